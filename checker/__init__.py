@@ -1,0 +1,1 @@
+"""Does it hold: the engines, their report, and the command `check`."""

@@ -1,0 +1,339 @@
+"""Breadth-first search over a compiled model: exact, level by level, always in the same order.
+
+In:  an `Instance`, and limits: depth, memory, seconds.
+Out: an `Exploration`: how many states were reached in which level, how often each action fired, and for each property
+     the first state (or transition) that decides it, from which traces/ makes a trace.
+
+States are expanded in the order of their discovery, and the steps of a state in the order of the model. The first path
+to a state is therefore the least of the shortest ones, by initial state and then by step.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.kernel import Kernel, kernel_of
+from checker.store import Batch, Full, Store
+from models import run
+from models.errors import ModelError
+from models.language.declare import Kind
+from models.language.model import Instance, Property, Step
+
+CHUNK = 1 << 16
+"""States that are expanded or looked at between two chances to stop, report progress or be interrupted."""
+
+BATCH_BYTES = 1 << 21
+"""Size of the successors on their way to the store: small enough for the second-level cache."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a search may use: transitions from an initial state, bytes, seconds (None: no limit)."""
+
+    depth: int | None = None
+    memory: int = 4 << 30
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A path: the position of its initial state, and the numbers of its steps."""
+
+    initial: int
+    steps: tuple[int, ...]
+
+    @property
+    def depth(self) -> int:
+        """Transitions from the initial state."""
+        return len(self.steps)
+
+
+@dataclass
+class Finding:
+    """What a search found about one property: how many states or transitions, and the first of them."""
+
+    count: int = 0
+    witness: Witness | None = None
+
+
+@dataclass
+class Findings:
+    """For `always`: failures that break a promise, and failures that are permitted. For `sometimes`: `found`."""
+
+    found: Finding = field(default_factory=Finding)
+    permitted: Finding = field(default_factory=Finding)
+
+
+@dataclass
+class Exploration:
+    """What a search did and found. `stopped` says why it ended early: memory, seconds, interrupt, decided, or None."""
+
+    instance: Instance
+    limits: Limits
+    levels: list[int] = field(default_factory=list)
+    generated: int = 0
+    frontier: int = 0
+    depth: int = 0
+    stopped: str | None = None
+    seconds: float = 0.0
+    bytes_used: int = 0
+    fired: list[int] = field(default_factory=list)
+    new: list[int] = field(default_factory=list)
+    findings: dict[str, Findings] = field(default_factory=dict)
+
+    @property
+    def distinct(self) -> int:
+        """Different states reached."""
+        return sum(self.levels)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether nothing is left to explore: every reachable state was seen and looked at."""
+        return self.stopped is None and self.frontier == 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the search did all that was asked of it: to its depth, or to the end."""
+        return self.stopped in (None, "decided")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is told while a search runs."""
+
+    seconds: float
+    depth: int
+    distinct: int
+    generated: int
+    frontier: int
+    bytes_used: int
+
+
+def explore(
+    instance: Instance,
+    limits: Limits,
+    *,
+    count_all: bool = False,
+    kernel: Kernel | None = None,
+    report: Callable[[Progress], None] = lambda progress: None,
+    announce: Callable[[str], None] = lambda message: None,
+) -> Exploration:
+    """Search an instance within limits.
+
+    With `count_all` every violating state is counted; without it a property is looked at up to its first violation,
+    and the search ends once no property is open. Raises ModelError where the model leaves its own declaration.
+    """
+    return _Search(instance, limits, count_all, kernel or kernel_of(instance, announce), report).run()
+
+
+class _Search:
+    def __init__(
+        self,
+        instance: Instance,
+        limits: Limits,
+        count_all: bool,
+        kernel: Kernel,
+        report: Callable[[Progress], None],
+    ) -> None:
+        self.instance = instance
+        self.limits = limits
+        self.count_all = count_all
+        self.kernel = kernel
+        self.report = report
+        self.properties = list(enumerate(instance.model.properties))
+        self.result = Exploration(instance, limits)
+        layout = kernel.layout
+        steps = instance.first_steps[-1]
+        room = max(4 * steps, BATCH_BYTES // (8 * layout.words + 16), len(instance.initial_states))
+        self.batch = Batch.of(room, layout.words)
+        self.room = room
+        self.store = Store(layout.words, steps, limits.memory)
+        self.before = layout.buffer(instance)
+        self.after = layout.buffer(instance)
+        self.active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
+        for number, prop in self.properties:
+            self.active[number] = prop in instance.properties
+        self.results: NDArray[np.int64] = np.zeros(6 * len(self.properties) + 3, np.int64)
+        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
+        self.started = time.monotonic()
+        self.reported = self.started
+
+    def run(self) -> Exploration:
+        result = self.result
+        try:
+            self._levels()
+        except KeyboardInterrupt:
+            result.stopped = "interrupt"
+        except Full:
+            result.stopped = "memory"
+        result.frontier = self.store.count - self.expanded
+        if result.levels and sum(result.levels) < self.store.count:
+            result.levels.append(self.store.count - sum(result.levels))
+        result.seconds = time.monotonic() - self.started
+        result.bytes_used = self.store.bytes_used
+        result.fired = [int(count) for count in self.fired]
+        first = len(self.instance.initial_states)
+        new = np.bincount(self.store.steps[first : self.store.count], minlength=self.instance.first_steps[-1])
+        bounds = self.instance.first_steps
+        result.new = [int(new[low:high].sum()) for low, high in zip(bounds, bounds[1:], strict=False)]
+        self._collect()
+        return result
+
+    def _levels(self) -> None:
+        self.expanded = 0
+        self._start()
+        first = 0
+        while True:
+            last = self.store.count
+            self.result.levels.append(last - first)
+            self.result.depth = len(self.result.levels) - 1
+            self._look(first, last)
+            if first == last or self.result.stopped or not self._is_open():
+                break
+            if self.limits.depth is not None and self.result.depth >= self.limits.depth:
+                break
+            self._expand(first, last)
+            if self.result.stopped:
+                break
+            if self.store.count == last:
+                break
+            first = last
+
+    def _start(self) -> None:
+        """The initial states are the first states, each its own predecessor."""
+        states = self.instance.initial_states
+        words = self.kernel.layout.words
+        for position, cells in enumerate(states):
+            self.batch.states[position * words : (position + 1) * words] = self.kernel.layout.pack(cells)
+            self.batch.parents[position] = position
+            self.batch.steps[position] = 0
+        self.store.add(self.batch, len(states))
+
+    def _is_open(self) -> bool:
+        """Whether going on can change a verdict or a count."""
+        return self.count_all or bool(self.active.any()) or not self.instance.properties
+
+    def _look(self, first: int, last: int) -> None:
+        """Judge the properties of states on a whole level."""
+        for low in range(first, last, CHUNK):
+            high = min(low + CHUNK, last)
+            stopped_at = self.kernel.check(
+                self.store.states.ctypes.data,
+                low,
+                high,
+                self.before.ctypes.data,
+                self.active.ctypes.data,
+                self.results.ctypes.data,
+            )
+            if stopped_at != high:
+                self._explain_failure(stopped_at)
+            self._settle(of_steps=False)
+            if self._out_of_time():
+                return
+
+    def _expand(self, first: int, last: int) -> None:
+        """Take every step from every state of a level."""
+        status = 6 * len(self.properties)
+        at = first
+        while at < last:
+            generated = self.kernel.expand(
+                self.store.states.ctypes.data,
+                at,
+                min(at + CHUNK, last),
+                self.before.ctypes.data,
+                self.after.ctypes.data,
+                self.batch.states.ctypes.data,
+                self.batch.parents.ctypes.data,
+                self.batch.steps.ctypes.data,
+                self.room,
+                self.fired.ctypes.data,
+                self.active.ctypes.data,
+                self.results.ctypes.data,
+            )
+            at, has_failed = int(self.results[status]), int(self.results[status + 2])
+            if has_failed:
+                self._explain_failure(at)
+            self._settle(of_steps=True)
+            self.store.add(self.batch, generated)
+            self.result.generated += generated
+            self.expanded = at
+            if self._out_of_time():
+                return
+
+    def _out_of_time(self) -> bool:
+        now = time.monotonic()
+        if now - self.reported >= 0.5:
+            self.reported = now
+            result = self.result
+            self.report(
+                Progress(
+                    now - self.started,
+                    result.depth,
+                    self.store.count,
+                    result.generated,
+                    self.store.count - self.expanded,
+                    self.store.bytes_used,
+                )
+            )
+        if self.limits.seconds is not None and now - self.started > self.limits.seconds:
+            self.result.stopped = "seconds"
+            return True
+        return False
+
+    def _settle(self, of_steps: bool) -> None:
+        """A property that is decided need not be looked at any more, unless everything is to be counted."""
+        if self.count_all:
+            return
+        for number, prop in self.properties:
+            if self.active[number] and prop.of_steps == of_steps and self.results[6 * number]:
+                self.active[number] = 0
+
+    def _collect(self) -> None:
+        for number, prop in self.properties:
+            if prop in self.instance.properties:
+                self.result.findings[prop.name] = Findings(self._finding(6 * number), self._finding(6 * number + 3))
+        if self.result.stopped is None and not self._is_open() and self.result.frontier:
+            self.result.stopped = "decided"
+
+    def _finding(self, at: int) -> Finding:
+        count, state, step = (int(number) for number in self.results[at : at + 3])
+        if not count:
+            return Finding()
+        initial, steps = self.store.path(state)
+        return Finding(count, Witness(initial, (*steps, step) if step >= 0 else tuple(steps)))
+
+    def _explain_failure(self, index: int) -> None:
+        """The kernel saw an index or a value out of range: let the reference say where."""
+        initial, steps = self.store.path(index)
+        cells = self.instance.initial_states[initial]
+        words = self.kernel.layout.words
+        cells = self.kernel.layout.unpack([int(w) for w in self.store.states[index * words : (index + 1) * words]])
+        history = f"after {len(steps)} steps" if steps else "in an initial state"
+        try:
+            for prop in self.instance.properties:
+                if not prop.of_steps:
+                    run.holds(self.instance, prop, cells)
+                    run.is_permitted(self.instance, prop, cells)
+            for step, after in run.successors(self.instance, cells):
+                self._ask_step(cells, step, after)
+        except ModelError as error:
+            raise ModelError(f"{error} ({history})") from None
+        raise AssertionError("the kernel reports a range failure that the reference does not see")
+
+    def _ask_step(self, cells: run.Cells, step: Step, after: run.Cells) -> None:
+        for prop in self.instance.properties:
+            if prop.of_steps:
+                run.holds_step(self.instance, prop, cells, step, after)
+
+
+def is_decided(prop: Property, findings: Findings) -> bool:
+    """Whether a search has found what settles a property: a broken promise, or the state that must be reachable."""
+    return findings.found.count > 0
+
+
+__all__ = ["Exploration", "Finding", "Findings", "Kind", "Limits", "Progress", "Witness", "explore", "is_decided"]

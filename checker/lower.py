@@ -1,0 +1,440 @@
+"""From a model's functions to the source text of one kernel that Numba compiles.
+
+In:  an `Instance` and its `Layout`. Of the configuration only the bounds are used: switches, client settings and the
+     choice of swapped actions stay values in the working buffer, so one kernel serves all protocols of one shape.
+Out: Python text that defines `expand` and `check` (see the end of this file for what they do).
+
+Every model function becomes one kernel function; `s.field[i]` becomes the byte at an address; `require(e)` becomes
+`if not e: return False`; `all`, `any` and `sum` become loops, since Numba has no generators here.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterable, Sequence
+
+from checker.layout import ABSENT, ERROR_BYTES, Layout
+from models.language.model import Instance, Place, Property
+from models.language.syntax import CHOICES, FOLDS, TAKEN, Function
+
+INDENT = "    "
+
+
+def lower(instance: Instance, layout: Layout) -> str:
+    """The text of the kernel."""
+    return _Kernel(instance, layout).text()
+
+
+class _Kernel:
+    """Collects kernel functions, callees before callers."""
+
+    def __init__(self, instance: Instance, layout: Layout) -> None:
+        self.instance = instance
+        self.layout = layout
+        self.parts: list[str] = [PRELUDE]
+        self.status = 8 * 6 * len(instance.model.properties)
+        self.names: dict[Function, str] = {}
+        self.numbers = itertools.count()
+
+    def text(self) -> str:
+        actions = [
+            [self.function(alternative, is_action=True) for alternative in slot.alternatives]
+            for slot in self.instance.model.slots
+        ]
+        # Every property is compiled, so that a kernel does not depend on which of them a setting switches off.
+        properties = self.instance.model.properties
+        of_steps = [(number, prop) for number, prop in enumerate(properties) if prop.of_steps]
+        of_states = [(number, prop) for number, prop in enumerate(properties) if not prop.of_steps]
+        self.parts.append(self._observe("observe_step", "before, after, taken", "after", of_steps))
+        self.parts.append(self._observe("observe_state", "s", "s", of_states))
+        self.parts.append(EMIT.format(words_size=8 * self.layout.words))
+        self.parts.append(self._expand(actions))
+        self.parts.append(CHECK.format(words_size=8 * self.layout.words))
+        return "\n\n".join(self.parts)
+
+    def function(self, function: Function, is_action: bool = False) -> str:
+        """The name of a function in the kernel, which it is added to if it is new."""
+        if function not in self.names:
+            for callee in function.functions.values():
+                self.function(callee)
+            name = f"{function.name}_{next(self.numbers)}"
+            self.names[function] = name
+            self.parts.append(_Lowering(self, function, is_action).text(name))
+        return self.names[function]
+
+    def _observe(self, name: str, parameters: str, state: str, properties: Sequence[tuple[int, Property]]) -> str:
+        lines = [f"@njit\ndef {name}({parameters}, active, results, state, step):"]
+        for number, prop in properties:
+            arguments = ", ".join(parameter.name for parameter in prop.function.parameters)
+            lines.append(f"    if read(active, {number}) != 0:")
+            found = f"{self.function(prop.function)}({arguments})"
+            if prop.kind.value == "sometimes":
+                lines.append(f"        if {found}:")
+                lines.append(f"            note(results + {48 * number}, state, step)")
+                continue
+            lines.append(f"        if not {found}:")
+            if prop.permitted is None:
+                lines.append(f"            note(results + {48 * number}, state, step)")
+            else:
+                lines.append(f"            if {self.function(prop.permitted)}({state}):")
+                lines.append(f"                note(results + {48 * number + 24}, state, step)")
+                lines.append("            else:")
+                lines.append(f"                note(results + {48 * number}, state, step)")
+        lines.append("    return")
+        return "\n".join(lines)
+
+    def _expand(self, actions: Sequence[Sequence[str]]) -> str:
+        lines = [EXPAND_HEAD.format(steps=self.instance.first_steps[-1], status=self.status, words_size=8 * self.layout.words)]
+        for slot, alternatives in enumerate(actions):
+            choices = self.instance.slot_choices[slot]
+            first = self.instance.first_steps[slot]
+            lines.append(f"        chosen = read(before, {self.layout.first_choice + slot})")
+            for alternative, name in enumerate(alternatives):
+                indent = 2 * INDENT
+                lines.append(f"{indent}if chosen == {alternative}:")
+                step = f"{first}"
+                multiplier = self.instance.first_steps[slot + 1] - first
+                names = []
+                for position, choice in enumerate(choices):
+                    indent += INDENT
+                    lines.append(f"{indent}for p{position} in range({choice.count}):")
+                    multiplier //= choice.count or 1
+                    step += f" + p{position} * {multiplier}"
+                    names.append(f"p{position}")
+                indent += INDENT
+                arguments = "".join(f", {name}" for name in names)
+                lines.append(f"{indent}if {name}(after{arguments}):")
+                lines.append(f"{indent}    if failed(after):")
+                lines.append(f"{indent}        return pause(results, {self.status}, i, count, 1)")
+                lines.append(
+                    f"{indent}    count = emit(before, after, words, parents, steps, fired, active, results,"
+                    f" count, i, {step}, {slot})"
+                )
+        lines.append(EXPAND_TAIL.format(status=self.status))
+        return "\n".join(lines)
+
+
+class _Lowering:
+    """Lowers one function. Locals keep their names; names of inlined loops get a number of their own."""
+
+    def __init__(self, kernel: _Kernel, function: Function, is_action: bool) -> None:
+        self.kernel = kernel
+        self.function = function
+        self.is_action = is_action
+        self.places = kernel.instance.places
+        self.subsets = {p.name for p in function.parameters if p.is_subset}
+        self.renamed: dict[str, str] = {}
+        # What is known of a local name: it lies in 0..limit-1.
+        self.limits: dict[str, int] = {}
+        if is_action:
+            slot = next(n for n, one in enumerate(kernel.instance.model.slots) if function in one.alternatives)
+            for choice in kernel.instance.slot_choices[slot]:
+                if not choice.is_subset:
+                    self.limits[choice.parameter.name] = choice.elements
+        stores = [name for statement in function.body for name in _stored(statement)]
+        self.assigned = set(stores)
+        self.assigned_once = {name for name in stores if stores.count(name) == 1}
+        for name in self.assigned & set(self.limits):
+            del self.limits[name]
+
+    def text(self, name: str) -> str:
+        parameters = ", ".join(parameter.name for parameter in self.function.parameters)
+        lines = [f"@njit\ndef {name}({parameters}):"]
+        lines += self.block(self.function.body, INDENT)
+        if self.is_action:
+            lines.append(f"{INDENT}return True")
+        elif len(lines) == 1:
+            lines.append(f"{INDENT}return")
+        return "\n".join(lines)
+
+    # --------------------------------------------------------------------------------------------------- statements
+
+    def block(self, statements: Iterable[ast.stmt], indent: str) -> list[str]:
+        return [line for one in statements for line in getattr(self, f"statement_{type(one).__name__}")(one, indent)]
+
+    def statement_Pass(self, statement: ast.Pass, indent: str) -> list[str]:
+        return [f"{indent}pass"]
+
+    def statement_Assign(self, statement: ast.Assign, indent: str) -> list[str]:
+        target, value = statement.targets[0], self.value(statement.value)
+        if isinstance(target, ast.Name):
+            return [f"{indent}{target.id} = {value}"]
+        state, place, offset = self.cell(target)
+        return [f"{indent}write({state}, {offset}, int({value}), {place.low}, {place.high})"]
+
+    def statement_AugAssign(self, statement: ast.AugAssign, indent: str) -> list[str]:
+        sign = "+" if isinstance(statement.op, ast.Add) else "-"
+        value = self.value(statement.value)
+        if isinstance(statement.target, ast.Name):
+            return [f"{indent}{statement.target.id} {sign}= {value}"]
+        state, place, offset = self.cell(statement.target)
+        there = f"at_{next(self.kernel.numbers)}"
+        return [
+            f"{indent}{there} = {offset}",
+            f"{indent}write({state}, {there}, int(read({state}, {there}) {sign} ({value})), {place.low}, {place.high})",
+        ]
+
+    def statement_If(self, statement: ast.If, indent: str) -> list[str]:
+        lines = [f"{indent}if {self.value(statement.test)}:", *self.block(statement.body, indent + INDENT)]
+        if statement.orelse:
+            lines += [f"{indent}else:", *self.block(statement.orelse, indent + INDENT)]
+        return lines
+
+    def statement_For(self, statement: ast.For, indent: str) -> list[str]:
+        assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
+        low, high = self.range(statement.iter)
+        name = statement.target.id
+        known = dict(self.limits)
+        if low >= 0 and name in self.assigned_once:
+            self.limits[name] = high
+        lines = [f"{indent}for {name} in range({low}, {high}):", *self.block(statement.body, indent + INDENT)]
+        self.limits = known
+        return lines
+
+    def statement_Return(self, statement: ast.Return, indent: str) -> list[str]:
+        value = statement.value
+        assert value is not None
+        if isinstance(value, ast.Call) and self.is_fold(value) in ("all", "any"):
+            return self.fold_lines(value, indent)
+        return [f"{indent}return {self.value(value)}"]
+
+    def statement_Expr(self, statement: ast.Expr, indent: str) -> list[str]:
+        call = statement.value
+        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        if call.func.id not in self.function.functions:  # require(...)
+            condition = call.args[0]
+            if isinstance(condition, ast.Call) and self.is_fold(condition) == "all":
+                return self.fold_lines(condition, indent)[:-1]
+            return [f"{indent}if not ({self.value(condition)}):", f"{indent}    return False"]
+        return [f"{indent}{self.value(call)}"]
+
+    # -------------------------------------------------------------------------------------------------- expressions
+
+    def value(self, expression: ast.expr) -> str:
+        text: str = getattr(self, f"value_{type(expression).__name__}")(expression)
+        return text
+
+    def value_Constant(self, expression: ast.Constant) -> str:
+        return repr(expression.value)
+
+    def value_Name(self, expression: ast.Name) -> str:
+        if expression.id in self.function.constants:
+            return f"({self.function.constants[expression.id]!r})"
+        return self.renamed.get(expression.id, expression.id)
+
+    def value_Attribute(self, expression: ast.Attribute) -> str:
+        constant = self.function.constants.get(ast.unparse(expression))
+        if constant is not None:
+            return f"({constant!r})"
+        entry = self.kernel.instance.model.entries.get(expression.attr)
+        if entry is None:
+            return self.read(expression)
+        if entry.is_bound:
+            return f"({getattr(self.kernel.instance.configuration, expression.attr)})"
+        assert isinstance(expression.value, ast.Name)
+        position = ERROR_BYTES + self.kernel.layout.settings.index(expression.attr)
+        return f"read({expression.value.id}, {position})" if entry.values is not bool else f"(read({expression.value.id}, {position}) != 0)"
+
+    def value_Subscript(self, expression: ast.Subscript) -> str:
+        if isinstance(expression.value, ast.Name):
+            parameter = next(p for p in self.function.parameters if p.name == expression.value.id)
+            index = self.index(self.function.states[0], expression.slice, self.kernel.instance.elements(parameter))
+            return f"(({expression.value.id} >> {index}) & 1 != 0)"
+        return self.read(expression)
+
+    def value_BinOp(self, expression: ast.BinOp) -> str:
+        sign = "+" if isinstance(expression.op, ast.Add) else "-"
+        return f"({self.value(expression.left)} {sign} {self.value(expression.right)})"
+
+    def value_UnaryOp(self, expression: ast.UnaryOp) -> str:
+        return f"({'not ' if isinstance(expression.op, ast.Not) else '-'}{self.value(expression.operand)})"
+
+    def value_BoolOp(self, expression: ast.BoolOp) -> str:
+        word = " and " if isinstance(expression.op, ast.And) else " or "
+        return f"({word.join(self.value(value) for value in expression.values)})"
+
+    def value_Compare(self, expression: ast.Compare) -> str:
+        if isinstance(expression.left, ast.Name) and expression.left.id == TAKEN:
+            assert isinstance(expression.comparators[0], ast.Name)
+            action = self.function.actions[expression.comparators[0].id]
+            slot = [one.name for one in self.kernel.instance.model.slots].index(action)
+            return f"({TAKEN} {'==' if isinstance(expression.ops[0], ast.Eq) else '!='} {slot})"
+        text = self.value(expression.left)
+        for operator, side in zip(expression.ops, expression.comparators, strict=True):
+            text += f" {COMPARISON[type(operator)]} {self.value(side)}"
+        return f"({text})"
+
+    def value_IfExp(self, expression: ast.IfExp) -> str:
+        return f"({self.value(expression.body)} if {self.value(expression.test)} else {self.value(expression.orelse)})"
+
+    def value_Call(self, call: ast.Call) -> str:
+        assert isinstance(call.func, ast.Name)
+        if self.is_fold(call):
+            return self.fold_call(call)
+        name = call.func.id
+        if name not in self.function.functions:
+            assert name in CHOICES
+            return f"{name}({', '.join(self.value(argument) for argument in call.args)})"
+        callee = self.function.functions[name]
+        return f"{self.kernel.names[callee]}({', '.join(self.value(argument) for argument in call.args)})"
+
+    # ------------------------------------------------------------------------------------------ cells, ranges, folds
+
+    def cell(self, expression: ast.expr) -> tuple[str, Place, str]:
+        """The state, the field and the byte of `s.field[i][j]`."""
+        indices: list[ast.expr] = []
+        node = expression
+        while isinstance(node, ast.Subscript):
+            indices.insert(0, node.slice)
+            node = node.value
+        assert isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        place = self.places[node.attr]
+        text = str(self.kernel.layout.first_cell + place.offset)
+        stride = place.count
+        for index, size in zip(indices, place.sizes, strict=True):
+            stride //= size or 1
+            text += f" + {self.index(node.value.id, index, size)} * {stride}"
+        return node.value.id, place, text
+
+    def index(self, state: str, index: ast.expr, size: int) -> str:
+        is_safe = isinstance(index, ast.Name) and self.limits.get(self.renamed.get(index.id, index.id), size + 1) <= size
+        if isinstance(index, ast.Constant):
+            is_safe = isinstance(index.value, int) and 0 <= index.value < size
+        value = self.value(index)
+        return value if is_safe else f"element({state}, int({value}), {size})"
+
+    def read(self, expression: ast.expr) -> str:
+        state, place, offset = self.cell(expression)
+        text = f"read({state}, {offset})"
+        return f"({text} != 0)" if place.field.values.is_flag else text
+
+    def range(self, call: ast.Call) -> tuple[int, int]:
+        numbers = [self.number(argument) for argument in call.args]
+        return (0, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
+
+    def number(self, expression: ast.expr) -> int:
+        """What an argument of a range comes to: numbers, bounds, + and - (models/language/syntax.py sees to that)."""
+        if isinstance(expression, ast.BinOp):
+            left, right = self.number(expression.left), self.number(expression.right)
+            return left + right if isinstance(expression.op, ast.Add) else left - right
+        text = ast.unparse(expression)
+        if text in self.function.constants:
+            return int(self.function.constants[text])
+        if isinstance(expression, ast.Attribute):
+            return int(getattr(self.kernel.instance.configuration, expression.attr))
+        assert isinstance(expression, ast.Constant) and isinstance(expression.value, int)
+        return expression.value
+
+    def is_fold(self, call: ast.Call) -> str:
+        is_one = isinstance(call.func, ast.Name) and call.func.id in FOLDS and call.func.id not in self.function.functions
+        return call.func.id if is_one and isinstance(call.func, ast.Name) else ""
+
+    def fold_lines(self, call: ast.Call, indent: str) -> list[str]:
+        """The loops of all/any/sum, in a function whose result they are."""
+        fold = self.is_fold(call)
+        generator = call.args[0]
+        assert isinstance(generator, ast.GeneratorExp)
+        known_names, known_limits = dict(self.renamed), dict(self.limits)
+        lines = [f"{indent}total = 0"] if fold == "sum" else []
+        inner = indent
+        for part in generator.generators:
+            assert isinstance(part.target, ast.Name) and isinstance(part.iter, ast.Call)
+            low, high = self.range(part.iter)
+            name = f"{part.target.id}_{next(self.kernel.numbers)}"
+            self.renamed[part.target.id] = name
+            if low >= 0:
+                self.limits[name] = high
+            lines.append(f"{inner}for {name} in range({low}, {high}):")
+            inner += INDENT
+            for condition in part.ifs:
+                lines.append(f"{inner}if {self.value(condition)}:")
+                inner += INDENT
+        if fold == "sum":
+            lines.append(f"{inner}total += {self.value(generator.elt)}")
+            lines.append(f"{indent}return total")
+        else:
+            test = f"not ({self.value(generator.elt)})" if fold == "all" else f"({self.value(generator.elt)})"
+            lines.append(f"{inner}if {test}:")
+            lines.append(f"{inner}    return {fold == 'any'}")
+            lines.append(f"{indent}return {fold == 'all'}")
+        self.renamed, self.limits = known_names, known_limits
+        return lines
+
+    def fold_call(self, call: ast.Call) -> str:
+        """A fold inside an expression: a function of its own, over the names that it uses."""
+        own = {part.target.id for part in call.args[0].generators}  # type: ignore[attr-defined]
+        names = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)} - own
+        inside = {self.renamed.get(one, one) for one in names}
+        here = [parameter.name for parameter in self.function.parameters]
+        here += sorted((self.assigned | set(self.renamed.values())) - set(here))
+        used = [name for name in here if name in inside]
+        name = f"{self.function.name}_fold_{next(self.kernel.numbers)}"
+        body = self.fold_lines(call, INDENT)
+        self.kernel.parts.append("\n".join([f"@njit\ndef {name}({', '.join(used)}):", *body]))
+        return f"{name}({', '.join(used)})"
+
+
+def _stored(node: ast.AST) -> list[str]:
+    """The locals that a statement assigns, one entry per place; the variables of generators are their own."""
+    if isinstance(node, ast.comprehension):
+        return []
+    own = [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
+    return own + [name for child in ast.iter_child_nodes(node) for name in _stored(child)]
+
+
+COMPARISON = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+
+PRELUDE = '''@njit
+def note(result, state, step):
+    """Count one finding of a property, and keep the first: (count, state, step) as three words."""
+    if load_word(result) == 0:
+        store_word(result + 8, state)
+        store_word(result + 16, step)
+    store_word(result, load_word(result) + 1)
+
+
+@njit
+def pause(results, status, state, count, has_failed):
+    """Say where the kernel stopped: the next state, how many successors there are, whether the model failed there."""
+    store_word(results + status, state)
+    store_word(results + status + 8, count)
+    store_word(results + status + 16, has_failed)
+    return count'''
+
+EMIT = '''@njit
+def emit(before, after, words, parents, steps, fired, active, results, count, state, step, slot):
+    """Take down one successor, look at the transition, and undo the step in the working buffer."""
+    pack(after, words + count * {words_size})
+    store_half(parents + count * 4, state)
+    store_half(steps + count * 4, step)
+    store_word(fired + slot * 8, load_word(fired + slot * 8) + 1)
+    observe_step(before, after, slot, active, results, state, step)
+    copy(before, after)
+    return count + 1'''
+
+EXPAND_HEAD = '''@njit(ENTRY_EXPAND, cache=True)
+def expand(store, first, last, before, after, words, parents, steps, room, fired, active, results):
+    """Successors of states first..last-1 of the store, in order, while there is room for those of a whole state."""
+    count = 0
+    for i in range(first, last):
+        if count + {steps} > room:
+            return pause(results, {status}, i, count, 0)
+        unpack(store + i * {words_size}, before)
+        copy(before, after)'''
+
+EXPAND_TAIL = '''        if failed(after) or failed(before):
+            return pause(results, {status}, i, count, 1)
+    return pause(results, {status}, last, count, 0)'''
+
+CHECK = '''@njit(ENTRY_CHECK, cache=True)
+def check(store, first, last, s, active, results):
+    """Look at states first..last-1 of the store; says at which one the model failed, or `last`."""
+    for i in range(first, last):
+        unpack(store + i * {words_size}, s)
+        observe_state(s, active, results, i, -1)
+        if failed(s):
+            return i
+    return last'''
+
+__all__ = ["ABSENT", "lower"]

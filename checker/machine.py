@@ -1,0 +1,190 @@
+"""The few operations on memory that compiled models are made of, as LLVM instructions inside Numba.
+
+In:  addresses of working buffers, packed states and counters (see checker/layout.py), as whole numbers.
+Out: functions that Numba puts in line.
+
+Arrays would do, at twice the compile time: Numba passes an array as seven values and counts references to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from checker.layout import ERROR_BYTES, Layout
+
+I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+
+
+def _at(builder: Any, address: Any, kind: Any, offset: int = 0) -> Any:
+    if offset:
+        address = builder.add(address, ir.Constant(I64, offset))
+    return builder.inttoptr(address, kind.as_pointer())
+
+
+def _fail(builder: Any, state: Any) -> None:
+    builder.store(ir.Constant(I64, 1), _at(builder, state, I64))
+
+
+@intrinsic  # type: ignore[misc]
+def read(typing: Any, state: Any, offset: Any) -> Any:
+    """The signed byte at `state + offset`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.sext(builder.load(_at(builder, builder.add(*arguments), I8)), I64)
+
+    return types.int64(types.int64, types.int64), generate
+
+
+@intrinsic  # type: ignore[misc]
+def write(typing: Any, state: Any, offset: Any, value: Any, low: Any, high: Any) -> Any:
+    """Write a byte; outside low..high nothing is written and the state is marked as failed."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        state, offset, value, low, high = arguments
+        above = builder.icmp_signed(">=", value, low)
+        below = builder.icmp_signed("<=", value, high)
+        with builder.if_else(builder.and_(above, below), likely=True) as (inside, outside):
+            with inside:
+                builder.store(builder.trunc(value, I8), _at(builder, builder.add(state, offset), I8))
+            with outside:
+                _fail(builder, state)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 5), generate
+
+
+@intrinsic  # type: ignore[misc]
+def element(typing: Any, state: Any, index: Any, size: Any) -> Any:
+    """`index` where it lies in 0..size-1; otherwise 0, and the state is marked as failed."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        state, index, size = arguments
+        inside = builder.icmp_unsigned("<", index, size)
+        with builder.if_then(builder.not_(inside), likely=False):
+            _fail(builder, state)
+        return builder.select(inside, index, ir.Constant(I64, 0))
+
+    return types.int64(types.int64, types.int64, types.int64), generate
+
+
+@intrinsic  # type: ignore[misc]
+def failed(typing: Any, state: Any) -> Any:
+    """Whether an index or a value has left its range since the state's error word was last cleared."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.icmp_unsigned("!=", builder.load(_at(builder, arguments[0], I64)), ir.Constant(I64, 0))
+
+    return types.boolean(types.int64), generate
+
+
+@intrinsic  # type: ignore[misc]
+def load_word(typing: Any, address: Any) -> Any:
+    """The 64-bit number at `address`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_at(builder, arguments[0], I64))
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic  # type: ignore[misc]
+def store_word(typing: Any, address: Any, value: Any) -> Any:
+    """Put a 64-bit number at `address`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[1], _at(builder, arguments[0], I64))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+@intrinsic  # type: ignore[misc]
+def store_half(typing: Any, address: Any, value: Any) -> Any:
+    """Put a 32-bit number at `address`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(builder.trunc(arguments[1], I32), _at(builder, arguments[0], I32))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+def packer(layout: Layout) -> Callable[[int, int], None]:
+    """`pack(state, words)`: the cells of a working buffer into `layout.words` words at address `words`."""
+
+    @intrinsic  # type: ignore[misc]
+    def pack(typing: Any, state: Any, words: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            state, words = arguments
+            for word in range(layout.words):
+                cells = [bits for bits in layout.bits if bits.word == word and bits.width]
+                # Sign-extended values add up, modulo 2^64, to the packed word plus this constant.
+                excess = sum(bits.low << bits.shift for bits in cells)
+                total = ir.Constant(I64, -excess & (1 << 64) - 1)
+                for bits in cells:
+                    value = builder.sext(builder.load(_at(builder, state, I8, bits.byte)), I64)
+                    total = builder.add(total, builder.shl(value, ir.Constant(I64, bits.shift)))
+                builder.store(total, _at(builder, words, I64, 8 * word))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), generate
+
+    return pack  # type: ignore[no-any-return]
+
+
+def unpacker(layout: Layout) -> Callable[[int, int], None]:
+    """`unpack(words, state)`: a packed state at address `words` into the cells of a working buffer."""
+
+    @intrinsic  # type: ignore[misc]
+    def unpack(typing: Any, words: Any, state: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            words, state = arguments
+            for word in range(layout.words):
+                packed = builder.load(_at(builder, words, I64, 8 * word))
+                for bits in layout.bits:
+                    if bits.word == word:
+                        mask = ir.Constant(I64, (1 << bits.width) - 1)
+                        value = builder.and_(builder.lshr(packed, ir.Constant(I64, bits.shift)), mask)
+                        value = builder.trunc(builder.add(value, ir.Constant(I64, bits.low)), I8)
+                        builder.store(value, _at(builder, state, I8, bits.byte))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), generate
+
+    return unpack  # type: ignore[no-any-return]
+
+
+def copier(layout: Layout) -> Callable[[int, int], None]:
+    """`copy(source, target)`: the cells of one working buffer into another."""
+
+    @intrinsic  # type: ignore[misc]
+    def copy(typing: Any, source: Any, target: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            source, target = arguments
+            for offset in range(layout.first_cell, layout.size, 8):
+                builder.store(builder.load(_at(builder, source, I64, offset)), _at(builder, target, I64, offset))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), generate
+
+    return copy  # type: ignore[no-any-return]
+
+
+__all__ = [
+    "ERROR_BYTES",
+    "copier",
+    "element",
+    "failed",
+    "load_word",
+    "packer",
+    "read",
+    "store_half",
+    "store_word",
+    "unpacker",
+    "write",
+]

@@ -1,0 +1,200 @@
+"""The states that a search has seen: packed, in order of discovery, each once.
+
+In:  batches of packed successors, each with its predecessor and its step.
+Out: which of them are new; they are appended, so that the index of a state is its place in breadth-first order.
+
+An open-addressing table holds, per state, 32 bits of its hash and its index. A hit in those 32 bits is only a candidate:
+the full states are compared, so that nothing is ever taken for seen by mistake. The slot is the top of the hash, which
+keeps the table sorted enough to double in one pass from left to right.
+
+Memory is reserved once and becomes real as it is touched, so that a search grows without copying its states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+SHIFT = np.uint64(32)
+LOW = np.uint64(0xFFFFFFFF)
+ZERO, ONE = np.uint64(0), np.uint64(1)
+AHEAD = 12
+"""How many successors ahead the table is fetched, and the candidate's state half as many ahead."""
+
+MOST_STATES = (1 << 32) - 2
+FIRST_TABLE_BITS = 16
+FULLNESS = 0.7
+
+
+@intrinsic  # type: ignore[misc]
+def prefetch(typing: Any, array: Any, index: Any) -> Any:
+    """Ask for the cache line of `array[index]`, without waiting for it."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        struct = context.make_array(signature.args[0])(context, builder, arguments[0])
+        pointer = builder.bitcast(builder.gep(struct.data, [arguments[1]]), ir.IntType(8).as_pointer())
+        i32 = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), i32, i32, i32])
+        name = "llvm.prefetch.p0i8" if not hasattr(pointer.type, "is_opaque") or not pointer.type.is_opaque else "llvm.prefetch.p0"
+        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        builder.call(function, [pointer, ir.Constant(i32, 0), ir.Constant(i32, 3), ir.Constant(i32, 1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), generate
+
+
+@njit(inline="always")  # type: ignore[misc]
+def hash_state(states: Any, first: Any, words: Any) -> Any:
+    """64 well-mixed bits of the state at states[first:first + words]."""
+    mixed = MULTIPLIER
+    for word in range(words):
+        mixed = (mixed ^ states[first + word]) * MULTIPLIER
+        mixed ^= mixed >> SHIFT
+    mixed *= MULTIPLIER
+    return mixed ^ (mixed >> np.uint64(29))
+
+
+@njit(inline="always")  # type: ignore[misc]
+def same_state(store: Any, first: Any, states: Any, other: Any, words: Any) -> Any:
+    """Whether two packed states are equal."""
+    for word in range(words):
+        if store[first + word] != states[other + word]:
+            return False
+    return True
+
+
+@njit(cache=True)  # type: ignore[misc]
+def merge(
+    table: Any, bits: Any, store: Any, words: Any, count: Any, parents: Any, steps: Any,
+    states: Any, from_states: Any, by_steps: Any, first: Any, last: Any, hashes: Any, room: Any,
+) -> Any:
+    """Insert successors first..last-1 of a batch in order, at most up to `room` states; returns (next, new count)."""
+    shift = np.uint64(64 - bits)
+    mask = np.int64(len(table) - 1)
+    for i in range(first, min(first + AHEAD, last)):
+        hashes[i] = hash_state(states, i * words, words)
+        prefetch(table, np.int64(hashes[i] >> shift))
+    for i in range(first, last):
+        if i + AHEAD < last:
+            hashes[i + AHEAD] = hash_state(states, (i + AHEAD) * words, words)
+            prefetch(table, np.int64(hashes[i + AHEAD] >> shift))
+        if i + AHEAD // 2 < last:
+            entry = table[np.int64(hashes[i + AHEAD // 2] >> shift)]
+            if entry != ZERO:
+                prefetch(store, (np.int64(entry & LOW) - 1) * words)
+        mixed = hashes[i]
+        tag = mixed >> SHIFT
+        slot = np.int64(mixed >> shift)
+        while True:
+            entry = table[slot]
+            if entry == ZERO:
+                if count >= room:
+                    return i, count
+                for word in range(words):
+                    store[count * words + word] = states[i * words + word]
+                parents[count] = from_states[i]
+                steps[count] = by_steps[i]
+                count += 1
+                table[slot] = (tag << SHIFT) | np.uint64(count)
+                break
+            if entry >> SHIFT == tag and same_state(store, (np.int64(entry & LOW) - 1) * words, states, i * words, words):
+                break
+            slot = (slot + 1) & mask
+    return last, count
+
+
+@njit(cache=True)  # type: ignore[misc]
+def move(old: Any, new: Any, bits: Any) -> None:
+    """Put the entries of a table into a larger one, whose slots are the top `bits` bits of the hash."""
+    shift = np.uint64(64 - bits)
+    mask = np.int64(len(new) - 1)
+    for entry in old:
+        if entry != ZERO:
+            # The table never has more than 2^32 slots, so the 32 bits that are kept are enough.
+            slot = np.int64((entry & ~LOW) >> shift)
+            while new[slot] != ZERO:
+                slot = (slot + 1) & mask
+            new[slot] = entry
+
+
+class Full(Exception):
+    """The memory that a search was given is used up."""
+
+
+@dataclass
+class Batch:
+    """Successors on their way from the kernel to the store."""
+
+    states: NDArray[np.uint64]
+    parents: NDArray[np.uint32]
+    steps: NDArray[np.uint32]
+    hashes: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, room: int, words: int) -> Batch:
+        """Room for so many successors."""
+        return cls(
+            np.empty(room * words, np.uint64),
+            np.empty(room, np.uint32),
+            np.empty(room, np.uint32),
+            np.empty(room, np.uint64),
+        )
+
+
+class Store:
+    """States in order of discovery, within a limit of memory in bytes."""
+
+    def __init__(self, words: int, steps: int, memory: int) -> None:
+        self.words = words
+        self.memory = memory
+        step_type = np.uint16 if steps <= 1 << 16 else np.uint32
+        self.bytes_of_state = 8 * words + 4 + np.dtype(step_type).itemsize
+        self.room = max(1, min(MOST_STATES, memory // self.bytes_of_state))
+        self.states: NDArray[np.uint64] = np.empty(self.room * words, np.uint64)
+        self.parents: NDArray[np.uint32] = np.empty(self.room, np.uint32)
+        self.steps: NDArray[Any] = np.empty(self.room, step_type)
+        self.bits = FIRST_TABLE_BITS
+        self.table: NDArray[np.uint64] = np.zeros(1 << self.bits, np.uint64)
+        self.count = 0
+
+    @property
+    def bytes_used(self) -> int:
+        """What the search keeps by now: states, predecessors, steps and the table."""
+        return self.count * self.bytes_of_state + self.table.nbytes
+
+    def add(self, batch: Batch, size: int) -> None:
+        """Insert a batch. Raises Full where the memory does not allow it; what fitted is kept, in order."""
+        done = 0
+        while done < size:
+            room = min(self.room, int(FULLNESS * len(self.table)))
+            done, self.count = merge(
+                self.table, self.bits, self.states, self.words, self.count, self.parents, self.steps,
+                batch.states, batch.parents, batch.steps, done, size, batch.hashes, room,
+            )
+            if done < size:
+                self._grow()
+
+    def _grow(self) -> None:
+        # Both tables exist while entries move over.
+        needed = self.count * self.bytes_of_state + 3 * self.table.nbytes
+        if self.count >= self.room or self.bits == 32 or needed > self.memory:
+            raise Full
+        table = np.zeros(2 << self.bits, np.uint64)
+        move(self.table, table, self.bits + 1)
+        self.table = table
+        self.bits += 1
+
+    def path(self, index: int) -> tuple[int, list[int]]:
+        """The initial state (its index) and the numbers of the steps that lead from it to a state."""
+        steps = []
+        while int(self.parents[index]) != index:
+            steps.append(int(self.steps[index]))
+            index = int(self.parents[index])
+        return index, steps[::-1]

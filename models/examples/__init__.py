@@ -1,0 +1,1 @@
+"""Small models to learn the language from."""

@@ -1,0 +1,106 @@
+"""Two-phase commit, as Gray and Lamport specify it in "Consensus on Transaction Commit" (2006).
+
+A transaction manager asks resource managers to prepare, and tells them to commit once all of them are prepared. Messages
+are kept forever: a message that was sent can be received again and again, which stands for a network that delays and
+duplicates. Left out: crashes, and everything that a resource manager does besides the commit.
+"""
+
+from enum import IntEnum
+
+from models.language import Domain, Flag, action, always, bound, field, require, sometimes
+
+
+class Configuration:
+    resource_managers = bound(3, "resource managers that take part", least=1, option="--resource-managers")
+
+
+class ResourceManager(Domain, size="resource_managers"):
+    pass
+
+
+class Phase(IntEnum):
+    WORKING = 0
+    PREPARED = 1
+    COMMITTED = 2
+    ABORTED = 3
+
+
+class Decision(IntEnum):
+    OPEN = 0
+    COMMIT = 1
+    ABORT = 2
+
+
+class State:
+    phase = field(ResourceManager, values=Phase)
+    decision = field(values=Decision)
+    manager_knows_prepared = field(ResourceManager, values=Flag)
+    prepared_was_sent = field(ResourceManager, values=Flag)
+
+
+@action
+def manager_receives_prepared(s, rm: ResourceManager):
+    """The transaction manager learns that one resource manager is prepared."""
+    require(s.decision == Decision.OPEN)
+    require(s.prepared_was_sent[rm])
+    s.manager_knows_prepared[rm] = True
+
+
+@action
+def manager_commits(s):
+    """The transaction manager decides to commit, and sends that to all."""
+    require(s.decision == Decision.OPEN)
+    require(all(s.manager_knows_prepared[rm] for rm in range(s.resource_managers)))
+    s.decision = Decision.COMMIT
+
+
+@action
+def manager_aborts(s):
+    """The transaction manager decides to abort, which it may do as long as it has not decided."""
+    require(s.decision == Decision.OPEN)
+    s.decision = Decision.ABORT
+
+
+@action
+def resource_manager_prepares(s, rm: ResourceManager):
+    """A resource manager is ready to commit, and says so."""
+    require(s.phase[rm] == Phase.WORKING)
+    s.phase[rm] = Phase.PREPARED
+    s.prepared_was_sent[rm] = True
+
+
+@action
+def resource_manager_chooses_to_abort(s, rm: ResourceManager):
+    """A resource manager that is not prepared aborts by itself; it need not tell anyone."""
+    require(s.phase[rm] == Phase.WORKING)
+    s.phase[rm] = Phase.ABORTED
+
+
+@action
+def resource_manager_receives_commit(s, rm: ResourceManager):
+    require(s.decision == Decision.COMMIT)
+    s.phase[rm] = Phase.COMMITTED
+
+
+@action
+def resource_manager_receives_abort(s, rm: ResourceManager):
+    require(s.decision == Decision.ABORT)
+    s.phase[rm] = Phase.ABORTED
+
+
+@always
+def consistent(s):
+    """No resource manager has committed while another has aborted."""
+    return not any(s.phase[rm] == Phase.COMMITTED for rm in range(s.resource_managers)) or not any(
+        s.phase[rm] == Phase.ABORTED for rm in range(s.resource_managers)
+    )
+
+
+@sometimes
+def all_commit(s):
+    return all(s.phase[rm] == Phase.COMMITTED for rm in range(s.resource_managers))
+
+
+@sometimes
+def all_abort(s):
+    return all(s.phase[rm] == Phase.ABORTED for rm in range(s.resource_managers))

@@ -1,0 +1,544 @@
+"""A model, assembled from the modules that declare it, and one instance of it under a configuration.
+
+In:  Python modules in the modelling language (one, or a base with variants that swap single actions).
+Out: a `Model` (what was declared, checked against the closed language) and an `Instance` (a model with a configuration
+     and a protocol), which is what every engine works on: cells, steps, properties.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import inspect
+import itertools
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from math import prod
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+from models.errors import LanguageError, ModelError, UsageError
+from models.language.declare import NONE, Domain, Entry, Field, Kind, Mark, Subset, Values, mark_of, size_of
+from models.language.syntax import Function, Parameter, Reader, Vocabulary
+
+CELL_LOW, CELL_HIGH = -128, 127
+"""What one cell of a state can hold, in every engine."""
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Say which names there are, the likeliest first: the cure in a message about an unknown name."""
+    names = list(names)
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]}?" if close else f"there are: {', '.join(names)}"
+
+
+# ---------------------------------------------------------------------------------------------------- configuration
+
+
+class Configuration:
+    """One immutable configuration: an attribute for every entry that the model declares."""
+
+    __slots__ = ("_values",)
+    _values: Mapping[str, int]
+
+    def __init__(self, values: Mapping[str, int]) -> None:
+        object.__setattr__(self, "_values", MappingProxyType(dict(values)))
+
+    def __getattr__(self, name: str) -> int:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise AttributeError(f"the configuration has no {name}; {nearest(name, self._values)}") from None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a configuration is immutable")
+
+    def items(self) -> Iterator[tuple[str, int]]:
+        """The entries in the order of their declaration."""
+        return iter(self._values.items())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Configuration) and dict(self._values) == dict(other._values)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values.items()))
+
+    def __repr__(self) -> str:
+        return f"Configuration({', '.join(f'{name}={value}' for name, value in self._values.items())})"
+
+
+def spell(entry: Entry, value: int) -> str:
+    """How a value of a configuration entry is written on the command line and in reports."""
+    if entry.values is bool:
+        return "on" if value else "off"
+    if entry.values is not None:
+        return entry.values(value).name
+    return str(value)
+
+
+def parse(name: str, entry: Entry, text: str) -> int:
+    """Read a value of a configuration entry as a person writes it. Raises UsageError."""
+    text = text.strip()
+    if entry.values is bool:
+        truth = {"on": 1, "true": 1, "1": 1, "off": 0, "false": 0, "0": 0}
+        if text.lower() not in truth:
+            raise UsageError(f"{name}={text}: a switch is on or off")
+        return truth[text.lower()]
+    if entry.values is not None and issubclass(entry.values, IntEnum):
+        members = {member.name.lower(): int(member) for member in entry.values}
+        if text.lower() in members:
+            return members[text.lower()]
+        if not text.lstrip("-").isdigit() or int(text) not in members.values():
+            raise UsageError(f"{name}={text}: no such value; there are: {', '.join(m.name for m in entry.values)}")
+        return int(text)
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(f"{name}={text}: not a whole number") from None
+
+
+# ------------------------------------------------------------------------------------------------------------ model
+
+
+@dataclass(frozen=True)
+class Property:
+    """A property of a model: what it says, when a failure of it is permitted, and when it says anything at all."""
+
+    name: str
+    kind: Kind
+    function: Function
+    permitted: Function | None
+    applies: Callable[[Any], bool] | None
+
+    @property
+    def of_steps(self) -> bool:
+        """Whether it speaks about transitions rather than states."""
+        return self.function.states == ("before", "after")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One action of a model by name, with the alternatives among which the protocols choose."""
+
+    name: str
+    alternatives: tuple[Function, ...]
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The choices that make one step out of the action."""
+        return self.alternatives[0].choices
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A protocol version as data: values of switches, and for each action which alternative it uses (None: absent)."""
+
+    name: str
+    says: str
+    switches: Mapping[str, int]
+    choices: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Model:
+    """Everything that a model declares, checked."""
+
+    name: str
+    documentation: str
+    path: str
+    entries: Mapping[str, Entry]
+    fields: Mapping[str, Field]
+    slots: tuple[Slot, ...]
+    properties: tuple[Property, ...]
+    start: Callable[[Configuration], Iterable[Mapping[str, Any]]] | None
+    protocols: Mapping[str, Protocol]
+    sources: tuple[str, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the text of every file that the model is made of, as 64 hexadecimal digits."""
+        content = hashlib.sha256()
+        for source in self.sources:
+            content.update(Path(source).name.encode() + b"\0" + Path(source).read_bytes() + b"\0")
+        return content.hexdigest()
+
+    def protocol(self, name: str | None) -> Protocol:
+        """The protocol of this name; without a name the only one there is. Raises UsageError."""
+        if name is None:
+            if len(self.protocols) != 1:
+                raise UsageError(f"{self.name} needs --protocol; there are: {', '.join(self.protocols)}")
+            return next(iter(self.protocols.values()))
+        if name not in self.protocols:
+            if len(self.protocols) == 1:
+                raise UsageError(f"{self.name} has no protocol {name}: it is one protocol, leave --protocol out")
+            raise UsageError(f"{self.name} has no protocol {name}; {nearest(name, self.protocols)}")
+        return self.protocols[name]
+
+    def instance(
+        self,
+        protocol: str | None = None,
+        values: Mapping[str, int] | None = None,
+        swaps: Mapping[str, str] | None = None,
+    ) -> Instance:
+        """This model under a protocol, a configuration (what is not given keeps its default) and swapped actions.
+
+        `swaps` maps an action to the protocol whose version of it is used instead. Raises UsageError.
+        """
+        chosen = self.protocol(protocol)
+        known = {name: entry.default for name, entry in self.entries.items()} | dict(chosen.switches)
+        for name, value in (values or {}).items():
+            if name not in self.entries:
+                raise UsageError(f"{self.name} has no configuration entry {name}; {nearest(name, self.entries)}")
+            entry = self.entries[name]
+            if value < entry.least or (entry.most is not None and value > entry.most):
+                most = "any size" if entry.most is None else str(entry.most)
+                raise UsageError(f"{name}={value} is impossible: it ranges from {entry.least} to {most} ({entry.says})")
+            known[name] = value
+        choices = list(chosen.choices)
+        names = [slot.name for slot in self.slots]
+        for action, origin in (swaps or {}).items():
+            if action not in names:
+                raise UsageError(f"{self.name} has no action {action}; {nearest(action, names)}")
+            choices[names.index(action)] = self.protocol(origin).choices[names.index(action)]
+        return Instance(self, chosen, Configuration(known), tuple(choices), dict(swaps or {}))
+
+
+def _declared(module: ModuleType, name: str, kind: type) -> dict[str, Any]:
+    holder = getattr(module, name, None)
+    if holder is None:
+        return {}
+    return {key: value for key, value in vars(holder).items() if isinstance(value, kind)}
+
+
+def _marked(module: ModuleType, *kinds: Kind) -> dict[str, Callable[..., Any]]:
+    found = {}
+    for name, value in vars(module).items():
+        mark = mark_of(value)
+        if mark is not None and mark.kind in kinds:
+            found[name] = value
+    return found
+
+
+def assemble(name: str, base: ModuleType, variants: Mapping[str, tuple[ModuleType, Mapping[str, Any]]] | None = None) -> Model:
+    """Read a model from its base module and its variants: {protocol: (module that swaps actions, switch values)}.
+
+    The base declares `Configuration`, `State`, actions, properties and initial states. A variant's module may define an
+    action of the base anew, or add one. Raises LanguageError where a function leaves the language.
+    """
+    path = inspect.getsourcefile(base) or base.__name__
+    entries = _declared(base, "Configuration", Entry)
+    fields = _declared(base, "State", Field)
+    if not fields:
+        raise LanguageError(f"{path}:1: no `class State:` with fields; declare the state, see models/README.md")
+    for field_name in fields:
+        if field_name in entries:
+            raise LanguageError(f"{path}:1: `{field_name}` is both a field and a configuration entry; rename one")
+    modules = {protocol: module for protocol, (module, _) in (variants or {}).items()}
+    origins: dict[str, list[Callable[..., Any]]] = {}
+    for module in (base, *modules.values()):
+        for action_name, python in _marked(module, Kind.ACTION).items():
+            alternatives = origins.setdefault(action_name, [])
+            if python not in alternatives:
+                alternatives.append(python)
+    if not origins:
+        raise LanguageError(f"{path}:1: no @action; a model needs at least one step")
+    owners = {python: action_name for action_name, found in origins.items() for python in found}
+    reader = Reader(
+        Vocabulary(
+            {field_name: len(declared.over) for field_name, declared in fields.items()},
+            {entry_name: entry.is_bound for entry_name, entry in entries.items()},
+            owners,
+        )
+    )
+    slots = tuple(
+        Slot(action_name, tuple(reader.read(python) for python in found)) for action_name, found in origins.items()
+    )
+    for slot in slots:
+        _same_parameters(slot)
+    properties = tuple(
+        _property(reader, property_name, python)
+        for property_name, python in _marked(base, Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES).items()
+    )
+    starts = list(_marked(base, Kind.INITIAL).values())
+    if len(starts) > 1:
+        raise LanguageError(f"{path}:1: several @initial functions; keep one")
+    protocols = {}
+    for protocol, (module, switches) in (variants or {"": (base, {})}).items():
+        own = _marked(module, Kind.ACTION)
+        common = _marked(base, Kind.ACTION)
+        choices = tuple(_choice(origins[slot.name], own.get(slot.name) or common.get(slot.name)) for slot in slots)
+        unknown = set(switches) - set(entries)
+        if unknown:
+            raise ModelError(f"{path}: protocol {protocol} sets {', '.join(sorted(unknown))}, which is not declared")
+        values = {switch_name: int(value) for switch_name, value in switches.items()}
+        protocols[protocol] = Protocol(protocol, inspect.getdoc(module) or "", values, choices)
+    sources = {path, *(inspect.getsourcefile(module) or "" for module in modules.values())}
+    sources |= {function.path for function in reader.everything()}
+    return Model(
+        name,
+        inspect.getdoc(base) or "",
+        path,
+        entries,
+        fields,
+        slots,
+        properties,
+        starts[0] if starts else None,
+        protocols,
+        tuple(sorted(source for source in sources if source)),
+    )
+
+
+def _choice(found: Sequence[Callable[..., Any]], python: Callable[..., Any] | None) -> int | None:
+    return None if python is None else found.index(python)
+
+
+def _same_parameters(slot: Slot) -> None:
+    first = slot.alternatives[0]
+    for other in slot.alternatives[1:]:
+        if [p.domain for p in other.choices] != [p.domain for p in first.choices]:
+            raise LanguageError(
+                f"{other.path}:{other.line}: {slot.name} takes other parameters than at {first.path}:{first.line};"
+                " a swapped action keeps the parameters of the action that it replaces"
+            )
+
+
+def _property(reader: Reader, name: str, python: Callable[..., Any]) -> Property:
+    mark = mark_of(python)
+    assert isinstance(mark, Mark)
+    permitted = None if mark.permitted is None else reader.read(mark.permitted)
+    return Property(name, mark.kind, reader.read(python), permitted, mark.applies)
+
+
+# --------------------------------------------------------------------------------------------------------- instance
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a field lies in the cells of a state, and what its cells can hold."""
+
+    name: str
+    offset: int
+    sizes: tuple[int, ...]
+    low: int
+    high: int
+    field: Field
+
+    @property
+    def count(self) -> int:
+        """How many cells the field takes."""
+        return prod(self.sizes)
+
+    def indices(self) -> Iterator[tuple[int, ...]]:
+        """Every index of the field, in the order of its cells."""
+        return itertools.product(*(range(size) for size in self.sizes))
+
+    def spell(self, value: int) -> str:
+        """A cell's value as people read it."""
+        return spell_value(self.field.values, value)
+
+
+def spell_value(values: Values, value: int) -> str:
+    """A value as people read it: true/false, a member's name, a letter, none, or digits."""
+    if values.is_flag:
+        return "true" if value else "false"
+    if values.names is not None:
+        return values.names(value).name
+    if values.none and value == NONE:
+        return "none"
+    return spell_element(value) if values.letters else str(value)
+
+
+def spell_element(number: int) -> str:
+    """Element 0, 1, 2, ... of a lettered domain: a, b, c, ..., then r26, r27, ..."""
+    return chr(ord("a") + number) if 0 <= number < 26 else f"r{number}"
+
+
+class Members(tuple[bool, ...]):
+    """A subset as a model's functions see it: indexed with an element, it says whether that is in."""
+
+    __slots__ = ()
+
+    def __getitem__(self, element: Any) -> Any:
+        if not 0 <= element < len(self):
+            raise ModelError(f"index {element} of a subset is outside 0..{len(self) - 1}; test it before it is used")
+        return super().__getitem__(element)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A parameter of an action under a configuration: how many values it has and how each is passed and printed."""
+
+    parameter: Parameter
+    elements: int
+
+    @property
+    def is_subset(self) -> bool:
+        """Whether the values are subsets."""
+        return self.parameter.is_subset
+
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        return 1 << self.elements if self.is_subset else self.elements
+
+    def argument(self, ordinal: int) -> int | tuple[bool, ...]:
+        """What the Python function is called with."""
+        if self.is_subset:
+            return Members(bool(ordinal >> element & 1) for element in range(self.elements))
+        return ordinal
+
+    def spell(self, ordinal: int) -> str:
+        """The value as people read it."""
+        domain = self.parameter.domain
+        assert domain is not None
+        if issubclass(domain, Subset):
+            members = [element for element in range(self.elements) if ordinal >> element & 1]
+            return "{" + ",".join(_element(domain.of, member) for member in members) + "}"
+        return _element(domain, ordinal)
+
+
+def _element(domain: type[Domain], number: int) -> str:
+    return spell_element(number) if domain.letters else str(number)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: its number among all steps, the action's position and name, and the ordinals of its arguments."""
+
+    number: int
+    slot: int
+    action: str
+    ordinals: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A model under a configuration: the transition system that the engines explore."""
+
+    model: Model
+    protocol: Protocol
+    configuration: Configuration
+    choices: tuple[int | None, ...]
+    swaps: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def places(self) -> Mapping[str, Place]:
+        """Where each field lies. Raises ModelError where a size or a range is impossible."""
+        places = {}
+        offset = 0
+        for name, declared in self.model.fields.items():
+            sizes = tuple(size_of(domain.size, self.configuration) for domain in declared.over)
+            low = size_of(declared.values.low, self.configuration)
+            high = size_of(declared.values.high, self.configuration)
+            if any(size < 0 for size in sizes) or low > high:
+                raise ModelError(f"{self.model.path}: field {name} has no values ({low}..{high}); check its bounds")
+            if low < CELL_LOW or high > CELL_HIGH:
+                raise UsageError(f"field {name} would hold {low}..{high}: a cell holds {CELL_LOW}..{CELL_HIGH}; use smaller bounds")
+            places[name] = Place(name, offset, sizes, low, high, declared)
+            offset += prod(sizes)
+        return places
+
+    @cached_property
+    def cells(self) -> int:
+        """How many cells a state has."""
+        return sum(place.count for place in self.places.values())
+
+    @cached_property
+    def slot_choices(self) -> tuple[tuple[Choice, ...], ...]:
+        """For each action its parameters with their sizes under this configuration."""
+        return tuple(
+            tuple(Choice(parameter, self.elements(parameter)) for parameter in slot.parameters)
+            for slot in self.model.slots
+        )
+
+    def elements(self, parameter: Parameter) -> int:
+        """How many elements the domain of a parameter has."""
+        domain = parameter.domain
+        assert domain is not None
+        return size_of((domain.of if issubclass(domain, Subset) else domain).size, self.configuration)
+
+    @cached_property
+    def first_steps(self) -> tuple[int, ...]:
+        """For each action the number of its first step; one more entry holds the total."""
+        counts = [prod(choice.count for choice in choices) for choices in self.slot_choices]
+        return tuple(itertools.accumulate(counts, initial=0))
+
+    def function(self, slot: int) -> Function | None:
+        """The alternative that is in force for an action, or None where the protocol lacks it."""
+        choice = self.choices[slot]
+        return None if choice is None else self.model.slots[slot].alternatives[choice]
+
+    def step(self, number: int) -> Step:
+        """The step with this number: actions in order of declaration, arguments in lexicographic order."""
+        slot = bisect_right(self.first_steps, number) - 1
+        rest = number - self.first_steps[slot]
+        ordinals: list[int] = []
+        for choice in reversed(self.slot_choices[slot]):
+            ordinals.insert(0, rest % choice.count)
+            rest //= choice.count
+        return Step(number, slot, self.model.slots[slot].name, tuple(ordinals))
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """Every step that the protocol has, in order."""
+        return tuple(
+            step for step in map(self.step, range(self.first_steps[-1])) if self.choices[step.slot] is not None
+        )
+
+    def number(self, action: str, ordinals: Sequence[int]) -> int:
+        """The number of a step. Raises UsageError where there is no such action or argument."""
+        names = [slot.name for slot in self.model.slots]
+        if action not in names:
+            raise UsageError(f"{self.model.name} has no action {action}; {nearest(action, names)}")
+        slot = names.index(action)
+        choices = self.slot_choices[slot]
+        if len(ordinals) != len(choices):
+            raise UsageError(f"{action} takes {len(choices)} arguments, not {len(ordinals)}")
+        number = 0
+        for choice, ordinal in zip(choices, ordinals, strict=True):
+            if not 0 <= ordinal < choice.count:
+                raise UsageError(f"{action}: {choice.parameter.name}={ordinal} is outside 0..{choice.count - 1}")
+            number = number * choice.count + ordinal
+        return self.first_steps[slot] + number
+
+    def spell_step(self, step: Step) -> str:
+        """A step as one line of a trace: the action's name and its arguments."""
+        choices = self.slot_choices[step.slot]
+        return " ".join([step.action, *(c.spell(o) for c, o in zip(choices, step.ordinals, strict=True))])
+
+    @cached_property
+    def properties(self) -> tuple[Property, ...]:
+        """The properties whose mechanism is on under this configuration."""
+        return tuple(p for p in self.model.properties if p.applies is None or p.applies(self.configuration))
+
+    @cached_property
+    def initial_states(self) -> tuple[tuple[int, ...], ...]:
+        """The cells of every initial state, in the order in which the model gives them, without repetition."""
+        given = self.model.start(self.configuration) if self.model.start is not None else [{}]
+        states = dict.fromkeys(self._cells_of(one) for one in given)
+        if not states:
+            raise ModelError(f"{self.model.name}: this configuration has no initial state")
+        return tuple(states)
+
+    def _cells_of(self, given: Mapping[str, Any]) -> tuple[int, ...]:
+        cells = [NONE] * self.cells
+        unknown = set(given) - set(self.places)
+        if unknown:
+            raise ModelError(f"{self.model.path}: initial states set {', '.join(sorted(unknown))}; there is no such field")
+        for name, place in self.places.items():
+            for position, index in enumerate(place.indices()):
+                value = given.get(name, place.field.initially)
+                for one in index if name in given else ():
+                    value = value[one]
+                if not place.low <= int(value) <= place.high:
+                    raise ModelError(
+                        f"{self.model.path}: {name}{''.join(f'[{i}]' for i in index)} starts with {int(value)},"
+                        f" outside {place.low}..{place.high}"
+                    )
+                cells[place.offset + position] = int(value)
+        return tuple(cells)
+

@@ -1,0 +1,573 @@
+"""The closed list of the modelling language, and the check that a function stays within it.
+
+In:  a Python function, and the vocabulary of its model (fields, configuration, actions).
+Out: a `Function`: its syntax tree with every global name resolved, or a LanguageError with FILE:LINE and a hint.
+
+The engines read `Function`, never Python source, so that what is refused here is refused for all of them, and each of
+them has to understand exactly STATEMENTS and EXPRESSIONS below.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+from models.errors import LanguageError
+from models.language.declare import Domain, Kind, Subset, mark_of, require
+
+STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.Return, ast.Expr, ast.Pass)
+"""Statements: assignment and += -= to a local or a cell, if/elif/else, for over a range, return in a helper, a call."""
+
+EXPRESSIONS = (
+    ast.Constant,
+    ast.Name,
+    ast.Attribute,
+    ast.Subscript,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.BoolOp,
+    ast.Compare,
+    ast.IfExp,
+    ast.Call,
+)
+"""Expressions: numbers and truth values, names, cells, + -, comparisons, and/or/not, if-else, calls."""
+
+OPERATORS = (ast.Add, ast.Sub)
+COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+FOLDS = ("all", "any", "sum")
+"""Calls that take one generator over ranges."""
+
+CHOICES = ("min", "max")
+STATE_NAMES = ("s", "before", "after")
+"""A state always goes by one of these names; `s` is the one that an action writes."""
+
+TAKEN = "taken"
+"""In a property of transitions: the action that was taken, to be compared with an action's name."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a model function: its name, and the domain that its annotation names (None in helpers)."""
+
+    name: str
+    domain: type[Domain] | type[Subset] | None = None
+
+    @property
+    def is_state(self) -> bool:
+        """Whether a state is passed here."""
+        return self.name in STATE_NAMES
+
+    @property
+    def is_subset(self) -> bool:
+        """Whether a subset is passed here, to be indexed with an element."""
+        return self.domain is not None and issubclass(self.domain, Subset)
+
+
+@dataclass(eq=False)
+class Function:
+    """A function of the modelling language, checked: what every engine reads."""
+
+    python: Callable[..., Any]
+    name: str
+    path: str
+    line: int
+    parameters: tuple[Parameter, ...]
+    body: list[ast.stmt]
+    documentation: str
+    constants: dict[str, int | bool] = field(default_factory=dict)
+    functions: dict[str, Function] = field(default_factory=dict)
+    actions: dict[str, str] = field(default_factory=dict)
+    writes: frozenset[str] = frozenset()
+    reads: frozenset[str] = frozenset()
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The names of the parameters that are states."""
+        return tuple(parameter.name for parameter in self.parameters if parameter.is_state)
+
+    @property
+    def choices(self) -> tuple[Parameter, ...]:
+        """The parameters that are not states."""
+        return tuple(parameter for parameter in self.parameters if not parameter.is_state)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What the names after `s.` mean: fields with their number of indices, and configuration entries (bounds or not)."""
+
+    fields: Mapping[str, int]
+    configuration: Mapping[str, bool]
+    actions: Mapping[Callable[..., Any], str]
+
+
+@cache
+def _parsed(path: str) -> ast.Module:
+    return ast.parse(Path(path).read_text(encoding="utf-8"), path)
+
+
+def _definition(python: Callable[..., Any]) -> ast.FunctionDef:
+    code = python.__code__
+    for node in ast.walk(_parsed(code.co_filename)):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            if first == code.co_firstlineno:
+                return node
+    raise LanguageError(
+        f"{code.co_filename}:{code.co_firstlineno}: {code.co_name} is not written as a plain `def` in this file;"
+        " write it out, without a lambda or a factory"
+    )
+
+
+class Reader:
+    """Reads functions into the language, each once, and remembers them."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        self._read: dict[Callable[..., Any], Function] = {}
+        self._reading: list[Callable[..., Any]] = []
+
+    def read(self, python: Callable[..., Any]) -> Function:
+        """The checked form of `python`. Raises LanguageError where it leaves the language."""
+        if python not in self._read:
+            if python in self._reading:
+                code = python.__code__
+                raise LanguageError(
+                    f"{code.co_filename}:{code.co_firstlineno}: {python.__name__} calls itself;"
+                    " write the repetition as a for loop over a range"
+                )
+            self._reading.append(python)
+            self._read[python] = _FunctionReader(self, python).function
+            self._reading.pop()
+        return self._read[python]
+
+
+    def everything(self) -> tuple[Function, ...]:
+        """Every function that was read."""
+        return tuple(self._read.values())
+
+
+class _FunctionReader:
+    """Checks one function: a method per statement and expression of the closed list."""
+
+    def __init__(self, reader: Reader, python: Callable[..., Any]) -> None:
+        self.reader = reader
+        self.vocabulary = reader.vocabulary
+        self.python = python
+        definition = _definition(python)
+        mark = mark_of(python)
+        self.kind = mark.kind if mark else None
+        body = definition.body
+        documentation = ast.get_docstring(definition) or ""
+        if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+            if isinstance(body[0].value.value, str):
+                body = body[1:]
+        self.function = Function(
+            python,
+            definition.name,
+            python.__code__.co_filename,
+            definition.lineno,
+            (),
+            body,
+            documentation,
+        )
+        self.writes: set[str] = set()
+        self.reads: set[str] = set()
+        self.returns_value = any(isinstance(node, ast.Return) for node in ast.walk(definition))
+        self.function.parameters = self._parameters(definition)
+        self.subsets = {p.name for p in self.function.parameters if p.is_subset}
+        self.locals = {p.name for p in self.function.parameters if not p.is_state and not p.is_subset}
+        ended = self._block(body, written=False).ended
+        if self.returns_value and not ended:
+            self._refuse(definition, "a path ends without `return`", "end every path of a helper with `return value`")
+        if self.returns_value and self.writes:
+            self._refuse(
+                definition,
+                f"{definition.name} both writes {', '.join(sorted(self.writes))} and returns a value",
+                "split it into a helper that returns and one that writes",
+            )
+        if self.kind is not None and self.kind is not Kind.ACTION and not self.returns_value:
+            self._refuse(definition, "a property returns nothing", "return a truth value")
+        if self.kind is not None and self.kind is not Kind.ACTION and self.writes:
+            self._refuse(definition, "a property writes to the state", "a property only reads")
+        self.function.writes = frozenset(self.writes)
+        self.function.reads = frozenset(self.reads)
+
+    # ------------------------------------------------------------------------------------------------- declarations
+
+    def _parameters(self, definition: ast.FunctionDef) -> tuple[Parameter, ...]:
+        arguments = definition.args
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or arguments.posonlyargs:
+            self._refuse(definition, "only plain parameters are allowed", "no defaults, *args or keyword-only names")
+        parameters = []
+        for argument in arguments.args:
+            domain = self._domain(argument)
+            if self.kind is Kind.ACTION and argument.arg not in STATE_NAMES and domain is None:
+                self._refuse(argument, f"parameter {argument.arg} has no domain", "annotate it, as in `leader: Replica`")
+            parameters.append(Parameter(argument.arg, domain))
+        names = tuple(parameter.name for parameter in parameters)
+        if any(p.is_subset for p in parameters) and not any(p.is_state for p in parameters):
+            self._refuse(definition, "a subset is passed without a state", "pass the state as well, as first parameter")
+        expected: dict[Kind | None, tuple[tuple[str, ...], ...]] = {
+            Kind.ALWAYS: (("s",),),
+            Kind.ALWAYS_STEP: (("before", "after"), ("before", "after", TAKEN)),
+            Kind.SOMETIMES: (("s",), ("before", "after"), ("before", "after", TAKEN)),
+        }
+        if self.kind in expected and names not in expected[self.kind]:
+            allowed = " or ".join(f"({', '.join(one)})" for one in expected[self.kind])
+            self._refuse(definition, f"its parameters are ({', '.join(names)})", f"here they must be {allowed}")
+        if self.kind is Kind.ACTION and names[:1] != ("s",):
+            self._refuse(definition, "an action's first parameter is the state", "call it `s`")
+        return tuple(parameters)
+
+    def _domain(self, argument: ast.arg) -> type[Domain] | type[Subset] | None:
+        if argument.annotation is None:
+            return None
+        named = None
+        if isinstance(argument.annotation, ast.Name):
+            named = self.python.__globals__.get(argument.annotation.id)
+        if isinstance(named, type) and issubclass(named, Domain | Subset):
+            return named
+        if self.kind is Kind.ACTION and argument.arg not in STATE_NAMES:
+            self._refuse(argument, f"{ast.unparse(argument.annotation)} is not a domain", "name a Domain or a Subset")
+        return None
+
+    def _refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:
+        line = getattr(node, "lineno", self.function.line)
+        raise LanguageError(f"{self.function.path}:{line}: in {self.function.name}: {what}; {hint}")
+
+    # --------------------------------------------------------------------------------------------------- statements
+
+    def _block(self, statements: Iterable[ast.stmt], written: bool) -> _Flow:
+        """Check statements in order; `written` says whether the state may have been written before them."""
+        flow = _Flow(written, False)
+        for statement in statements:
+            if not isinstance(statement, STATEMENTS):
+                self._refuse(
+                    statement,
+                    f"`{type(statement).__name__}` is not in the language",
+                    "statements are assignments, if, for over a range, require(...), return, and calls of helpers",
+                )
+            method = getattr(self, f"_statement_{type(statement).__name__}")
+            after: _Flow = method(statement, flow.written)
+            flow = _Flow(flow.written or after.written, flow.ended or after.ended)
+        return flow
+
+    def _statement_Pass(self, statement: ast.Pass, written: bool) -> _Flow:
+        return _Flow(False, False)
+
+    def _statement_Assign(self, statement: ast.Assign, written: bool) -> _Flow:
+        if len(statement.targets) != 1:
+            self._refuse(statement, "chained assignment", "write one assignment a line")
+        self._expression(statement.value)
+        return self._target(statement.targets[0], fresh=True)
+
+    def _statement_AugAssign(self, statement: ast.AugAssign, written: bool) -> _Flow:
+        if not isinstance(statement.op, OPERATORS):
+            self._refuse(statement, f"operator {type(statement.op).__name__}", "only += and -= are in the language")
+        self._expression(statement.value)
+        return self._target(statement.target, fresh=False)
+
+    def _target(self, target: ast.expr, fresh: bool) -> _Flow:
+        if isinstance(target, ast.Name):
+            if target.id in STATE_NAMES or target.id in self.subsets or target.id == TAKEN:
+                self._refuse(target, f"`{target.id}` is assigned to", "choose another name for the local")
+            if not fresh and target.id not in self.locals:
+                self._refuse(target, f"`{target.id}` has no value yet", "assign it before += or -=")
+            self.locals.add(target.id)
+            return _Flow(False, False)
+        state, name = self._cell(target)
+        if name in self.vocabulary.configuration:
+            self._refuse(target, f"`{name}` belongs to the configuration", "only fields of the state can be written")
+        if state != "s":
+            self._refuse(target, f"`{state}` is written", "only the state `s` of an action can be written")
+        self.writes.add(name)
+        return _Flow(True, False)
+
+    def _statement_If(self, statement: ast.If, written: bool) -> _Flow:
+        self._expression(statement.test)
+        known = set(self.locals)
+        then = self._block(statement.body, written)
+        locals_then = self.locals
+        self.locals = known
+        otherwise = self._block(statement.orelse, written)
+        # A branch that has returned cannot hand on a local without a value.
+        if then.ended:
+            pass
+        elif otherwise.ended:
+            self.locals = locals_then
+        else:
+            self.locals = locals_then & self.locals
+        return _Flow(then.written or otherwise.written, then.ended and otherwise.ended)
+
+    def _statement_For(self, statement: ast.For, written: bool) -> _Flow:
+        if statement.orelse:
+            self._refuse(statement, "`else` of a loop", "put it after the loop")
+        known = set(self.locals)
+        self._loop_variable(statement.target, statement.iter)
+        flow = self._block(statement.body, written)
+        if flow.written and not written:
+            # A guard in the second round would come after a write of the first.
+            self._block(statement.body, written=True)
+        self.locals = known
+        return _Flow(flow.written, False)
+
+    def _statement_Return(self, statement: ast.Return, written: bool) -> _Flow:
+        if self.kind is Kind.ACTION:
+            self._refuse(statement, "`return` in an action", "guard with require(...) or use if/else")
+        if statement.value is None:
+            self._refuse(statement, "`return` without a value", "use if/else in a helper that writes")
+        self._expression(statement.value)
+        return _Flow(False, True)
+
+    def _statement_Expr(self, statement: ast.Expr, written: bool) -> _Flow:
+        call = statement.value
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            self._refuse(statement, "an expression without effect", "call require(...) or a helper that writes")
+        named = self._global(call.func)
+        if named is require:
+            if self.kind is not Kind.ACTION:
+                self._refuse(statement, "require(...) outside an action", "return a truth value and require that")
+            if written:
+                self._refuse(statement, "require(...) after a write", "guards come before the first write")
+            if len(call.args) != 1 or call.keywords:
+                self._refuse(statement, "require takes one condition", "write one require(...) per guard")
+            self._expression(call.args[0])
+            return _Flow(False, False)
+        callee = self._call(call)
+        if not callee.writes:
+            self._refuse(statement, f"the value of {callee.name}(...) is dropped", "use it, or call a helper that writes")
+        self.writes |= callee.writes
+        return _Flow(True, False)
+
+    # -------------------------------------------------------------------------------------------------- expressions
+
+    def _expression(self, expression: ast.expr) -> None:
+        if not isinstance(expression, EXPRESSIONS):
+            self._refuse(
+                expression,
+                f"`{ast.unparse(expression)}` is not in the language",
+                "expressions are numbers, truth values, names, cells, + -, comparisons, and/or/not, if-else,"
+                " min max all any sum and helpers",
+            )
+        getattr(self, f"_expression_{type(expression).__name__}")(expression)
+
+    def _expression_Constant(self, expression: ast.Constant) -> None:
+        if not isinstance(expression.value, int):
+            self._refuse(expression, f"the constant {expression.value!r}", "values are whole numbers and truth values")
+
+    def _expression_Name(self, expression: ast.Name) -> None:
+        name = expression.id
+        if name in self.locals:
+            return
+        if name in self.function.states:
+            self._refuse(expression, f"the whole state `{name}` is used as a value", "read its fields, or pass it on")
+        if name in self.subsets:
+            self._refuse(expression, f"the subset `{name}` is used as a value", f"index it: {name}[element]")
+        if name == TAKEN:
+            self._refuse(expression, "`taken` is used as a value", "compare it with an action: taken == name")
+        named = self._global(expression)
+        if isinstance(named, int):
+            self.function.constants[name] = named if isinstance(named, bool) else int(named)
+            return
+        self._refuse(expression, f"`{name}` is a {type(named).__name__}", "only whole numbers can be named")
+
+    def _expression_Attribute(self, expression: ast.Attribute) -> None:
+        if isinstance(expression.value, ast.Name) and expression.value.id not in STATE_NAMES:
+            kind = self._global(expression.value)
+            if isinstance(kind, type) and issubclass(kind, IntEnum):
+                if expression.attr not in kind.__members__:
+                    self._refuse(expression, f"{kind.__name__} has no {expression.attr}", f"it has {', '.join(kind.__members__)}")
+                self.function.constants[ast.unparse(expression)] = int(kind[expression.attr])
+                return
+            self._refuse(expression, f"`{ast.unparse(expression)}`", "attributes are those of the state or of an IntEnum")
+        self._cell(expression)
+
+    def _expression_Subscript(self, expression: ast.Subscript) -> None:
+        if isinstance(expression.value, ast.Name) and expression.value.id in self.subsets:
+            self._expression(expression.slice)
+            return
+        self._cell(expression)
+
+    def _expression_BinOp(self, expression: ast.BinOp) -> None:
+        if not isinstance(expression.op, OPERATORS):
+            self._refuse(expression, f"operator {type(expression.op).__name__}", "arithmetic is + and -")
+        self._expression(expression.left)
+        self._expression(expression.right)
+
+    def _expression_UnaryOp(self, expression: ast.UnaryOp) -> None:
+        if not isinstance(expression.op, ast.Not | ast.USub):
+            self._refuse(expression, f"operator {type(expression.op).__name__}", "use `not` or a minus sign")
+        self._expression(expression.operand)
+
+    def _expression_BoolOp(self, expression: ast.BoolOp) -> None:
+        for value in expression.values:
+            self._expression(value)
+
+    def _expression_Compare(self, expression: ast.Compare) -> None:
+        if not all(isinstance(operator, COMPARISONS) for operator in expression.ops):
+            self._refuse(expression, f"`{ast.unparse(expression)}`", "comparisons are == != < <= > >=")
+        sides = [expression.left, *expression.comparators]
+        if any(isinstance(side, ast.Name) and side.id == TAKEN for side in sides):
+            self._taken(expression)
+            return
+        for side in sides:
+            self._expression(side)
+
+    def _taken(self, expression: ast.Compare) -> None:
+        left, right = expression.left, expression.comparators[0]
+        is_comparison = len(expression.ops) == 1 and isinstance(expression.ops[0], ast.Eq | ast.NotEq)
+        if not is_comparison or not isinstance(right, ast.Name) or not isinstance(left, ast.Name) or left.id != TAKEN:
+            self._refuse(expression, f"`{ast.unparse(expression)}`", "write taken == action, with the action's name")
+        action = self.vocabulary.actions.get(self._global(right))
+        if action is None:
+            self._refuse(right, f"{right.id} is not an action of this model", "name one of its actions")
+        self.function.actions[right.id] = action
+
+    def _expression_IfExp(self, expression: ast.IfExp) -> None:
+        self._expression(expression.test)
+        self._expression(expression.body)
+        self._expression(expression.orelse)
+
+    def _expression_Call(self, call: ast.Call) -> None:
+        if not isinstance(call.func, ast.Name):
+            self._refuse(call, f"`{ast.unparse(call.func)}(...)`", "call helpers by their plain name")
+        name = call.func.id
+        if name in FOLDS and self._is_builtin(name):
+            self._fold(call)
+        elif name in CHOICES and self._is_builtin(name):
+            if len(call.args) < 2 or call.keywords:
+                self._refuse(call, f"{name} with fewer than two arguments", f"write {name}(a, b)")
+            for argument in call.args:
+                self._expression(argument)
+        else:
+            callee = self._call(call)
+            if callee.writes:
+                self._refuse(call, f"{callee.name} writes to the state", "call it as a statement of its own")
+
+    def _fold(self, call: ast.Call) -> None:
+        name = ast.unparse(call.func)
+        if len(call.args) != 1 or call.keywords or not isinstance(call.args[0], ast.GeneratorExp):
+            self._refuse(call, f"{name} without a generator", f"write {name}(... for x in range(n))")
+        generator = call.args[0]
+        known = set(self.locals)
+        for part in generator.generators:
+            self._loop_variable(part.target, part.iter)
+            for condition in part.ifs:
+                self._expression(condition)
+        self._expression(generator.elt)
+        self.locals = known
+
+    def _loop_variable(self, target: ast.expr, iterated: ast.expr) -> None:
+        if not isinstance(target, ast.Name) or target.id in STATE_NAMES:
+            self._refuse(target, f"`{ast.unparse(target)}` as a loop variable", "use one plain name")
+        is_range = isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name) and iterated.func.id == "range"
+        if not is_range or not isinstance(iterated, ast.Call) or not 1 <= len(iterated.args) <= 2 or iterated.keywords:
+            self._refuse(iterated, f"loop over `{ast.unparse(iterated)}`", "loop over range(n) or range(m, n)")
+        for argument in iterated.args:
+            self._shape(argument)
+        self.locals.add(target.id)
+
+    def _shape(self, expression: ast.expr) -> None:
+        """A range is known once the configuration is: numbers, bounds, + and - only."""
+        if isinstance(expression, ast.BinOp) and isinstance(expression.op, OPERATORS):
+            self._shape(expression.left)
+            self._shape(expression.right)
+            return
+        if isinstance(expression, ast.Constant):
+            self._expression(expression)
+            return
+        if isinstance(expression, ast.Name) and expression.id not in self.locals:
+            self._expression(expression)
+            return
+        if isinstance(expression, ast.Attribute):
+            owner = expression.value
+            is_state = isinstance(owner, ast.Name) and owner.id in self.function.states
+            if not is_state or self.vocabulary.configuration.get(expression.attr, False):
+                self._expression(expression)
+                return
+        self._refuse(
+            expression,
+            f"a range that depends on `{ast.unparse(expression)}`",
+            "use numbers and bounds of the configuration, and `if` inside the loop",
+        )
+
+    # --------------------------------------------------------------------------------------------------------- names
+
+    def _cell(self, expression: ast.expr) -> tuple[str, str]:
+        """Check `s.name[i][j]...` and return (state, name)."""
+        indices = []
+        node = expression
+        while isinstance(node, ast.Subscript):
+            indices.append(node.slice)
+            node = node.value
+        if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+            self._refuse(expression, f"`{ast.unparse(expression)}`", "write s.field or s.field[index]")
+        if node.value.id not in self.function.states:
+            self._refuse(expression, f"`{node.value.id}` is not a state here", f"states are called {', '.join(STATE_NAMES)}")
+        name = node.attr
+        if name in self.vocabulary.configuration:
+            if indices:
+                self._refuse(expression, f"`{name}` is a number of the configuration", "it has no elements")
+            return node.value.id, name
+        if name not in self.vocabulary.fields:
+            known = ", ".join(sorted([*self.vocabulary.fields, *self.vocabulary.configuration]))
+            self._refuse(expression, f"the state has no field `{name}`", f"it has {known}")
+        rank = self.vocabulary.fields[name]
+        if rank != len(indices):
+            self._refuse(
+                expression,
+                f"`{name}` takes {rank} {'index' if rank == 1 else 'indices'}, not {len(indices)}",
+                "write every index: there are no slices and no rows",
+            )
+        for index in indices:
+            self._expression(index)
+        self.reads.add(name)
+        return node.value.id, name
+
+    def _is_builtin(self, name: str) -> bool:
+        return name not in self.python.__globals__ and name not in self.locals
+
+    def _global(self, expression: ast.Name) -> Any:
+        name = expression.id
+        if name in self.python.__globals__:
+            return self.python.__globals__[name]
+        self._refuse(expression, f"`{name}` has no value here", "define it in the module, or assign it on every path before")
+
+    def _call(self, call: ast.Call) -> Function:
+        assert isinstance(call.func, ast.Name)
+        named = self._global(call.func)
+        if not inspect.isfunction(named) or not isinstance(named, types.FunctionType) or named is require:
+            self._refuse(call, f"`{call.func.id}(...)` cannot be called here", "call helpers written in the language")
+        mark = mark_of(named)
+        if mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL):
+            self._refuse(call, f"{call.func.id} is an action of its own", "move what both need into a helper")
+        callee = self.reader.read(named)
+        self.function.functions[call.func.id] = callee
+        if call.keywords or len(call.args) != len(callee.parameters):
+            self._refuse(call, f"{callee.name} takes {len(callee.parameters)} arguments", "pass them by position")
+        for parameter, argument in zip(callee.parameters, call.args, strict=True):
+            is_state = isinstance(argument, ast.Name) and argument.id in self.function.states
+            is_subset = isinstance(argument, ast.Name) and argument.id in self.subsets
+            if parameter.is_state != is_state:
+                self._refuse(argument, f"argument `{ast.unparse(argument)}` of {callee.name}", "pass a state exactly where one is expected")
+            if parameter.is_subset != is_subset:
+                self._refuse(argument, f"argument `{ast.unparse(argument)}` of {callee.name}", "pass a subset exactly where one is expected")
+            if not is_state and not is_subset:
+                self._expression(argument)
+        self.reads |= callee.reads
+        return callee
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """What a statement may have done: written to the state; returned on every path."""
+
+    written: bool
+    ended: bool

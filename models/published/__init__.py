@@ -1,0 +1,26 @@
+"""The five published models of Kafka's replication, one module per generation of the protocol.
+
+A generation is data: the actions of `replication.py`, with the ones that its own module defines put in their place.
+"""
+
+from models.language.model import assemble
+from models.published import (
+    kip_101,
+    kip_279,
+    kip_320,
+    kip_320_first_try,
+    replication,
+    truncate_to_high_watermark,
+)
+
+MODEL = assemble(
+    "published",
+    replication,
+    {
+        "truncate_to_high_watermark": (truncate_to_high_watermark, {}),
+        "kip_101": (kip_101, {}),
+        "kip_279": (kip_279, {}),
+        "kip_320_first_try": (kip_320_first_try, {}),
+        "kip_320": (kip_320, {}),
+    },
+)

@@ -1,0 +1,34 @@
+"""KIP-101 (Kafka 0.11): a follower truncates to where the leader's log leaves the epoch of its last entry. Kip101.tla."""
+
+from models.language import action, require
+from models.published.replication import LeaderEpoch, Replica, become_follower_at, may_become_follower
+
+
+def first_offset_above_epoch(s, leader, epoch, otherwise):
+    for offset in range(s.log_size):
+        if offset < s.log_end_offset[leader] and s.log_epoch[leader][offset] > epoch:
+            return offset
+    return otherwise
+
+
+def truncation_offset(s, leader, r):
+    """What the leader answers for the epoch of the follower's last entry; the high watermark where it cannot tell.
+
+    The leader's log of this moment is asked, whatever that replica believes itself to be.
+    """
+    if s.log_end_offset[r] == 0:
+        return 0
+    if s.log_end_offset[leader] == 0:
+        return s.high_watermark[r]
+    epoch = s.log_epoch[r][s.log_end_offset[r] - 1]
+    if s.log_epoch[leader][s.log_end_offset[leader] - 1] == epoch:
+        return s.log_end_offset[leader]
+    return first_offset_above_epoch(s, leader, epoch, s.high_watermark[r])
+
+
+@action
+def become_follower(s, request: LeaderEpoch, r: Replica):
+    require(may_become_follower(s, request, r))
+    end_offset = truncation_offset(s, s.request_leader[request], r)
+    require(end_offset <= s.log_end_offset[r])
+    become_follower_at(s, request, r, end_offset)

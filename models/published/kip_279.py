@@ -1,0 +1,19 @@
+"""KIP-279 (Kafka 2.0): a follower truncates to the end of what it has in common with the leader. Kip279.tla."""
+
+from models.language import action, require
+from models.published.replication import LeaderEpoch, Replica, become_follower_at, may_become_follower, same_entry
+
+
+def matching_end_offset(s, leader, r):
+    """One above the largest offset at which both hold the same entry; 0 if there is none."""
+    end_offset = 0
+    for offset in range(s.log_size):
+        if same_entry(s, leader, r, offset):
+            end_offset = offset + 1
+    return end_offset
+
+
+@action
+def become_follower(s, request: LeaderEpoch, r: Replica):
+    require(may_become_follower(s, request, r))
+    become_follower_at(s, request, r, matching_end_offset(s, s.request_leader[request], r))

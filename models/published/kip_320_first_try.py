@@ -1,0 +1,106 @@
+"""KIP-320, the first try: the epoch of the last entry is compared at every fetch, but not the leader epoch itself.
+
+Kip320FirstTry.tla, a negative example: a fetch of an older epoch can still be counted.
+"""
+
+from models.language import action, require
+from models.published.kip_279 import matching_end_offset
+from models.published.replication import (
+    LeaderEpoch,
+    Replica,
+    adopt_request,
+    follows,
+    has_entry,
+    is_true_leader,
+    leader_writes_isr,
+    may_become_follower,
+    presumes_leadership,
+    replicate_entry,
+    truncate_log,
+)
+
+
+def is_caught_up_in_epoch(s, leader, follower, end_offset):
+    """Caught up, and the last entries below `end_offset` are of one epoch."""
+    return (
+        presumes_leadership(s, leader)
+        and follows(s, follower, leader)
+        and (
+            end_offset == 0
+            or (
+                has_entry(s, leader, end_offset - 1)
+                and has_entry(s, follower, end_offset - 1)
+                and s.log_epoch[leader][end_offset - 1] == s.log_epoch[follower][end_offset - 1]
+            )
+        )
+    )
+
+
+def has_committed_in_own_epoch(s, leader):
+    """The high watermark stands at the end of the log, or at an entry of the leader's own epoch."""
+    return s.high_watermark[leader] == s.log_end_offset[leader] or (
+        has_entry(s, leader, s.high_watermark[leader])
+        and s.log_epoch[leader][s.high_watermark[leader]] == s.leader_epoch[leader]
+    )
+
+
+@action
+def become_follower(s, request: LeaderEpoch, r: Replica):
+    """Nothing is truncated here: that waits until the leader has been asked."""
+    require(may_become_follower(s, request, r))
+    adopt_request(s, r, request)
+
+
+@action
+def follower_truncates(s, leader: Replica, follower: Replica):
+    require(leader != follower)
+    require(presumes_leadership(s, leader))
+    require(follows(s, follower, leader))
+    require(s.log_end_offset[follower] > 0)
+    require(
+        s.log_end_offset[follower] > s.log_end_offset[leader]
+        or s.log_epoch[leader][s.log_end_offset[follower] - 1] != s.log_epoch[follower][s.log_end_offset[follower] - 1]
+    )
+    end_offset = matching_end_offset(s, leader, follower)
+    truncate_log(s, follower, end_offset)
+    s.high_watermark[follower] = min(s.high_watermark[follower], end_offset)
+
+
+@action
+def follower_replicates(s, leader: Replica, follower: Replica):
+    require(leader != follower)
+    require(is_caught_up_in_epoch(s, leader, follower, s.log_end_offset[follower]))
+    require(has_entry(s, leader, s.log_end_offset[follower]))
+    replicate_entry(s, leader, follower)
+
+
+@action
+def leader_raises_high_watermark(s, leader: Replica):
+    require(presumes_leadership(s, leader))
+    require(has_entry(s, leader, s.high_watermark[leader]))
+    require(
+        all(
+            is_caught_up_in_epoch(s, leader, member, s.high_watermark[leader] + 1)
+            for member in range(s.replicas)
+            if s.isr[leader][member]
+        )
+    )
+    s.high_watermark[leader] += 1
+
+
+@action
+def leader_shrinks_isr(s, leader: Replica, r: Replica):
+    require(leader != r)
+    require(is_true_leader(s, leader))
+    require(s.isr[leader][r])
+    require(not is_caught_up_in_epoch(s, leader, r, s.log_end_offset[leader]))
+    leader_writes_isr(s, leader, r, False)
+
+
+@action
+def leader_expands_isr(s, leader: Replica, r: Replica):
+    require(is_true_leader(s, leader))
+    require(not s.isr[leader][r])
+    require(is_caught_up_in_epoch(s, leader, r, s.high_watermark[leader]))
+    require(has_committed_in_own_epoch(s, leader))
+    leader_writes_isr(s, leader, r, True)

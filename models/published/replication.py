@@ -1,0 +1,312 @@
+"""What the five published replication models share: state, vocabulary, actions and properties.
+
+Restated from the public TLA+ specification `hachikuji/kafka-specification` (KafkaReplication.tla), written by Kafka
+committers. One partition; a quorum (the controller) that is never wrong; LeaderAndIsr requests that are never lost, can
+reach each replica at any time, and can be skipped. Left out, as there: messages of a fetch (a follower copies one entry
+in one step), crashes, clients, acknowledgements. Each module beside this one is one generation of the protocol.
+"""
+
+from models.language import (
+    NONE,
+    Domain,
+    Flag,
+    action,
+    always,
+    between,
+    bound,
+    field,
+    optional,
+    require,
+)
+
+
+class Configuration:
+    replicas = bound(3, "replicas of the partition", least=1, option="--replicas")
+    log_size = bound(2, "entries that a log can hold", least=1, option="--log-size")
+    records = bound(2, "records that can be written", least=1, option="--records")
+    max_epoch = bound(2, "largest leader epoch", least=0, option="--max-epoch")
+
+
+class Replica(Domain, size="replicas"):
+    pass
+
+
+class Offset(Domain, size="log_size"):
+    pass
+
+
+class Record(Domain, size="records", letters=True):
+    pass
+
+
+class LeaderEpoch(Domain, size=lambda configuration: configuration.max_epoch + 1):
+    pass
+
+
+class State:
+    log_record = field(Replica, Offset, values=optional(Record), initially=NONE)
+    log_epoch = field(Replica, Offset, values=optional(LeaderEpoch), initially=NONE)
+    log_end_offset = field(Replica, values=between(0, "log_size"))
+    high_watermark = field(Replica, values=between(0, "log_size"))
+    leader_epoch = field(Replica, values=optional(LeaderEpoch), initially=NONE)
+    leader = field(Replica, values=optional(Replica), initially=NONE)
+    isr = field(Replica, Replica, values=Flag)
+    quorum_leader = field(values=optional(Replica), initially=NONE)
+    quorum_epoch = field(values=optional(LeaderEpoch), initially=NONE)
+    quorum_isr = field(Replica, values=Flag, initially=True)
+    next_record = field(values=between(0, "records"))
+    next_epoch = field(values=between(0, lambda configuration: configuration.max_epoch + 1))
+    request_leader = field(LeaderEpoch, values=optional(Replica), initially=NONE)
+    request_isr = field(LeaderEpoch, Replica, values=Flag)
+
+
+# -------------------------------------------------------------------------------------------- vocabulary of a log
+
+
+def has_entry(s, r, offset):
+    return offset < s.log_end_offset[r]
+
+
+def same_entry(s, a, b, offset):
+    """Both hold an entry at this offset, and it is the same one."""
+    return (
+        has_entry(s, a, offset)
+        and has_entry(s, b, offset)
+        and s.log_record[a][offset] == s.log_record[b][offset]
+        and s.log_epoch[a][offset] == s.log_epoch[b][offset]
+    )
+
+
+def append_entry(s, r, record, epoch):
+    s.log_record[r][s.log_end_offset[r]] = record
+    s.log_epoch[r][s.log_end_offset[r]] = epoch
+    s.log_end_offset[r] += 1
+
+
+def truncate_log(s, r, end_offset):
+    """Cut the log at `end_offset`; cells above it are emptied, so that equal logs are equal states."""
+    for offset in range(s.log_size):
+        if offset >= end_offset:
+            s.log_record[r][offset] = NONE
+            s.log_epoch[r][offset] = NONE
+    s.log_end_offset[r] = min(s.log_end_offset[r], end_offset)
+
+
+# ------------------------------------------------------------------------------------------- vocabulary of roles
+
+
+def presumes_leadership(s, r):
+    return s.leader[r] == r
+
+
+def follows(s, follower, leader):
+    return s.leader[follower] == leader
+
+
+def is_true_leader(s, r):
+    """It presumes leadership, and the quorum agrees in leader and epoch."""
+    return presumes_leadership(s, r) and s.quorum_leader == r and s.quorum_epoch == s.leader_epoch[r]
+
+
+def is_caught_up_to(s, leader, follower, end_offset):
+    """The follower holds something wherever the leader does below `end_offset`; contents are not compared."""
+    return follows(s, follower, leader) and (
+        end_offset == 0 or (has_entry(s, leader, end_offset - 1) and has_entry(s, follower, end_offset - 1))
+    )
+
+
+def quorum_writes_leader(s, leader):
+    """A new epoch with this leader and the quorum's ISR, made known to the replicas as a request."""
+    s.quorum_leader = leader
+    s.quorum_epoch = s.next_epoch
+    s.request_leader[s.next_epoch] = leader
+    for r in range(s.replicas):
+        s.request_isr[s.next_epoch][r] = s.quorum_isr[r]
+    s.next_epoch += 1
+
+
+def adopt_request(s, r, epoch):
+    s.leader_epoch[r] = epoch
+    s.leader[r] = s.request_leader[epoch]
+    for member in range(s.replicas):
+        s.isr[r][member] = s.request_isr[epoch][member]
+
+
+# ----------------------------------------------------------------------------------------------------- controller
+
+
+@action
+def controller_shrinks_isr(s, r: Replica):
+    """The controller gives up on a replica; the last member of the ISR stays in it, without a leader."""
+    require(s.next_epoch <= s.max_epoch)
+    require(s.quorum_leader == r or s.quorum_isr[r])
+    if s.quorum_leader != r:
+        s.quorum_isr[r] = False
+        quorum_writes_leader(s, s.quorum_leader)
+    else:
+        if any(s.quorum_isr[other] for other in range(s.replicas) if other != r):
+            s.quorum_isr[r] = False
+        quorum_writes_leader(s, NONE)
+
+
+@action
+def controller_elects_leader(s, r: Replica):
+    require(s.next_epoch <= s.max_epoch)
+    require(s.quorum_isr[r])
+    require(s.quorum_leader != r)
+    quorum_writes_leader(s, r)
+
+
+# --------------------------------------------------------------------------------------------------------- leader
+
+
+@action
+def become_leader(s, request: LeaderEpoch):
+    """A replica learns that it leads; its log and its high watermark stay as they are."""
+    require(s.request_leader[request] != NONE)
+    require(request > s.leader_epoch[s.request_leader[request]])
+    adopt_request(s, s.request_leader[request], request)
+
+
+@action
+def leader_writes(s, leader: Replica):
+    require(presumes_leadership(s, leader))
+    require(s.next_record < s.records)
+    require(s.log_end_offset[leader] < s.log_size)
+    append_entry(s, leader, s.next_record, s.leader_epoch[leader])
+    s.next_record += 1
+
+
+def leader_writes_isr(s, leader, r, is_member):
+    """The leader and the quorum change the ISR together; the leader epoch stays."""
+    s.isr[leader][r] = is_member
+    for member in range(s.replicas):
+        s.quorum_isr[member] = s.isr[leader][member]
+
+
+@action
+def leader_shrinks_isr(s, leader: Replica, r: Replica):
+    require(leader != r)
+    require(is_true_leader(s, leader))
+    require(s.isr[leader][r])
+    require(not is_caught_up_to(s, leader, r, s.log_end_offset[leader]))
+    leader_writes_isr(s, leader, r, False)
+
+
+@action
+def leader_expands_isr(s, leader: Replica, r: Replica):
+    require(is_true_leader(s, leader))
+    require(not s.isr[leader][r])
+    require(is_caught_up_to(s, leader, r, s.high_watermark[leader]))
+    leader_writes_isr(s, leader, r, True)
+
+
+@action
+def leader_raises_high_watermark(s, leader: Replica):
+    """One more entry is committed once every member that the leader believes in the ISR holds something there."""
+    require(presumes_leadership(s, leader))
+    require(s.high_watermark[leader] < s.log_size)
+    require(
+        all(
+            follows(s, member, leader) and has_entry(s, member, s.high_watermark[leader])
+            for member in range(s.replicas)
+            if s.isr[leader][member]
+        )
+    )
+    s.high_watermark[leader] += 1
+
+
+# ------------------------------------------------------------------------------------------------------- follower
+
+
+def may_become_follower(s, request, r):
+    return (
+        s.request_leader[request] != NONE
+        and s.request_leader[request] != r
+        and request > s.leader_epoch[r]
+    )
+
+
+def become_follower_at(s, request, r, end_offset):
+    truncate_log(s, r, end_offset)
+    s.high_watermark[r] = min(s.high_watermark[r], end_offset)
+    adopt_request(s, r, request)
+
+
+def replicate_entry(s, leader, follower):
+    """Copy the next entry, and learn the leader's high watermark as far as the follower's log reaches."""
+    offset = s.log_end_offset[follower]
+    append_entry(s, follower, s.log_record[leader][offset], s.log_epoch[leader][offset])
+    s.high_watermark[follower] = min(s.high_watermark[leader], s.log_end_offset[follower])
+
+
+@action
+def follower_replicates(s, leader: Replica, follower: Replica):
+    require(leader != follower)
+    require(presumes_leadership(s, leader))
+    require(follows(s, follower, leader))
+    require(has_entry(s, leader, s.log_end_offset[follower]))
+    replicate_entry(s, leader, follower)
+
+
+# ----------------------------------------------------------------------------------------------------- properties
+
+
+@always
+def weak_isr(s):
+    """Whatever a presumed leader has exposed is on every member of the ISR that it believes in."""
+    return all(
+        same_entry(s, a, b, offset)
+        for a in range(s.replicas)
+        if presumes_leadership(s, a)
+        for b in range(s.replicas)
+        if s.isr[a][b]
+        for offset in range(s.log_size)
+        if offset < s.high_watermark[a]
+    )
+
+
+@always
+def strong_isr(s):
+    """Whatever a presumed leader has exposed is on every member of the quorum's ISR."""
+    return all(
+        same_entry(s, a, b, offset)
+        for a in range(s.replicas)
+        if presumes_leadership(s, a)
+        for b in range(s.replicas)
+        if s.quorum_isr[b]
+        for offset in range(s.log_size)
+        if offset < s.high_watermark[a]
+    )
+
+
+@always
+def leader_in_isr(s):
+    """The quorum's leader is in the quorum's ISR. False in the initial state, where there is no leader."""
+    return any(s.quorum_isr[r] for r in range(s.replicas) if s.quorum_leader == r)
+
+
+@always
+def log_matching(s):
+    """The same offset and epoch on two replicas means the same entries up to there."""
+    return all(
+        same_entry(s, a, b, below)
+        for a in range(s.replicas)
+        for b in range(s.replicas)
+        if a < b
+        for offset in range(s.log_size)
+        if has_entry(s, a, offset) and has_entry(s, b, offset) and s.log_epoch[a][offset] == s.log_epoch[b][offset]
+        for below in range(s.log_size)
+        if below <= offset
+    )
+
+
+@always
+def epoch_monotone(s):
+    """Within a log epochs never decrease."""
+    return all(
+        s.log_epoch[r][offset - 1] <= s.log_epoch[r][offset]
+        for r in range(s.replicas)
+        for offset in range(1, s.log_size)
+        if has_entry(s, r, offset)
+    )

@@ -1,0 +1,12 @@
+"""Kafka up to 0.10: a follower truncates to its own high watermark. KafkaTruncateToHighWatermark.tla."""
+
+from models.language import action, require
+from models.published.replication import LeaderEpoch, Replica, become_follower_at, may_become_follower
+
+
+@action
+def become_follower(s, request: LeaderEpoch, r: Replica):
+    """The follower cuts what it is not sure of, which may be something that the new leader will need."""
+    require(may_become_follower(s, request, r))
+    require(s.high_watermark[r] <= s.log_end_offset[r])
+    become_follower_at(s, request, r, s.high_watermark[r])

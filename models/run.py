@@ -1,0 +1,165 @@
+"""The meaning of a model: its functions, called by plain CPython on one state at a time.
+
+In:  an `Instance`, the cells of a state, a step.
+Out: successors and truth values. Every engine has to agree with this file, and every trace is certified by it.
+
+Slow and obviously right: a state is a list of whole numbers behind an object that checks each index and each written
+value, so that nothing wraps around and no value leaves its declared range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from models.errors import ModelError
+from models.language.declare import Disabled
+from models.language.model import Instance, Place, Property, Step
+
+Cells = tuple[int, ...]
+"""One state: the cells of every field in order of declaration."""
+
+
+class State:
+    """A state as a model's functions see it: fields and configuration entries as attributes, arrays by index.
+
+    Raises ModelError where an index lies outside a field or a written value outside the field's values.
+    """
+
+    __slots__ = ("_cells", "_instance")
+    _cells: list[int]
+    _instance: Instance
+
+    def __init__(self, instance: Instance, cells: Sequence[int]) -> None:
+        object.__setattr__(self, "_instance", instance)
+        object.__setattr__(self, "_cells", list(cells))
+
+    def __getattr__(self, name: str) -> Any:
+        place = self._instance.places.get(name)
+        if place is None:
+            value = getattr(self._instance.configuration, name)
+            return bool(value) if self._instance.model.entries[name].values is bool else value
+        if place.sizes:
+            return _Row(self._cells, place, place.offset, 0)
+        return _load(self._cells, place, place.offset)
+
+    def __setattr__(self, name: str, value: int) -> None:
+        place = self._instance.places[name]
+        _store(self._cells, place, place.offset, value)
+
+    @property
+    def cells(self) -> Cells:
+        """The state as plain numbers."""
+        return tuple(self._cells)
+
+
+class _Row:
+    """An array field, or a part of it, waiting for its next index."""
+
+    __slots__ = ("_cells", "_depth", "_offset", "_place")
+
+    def __init__(self, cells: list[int], place: Place, offset: int, depth: int) -> None:
+        self._cells = cells
+        self._place = place
+        self._offset = offset
+        self._depth = depth
+
+    def _at(self, index: int) -> int:
+        sizes = self._place.sizes
+        if not 0 <= index < sizes[self._depth]:
+            raise ModelError(
+                f"index {int(index)} of {self._place.name} is outside 0..{sizes[self._depth] - 1};"
+                " test the index before it is used"
+            )
+        offset = int(index)
+        for size in sizes[self._depth + 1 :]:
+            offset *= size
+        return self._offset + offset
+
+    def __getitem__(self, index: int) -> Any:
+        offset = self._at(index)
+        if self._depth + 1 < len(self._place.sizes):
+            return _Row(self._cells, self._place, offset, self._depth + 1)
+        return _load(self._cells, self._place, offset)
+
+    def __setitem__(self, index: int, value: int) -> None:
+        _store(self._cells, self._place, self._at(index), value)
+
+
+def _load(cells: list[int], place: Place, offset: int) -> int | bool:
+    value = cells[offset]
+    return bool(value) if place.field.values.is_flag else value
+
+
+def _store(cells: list[int], place: Place, offset: int, value: int) -> None:
+    if not place.low <= value <= place.high:
+        raise ModelError(
+            f"{int(value)} is written to {place.name}, whose values are {place.low}..{place.high};"
+            " guard the step, or widen the field"
+        )
+    cells[offset] = int(value)
+
+
+def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
+    """The state after `step`, or None where a guard is false (or the protocol lacks the action).
+
+    Raises ModelError, with the step and the state, where the model leaves its own declaration.
+    """
+    function = instance.function(step.slot)
+    if function is None:
+        return None
+    state = State(instance, cells)
+    choices = instance.slot_choices[step.slot]
+    arguments = [choice.argument(ordinal) for choice, ordinal in zip(choices, step.ordinals, strict=True)]
+    try:
+        function.python(state, *arguments)
+    except Disabled:
+        return None
+    except ModelError as error:
+        raise ModelError(f"{function.path}:{function.line}: {instance.spell_step(step)}: {error}") from None
+    return state.cells
+
+
+def successors(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]:
+    """Every enabled step with the state that it leads to, in the order of the steps."""
+    for step in instance.steps:
+        after = take(instance, cells, step)
+        if after is not None:
+            yield step, after
+
+
+def holds(instance: Instance, prop: Property, cells: Cells) -> bool:
+    """Whether a property of states is true in this state."""
+    return _ask(instance, prop, State(instance, cells))
+
+
+def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, after: Cells) -> bool:
+    """Whether a property of transitions is true of this one."""
+    arguments: list[Any] = [State(instance, before), State(instance, after)]
+    if len(prop.function.parameters) == 3:
+        arguments.append(_Taken(instance, step))
+    return _ask(instance, prop, *arguments)
+
+
+class _Taken:
+    """The action of a step: equal to every version of that action, whichever the protocol uses."""
+
+    def __init__(self, instance: Instance, step: Step) -> None:
+        self._versions = [function.python for function in instance.model.slots[step.slot].alternatives]
+
+    def __eq__(self, other: object) -> bool:
+        return other in self._versions
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def is_permitted(instance: Instance, prop: Property, cells: Cells) -> bool:
+    """Whether a failure of the property in this state is one that the configuration permits."""
+    return prop.permitted is not None and bool(prop.permitted.python(State(instance, cells)))
+
+
+def _ask(instance: Instance, prop: Property, *arguments: Any) -> bool:
+    try:
+        return bool(prop.function.python(*arguments))
+    except ModelError as error:
+        raise ModelError(f"{prop.function.path}:{prop.function.line}: {prop.name}: {error}") from None
