@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from checker.kafka_keys import (
     NEWEST_LISTED_RELEASE,
@@ -107,13 +107,34 @@ class Cluster:
 
 def read_cluster(files: Sequence[tuple[Role | None, Path]], kafka_version: str | None) -> Cluster:
     """Reads the files, each with its role or with None where its keys are to tell it, and puts the cluster together."""
-    given = _Given()
-    for told_role, path in files:
-        properties = read_properties(path)
-        file_role = told_role or role_of(properties, path)
-        for each in properties:
-            given.add(each, file_role)
-    return _cluster(given, _versions(given, kafka_version))
+    given = _gather(files)
+    binaries, protocol = _versions(given, kafka_version)
+    acks, acks_line = _decide(_ACKS, given, binaries)
+    min_insync_replicas, min_insync_replicas_line = _decide(_MIN_INSYNC_REPLICAS, given, binaries)
+    replication_factor, replication_factor_line = _decide(_REPLICATION_FACTOR, given, binaries)
+    unclean_election, unclean_election_line = _decide(_UNCLEAN_ELECTION, given, binaries)
+    return Cluster(
+        kafka_version=Setting(str(binaries.value), binaries.source) if binaries else None,
+        protocol=_generation(protocol),
+        why_undecided=_why_undecided(protocol),
+        acks=acks,
+        min_insync_replicas=min_insync_replicas,
+        replication_factor=replication_factor,
+        unclean_election=unclean_election,
+        understood=(
+            *_version_lines(binaries, protocol),
+            replication_factor_line,
+            min_insync_replicas_line,
+            unclean_election_line,
+            acks_line,
+        ),
+        ignored=tuple(_ignored(each, given, binaries) for each in given.values() if not _is_used(each, given)),
+    )
+
+
+# --- Whose file, whose key --------------------------------------------------------------------------------------------
+
+_ROLES_BY_PRECEDENCE = (Role.TOPIC, Role.BROKER, Role.PRODUCER, Role.CONSUMER)
 
 
 def role_of(properties: Sequence[Property], path: Path) -> Role:
@@ -130,12 +151,299 @@ def role_of(properties: Sequence[Property], path: Path) -> Role:
     return max(_ROLES_BY_PRECEDENCE, key=lambda role: sum(role in roles for roles in known_by))
 
 
-_ROLES_BY_PRECEDENCE = (Role.TOPIC, Role.BROKER, Role.PRODUCER, Role.CONSUMER)
-
-
 def _role_of_key(key: str, file_role: Role) -> Role:
-    """A key that the file's role does not have is the first other role's that has it."""
+    """The file's role, unless only others have the key."""
     roles = roles_that_know(key)
     if file_role in roles or not roles:
         return file_role
     return next(role for role in _ROLES_BY_PRECEDENCE if role in roles)
+
+
+# A role and its key; with the file where every member of the role has its own value.
+_Holder = tuple[Role, str, Path | None]
+
+_INTER_BROKER_PROTOCOL_VERSION: _Holder = (Role.BROKER, "inter.broker.protocol.version", None)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What the files say about one key of one role, perhaps in several places but with one value."""
+
+    role: Role
+    key: str
+    text: str
+    value: object
+    places: tuple[str, ...]
+    file_role: Role
+
+    @property
+    def source(self) -> str:
+        return " and ".join(dict.fromkeys(self.places))
+
+
+def _gather(files: Sequence[tuple[Role | None, Path]]) -> dict[_Holder, _Given]:
+    given: dict[_Holder, _Given] = {}
+    for told_role, path in files:
+        properties = read_properties(path)
+        file_role = told_role or role_of(properties, path)
+        for each in properties:
+            new = _given(each, file_role)
+            holder = new.role, new.key, path if new.key in OF_ONE_MEMBER else None
+            given[holder] = _agreeing(given[holder], new) if holder in given else new
+    return given
+
+
+def _given(each: Property, file_role: Role) -> _Given:
+    text = each.value.strip(_WHAT_JAVA_TRIMS)
+    try:
+        value = _READERS.get(each.key, str)(text)
+    except ValueError as error:
+        raise PropertiesError(f"{each.place}: {each.key}: {error}") from None
+    return _Given(_role_of_key(each.key, file_role), each.key, text, value, (each.place,), file_role)
+
+
+def _agreeing(old: _Given, new: _Given) -> _Given:
+    if old.value != new.value:
+        key, one, other = _printable(new.key), _shown(new.key, new.text), _shown(old.key, old.text)
+        raise PropertiesError(
+            f"{new.source}: {key}={one} contradicts {key}={other} in {old.source}; "
+            f"one {new.role.value} cannot have both, keep one of them"
+        )
+    return replace(old, places=old.places + new.places)
+
+
+# --- Versions ---------------------------------------------------------------------------------------------------------
+
+
+def _versions(
+    given: Mapping[_Holder, _Given], kafka_version: str | None
+) -> tuple[Setting[Version] | None, Setting[Version] | None]:
+    """The version of the binaries and that of the protocol between brokers; either stands in for the other."""
+    binaries = protocol = None
+    if kafka_version is not None:
+        try:
+            binaries = Setting(version_of_binaries(kafka_version), "--kafka-version")
+        except ValueError as error:
+            raise PropertiesError(f"--kafka-version: {error}") from None
+    if found := given.get(_INTER_BROKER_PROTOCOL_VERSION):
+        protocol = Setting(version_of_inter_broker_protocol(found.text), found.source)
+    if binaries and protocol and protocol.value.is_newer_than(binaries.value):
+        raise PropertiesError(
+            f"{protocol.source}: inter.broker.protocol.version: Kafka {binaries.value} refuses {protocol.value}, "
+            f"which is newer than itself; write {binaries.value.release_name} or older, or give the right --kafka-version"
+        )
+    if binaries:
+        return binaries, protocol or Setting(binaries.value, f"Kafka {binaries.value}'s default")
+    if protocol:
+        return Setting(version_of_binaries(protocol.value.release_name), protocol.source), protocol
+    return None, None
+
+
+def _generation(protocol: Setting[Version] | None) -> str | None:
+    """The modelled generation of the replication protocol."""
+    return "0.10" if protocol and protocol.value.release[:2] == (0, 10) else None
+
+
+def _why_undecided(protocol: Setting[Version] | None) -> str | None:
+    if protocol is None:
+        return (
+            "no Kafka version was told, and the protocol and the defaults hang on it: give --kafka-version VERSION "
+            f"(for example {NEWEST_MODELLED_RELEASE}), or inter.broker.protocol.version in a broker's file"
+        )
+    if _generation(protocol) is None:
+        return f"the replication protocol of Kafka {protocol.value} is not modelled yet; that of 0.10 is"
+    return None
+
+
+def _version_lines(binaries: Setting[Version] | None, protocol: Setting[Version] | None) -> tuple[Understood, ...]:
+    if binaries is None or protocol is None:
+        return ()
+    speaks = f"the replication protocol is {_generation(protocol) or 'not modelled yet'}"
+    return (
+        Understood("Kafka version", str(binaries.value), "decides the defaults", binaries.source),
+        Understood("inter.broker.protocol.version", str(protocol.value), speaks, protocol.source),
+    )
+
+
+# --- What is understood: values are validated as Kafka does -----------------------------------------------------------
+
+_WHAT_JAVA_TRIMS = "".join(map(chr, range(33)))  # String.trim
+
+
+def _acks(text: str) -> str:
+    if text not in ("all", "-1", "0", "1"):
+        raise ValueError(f"{_quoted(text)} is no acks; write all (or -1), 1 or 0")
+    return "all" if text == "-1" else text
+
+
+def _count_of_replicas(text: str) -> int:
+    if re.fullmatch(r"[+-]?0*\d{1,10}", text, re.ASCII) is None or not 1 <= int(text) < 2**31:
+        raise ValueError(f"{_quoted(text)} is not a whole number of at least 1; write for example 2")
+    return int(text)
+
+
+def _true_or_false(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"{_quoted(text)} is neither true nor false; write one of them")
+    return text.lower() == "true"
+
+
+@dataclass(frozen=True)
+class _Rule(Generic[T]):
+    """How a setting comes about: the first of its keys that is given decides, else the default of the last one."""
+
+    keys: tuple[tuple[Role, str], ...]
+    read: Callable[[str], T]
+    meaning: Callable[[T], str]
+
+
+_ACKS = _Rule(
+    keys=((Role.PRODUCER, "acks"),),
+    read=_acks,
+    meaning={
+        "0": "the producer waits for nobody",
+        "1": "the leader alone acknowledges",
+        "all": "a record is acknowledged once the whole ISR has it",
+    }.__getitem__,
+)
+_MIN_INSYNC_REPLICAS = _Rule(
+    keys=((Role.TOPIC, "min.insync.replicas"), (Role.BROKER, "min.insync.replicas")),
+    read=_count_of_replicas,
+    meaning="an acks=all write needs an ISR of at least {}".format,
+)
+_REPLICATION_FACTOR = _Rule(
+    keys=((Role.TOPIC, "replication.factor"), (Role.BROKER, "default.replication.factor")),
+    read=_count_of_replicas,
+    meaning="the brokers that have a replica: {}".format,
+)
+_UNCLEAN_ELECTION = _Rule(
+    keys=((Role.TOPIC, "unclean.leader.election.enable"), (Role.BROKER, "unclean.leader.election.enable")),
+    read=_true_or_false,
+    meaning={
+        True: "a replica outside the ISR may be elected when no member of it runs",
+        False: "only a member of the ISR is elected",
+    }.__getitem__,
+)
+
+_RULES: tuple[_Rule[Any], ...] = (_ACKS, _MIN_INSYNC_REPLICAS, _REPLICATION_FACTOR, _UNCLEAN_ELECTION)
+_READERS: Mapping[str, Callable[[str], object]] = {
+    "inter.broker.protocol.version": version_of_inter_broker_protocol,
+    **{key: rule.read for rule in _RULES for _, key in rule.keys},
+}
+
+
+def _deciding(rule: _Rule[T], given: Mapping[_Holder, _Given]) -> _Given | None:
+    return next((given[role, key, None] for role, key in rule.keys if (role, key, None) in given), None)
+
+
+def _decide(
+    rule: _Rule[T], given: Mapping[_Holder, _Given], binaries: Setting[Version] | None
+) -> tuple[Setting[T], Understood]:
+    found = _deciding(rule, given)
+    if found:
+        key, text, source = found.key, found.text, found.source
+        misplaced = "" if found.role is found.file_role else f" (taken as the {found.role.value}'s)"
+    else:
+        version = binaries.value if binaries else version_of_binaries(NEWEST_MODELLED_RELEASE)
+        key = rule.keys[-1][1]
+        text, source, misplaced = default(key, version), f"Kafka {version}'s default", ""
+    value = rule.read(text)
+    return Setting(value, source), Understood(key, text, rule.meaning(value) + misplaced, source)
+
+
+# --- What is ignored, and why -----------------------------------------------------------------------------------------
+
+# Settings that could change the answer, and whose mechanism the model does not carry yet.
+_RETRIES = "a producer's retries are not modelled yet"
+_TRANSACTIONS = "idempotence and transactions are not modelled yet"
+_COMPACTION = "compaction is not modelled: the answer is for a log that keeps every record"
+_FLUSH = "forced flushes are not modelled: a power loss may take all that was appended since the start"
+_RECORD_FORMAT = "record formats are not modelled: from 0.11 on they decide whether leader epochs are used"
+_OLD_PRODUCER = "the old Scala producer is not modelled; give the acks of the Java producer"
+_NOT_MODELLED: Mapping[str, str] = {
+    "retries": _RETRIES,
+    "max.in.flight.requests.per.connection": _RETRIES,
+    "enable.idempotence": _TRANSACTIONS,
+    "transactional.id": _TRANSACTIONS,
+    "isolation.level": _TRANSACTIONS,
+    "cleanup.policy": _COMPACTION,
+    "log.cleanup.policy": _COMPACTION,
+    "flush.messages": _FLUSH,
+    "flush.ms": _FLUSH,
+    "log.flush.interval.messages": _FLUSH,
+    "log.flush.interval.ms": _FLUSH,
+    "message.format.version": _RECORD_FORMAT,
+    "log.message.format.version": _RECORD_FORMAT,
+    "auto.leader.rebalance.enable": "preferred elections are a budget of the search, whatever this setting says",
+    "controlled.shutdown.enable": "a controlled shutdown is not modelled as a step of its own",
+    "message.send.max.retries": _OLD_PRODUCER,
+    "producer.type": _OLD_PRODUCER,
+    "request.required.acks": _OLD_PRODUCER,
+}
+
+_TIMES = frozenset(
+    {
+        "replica.fetch.backoff.ms",
+        "replica.fetch.wait.max.ms",
+        "replica.high.watermark.checkpoint.interval.ms",
+        "replica.lag.time.max.ms",
+        "request.timeout.ms",
+        "zookeeper.session.timeout.ms",
+    }
+)
+
+
+def _is_used(each: _Given, given: Mapping[_Holder, _Given]) -> bool:
+    return each is given.get(_INTER_BROKER_PROTOCOL_VERSION) or any(each is _deciding(rule, given) for rule in _RULES)
+
+
+def _ignored(each: _Given, given: Mapping[_Holder, _Given], binaries: Setting[Version] | None) -> Ignored:
+    why, reason = _why_ignored(each, given, binaries)
+    return Ignored(_printable(each.key), _shown(each.key, each.text), why, reason, each.source)
+
+
+def _why_ignored(
+    each: _Given, given: Mapping[_Holder, _Given], binaries: Setting[Version] | None
+) -> tuple[WhyIgnored, str]:
+    for rule in _RULES:
+        if (each.role, each.key) in rule.keys and (winner := _deciding(rule, given)):
+            return WhyIgnored.OVERRIDDEN, f"overridden by the {winner.role.value}'s {winner.key} in {winner.source}"
+    since = first_release(each.role, each.key)
+    if since is None or (binaries and not binaries.value.has(since)):
+        return WhyIgnored.UNKNOWN, _why_unknown(each, since, binaries)
+    if each.key in _NOT_MODELLED:
+        return WhyIgnored.NOT_MODELLED, _NOT_MODELLED[each.key]
+    if each.key in _TIMES:
+        return WhyIgnored.NO_BEARING, "the model has no clock, so that its answer covers every value"
+    return WhyIgnored.NO_BEARING, "has no bearing on the safety of replication"
+
+
+def _why_unknown(each: _Given, since: str | None, binaries: Setting[Version] | None) -> str:
+    newest_listed = version_of_binaries(NEWEST_LISTED_RELEASE)
+    version = binaries.value if binaries else newest_listed
+    if since:
+        return f"Kafka {version} does not know this {each.role.value} setting, which is new in {since}"
+    if version.is_newer_than(newest_listed):
+        return f"no {each.role.value} setting of Kafka up to {newest_listed}; newer settings are not listed here"
+    alike = difflib.get_close_matches(each.key, sorted({key for role in Role for key in keys_of(role)}), 1, cutoff=0.9)
+    hint = f"; did you mean {alike[0]}?" if alike else ""
+    return f"Kafka {version} has no such {each.role.value} setting{hint}"
+
+
+# --- Showing values ---------------------------------------------------------------------------------------------------
+
+# Over-cautious on purpose: a password under a misspelt key is a password still.
+_SECRET = re.compile(r"pas+w|pass|pwd|secret|jaas|credential|token|\.key$", re.IGNORECASE)
+
+
+def _shown(key: str, value: str) -> str:
+    """Kafka itself prints a password as [hidden]."""
+    return "[hidden]" if _SECRET.search(key) else _printable(value)
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
+def _quoted(text: str) -> str:
+    return f"'{_printable(text if len(text) <= 60 else text[:60] + '...')}'"

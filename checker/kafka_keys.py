@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum
 
-# Each release with replication, and its last internal version of the inter-broker protocol (before 0.10 there were none).
+# Each release with replication, and its last internal version of the inter-broker protocol (none before 0.10).
 _LAST_INTERNAL_VERSION: dict[tuple[int, ...], int | None] = {
     (0, 8, 0): None, (0, 8, 1): None, (0, 8, 2): None, (0, 9, 0): None,
     (0, 10, 0): 1, (0, 10, 1): 2, (0, 10, 2): 0, (0, 11, 0): 2,
@@ -47,6 +47,10 @@ class Version:
     def release(self) -> tuple[int, ...]:
         """What decides about protocol and defaults: the 0.10.2 of 0.10.2.1, the 3.9 of 3.9.1."""
         return self.numbers[: 3 if self.numbers[0] == 0 else 2]
+
+    @property
+    def release_name(self) -> str:
+        return _name(self.release)
 
     def is_newer_than(self, other: Version) -> bool:
         """As far as both are told: neither 0.10.2 nor 0.10.2-IV0 is newer than 0.10."""
@@ -87,7 +91,7 @@ def version_of_inter_broker_protocol(text: str) -> Version:
         raise ValueError(f"Kafka refuses {text!r}, which is only part of a release; write one of {whole}")
     last_internal = _LAST_INTERNAL_VERSION[version.release]
     if version.internal is not None and (last_internal is None or version.internal > last_internal):
-        raise ValueError(f"Kafka has no internal version {text!r}; write {_name(version.release)}")
+        raise ValueError(f"Kafka has no internal version {text!r}; write {version.release_name}")
     return Version(text, version.release, last_internal if version.internal is None else version.internal)
 
 
@@ -263,11 +267,25 @@ _FIRST_RELEASE: dict[Role, dict[str, str]] = {
 
 # Every broker, and every client, has its own: two files of one role rightly differ in these.
 OF_ONE_MEMBER = frozenset(
-    """
-    advertised.host.name advertised.listeners advertised.port broker.id broker.rack client.id consumer.id group.id
-    host.name listeners log.dir log.dirs port ssl.key.password ssl.keystore.location ssl.keystore.password
-    transactional.id
-    """.split()
+    {
+        "advertised.host.name",
+        "advertised.listeners",
+        "advertised.port",
+        "broker.id",
+        "broker.rack",
+        "client.id",
+        "consumer.id",
+        "group.id",
+        "host.name",
+        "listeners",
+        "log.dir",
+        "log.dirs",
+        "port",
+        "ssl.key.password",
+        "ssl.keystore.location",
+        "ssl.keystore.password",
+        "transactional.id",
+    }
 )
 
 

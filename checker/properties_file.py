@@ -29,7 +29,7 @@ NAMED_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class PropertiesError(UsageError, ValueError):
-    """A property file that cannot be read, or that says something impossible: one line with what, where and the cure."""
+    """A property file that cannot be read, or that contradicts itself: one line with what, where and the cure."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ def _read(path: Path) -> bytes:
 def _decode(content: bytes, path: Path) -> str:
     if b"\0" in content:
         line = len(LINE_END.findall(content[: content.index(b"\0")].decode("latin-1"))) + 1
-        raise PropertiesError(f"{path}:{line}: not a text file (it has NUL bytes); save it as plain ASCII or UTF-8 text")
+        raise PropertiesError(
+            f"{path}:{line}: not a text file (it has NUL bytes); save it as plain ASCII or UTF-8 text"
+        )
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -84,17 +86,14 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     numbered = iter(enumerate(physical_lines, start=1))
     for line_number, line in numbered:
         logical_line = line.lstrip(WHITE_SPACE)
-        if not logical_line or logical_line[0] in "#!":
+        # A lone backslash counts as blank. (As the last thing in a file, some Javas make an empty key of it.)
+        if logical_line in ("", "\\") or logical_line[0] in "#!":
             continue
-        cut_off_by_end_of_file = False
-        while _is_continued(logical_line) and not cut_off_by_end_of_file:
-            _, continuation = next(numbered, (0, None))
-            cut_off_by_end_of_file = continuation is None
+        while _is_continued(logical_line):
             # A blank continuation adds nothing and ends the logical line; one that starts with # is no comment.
-            logical_line = logical_line[:-1] + (continuation or "").lstrip(WHITE_SPACE)
-        # Nothing but a backslash: Java skips it, save as the last thing in a file, where it is an empty key.
-        if logical_line or cut_off_by_end_of_file:
-            yield line_number, logical_line
+            _, continuation = next(numbered, (0, ""))
+            logical_line = logical_line[:-1] + continuation.lstrip(WHITE_SPACE)
+        yield line_number, logical_line
 
 
 def _is_continued(line: str) -> bool:

@@ -76,8 +76,13 @@ def spell(entry: Entry, value: int) -> str:
     if entry.values is bool:
         return "on" if value else "off"
     if entry.values is not None:
-        return entry.values(value).name
+        return _member(entry.values(value))
     return str(value)
+
+
+def _member(member: IntEnum) -> str:
+    """An enumeration's member as people write it: its `spelling`, if it has one, or its name."""
+    return str(getattr(member, "spelling", member.name))
 
 
 def parse(name: str, entry: Entry, text: str) -> int:
@@ -89,11 +94,11 @@ def parse(name: str, entry: Entry, text: str) -> int:
             raise UsageError(f"{name}={text}: a switch is on or off")
         return truth[text.lower()]
     if entry.values is not None and issubclass(entry.values, IntEnum):
-        members = {member.name.lower(): int(member) for member in entry.values}
+        members = {_member(member).lower(): int(member) for member in entry.values}
         if text.lower() in members:
             return members[text.lower()]
         if not text.lstrip("-").isdigit() or int(text) not in members.values():
-            raise UsageError(f"{name}={text}: no such value; there are: {', '.join(m.name for m in entry.values)}")
+            raise UsageError(f"{name}={text}: no such value; there are: {', '.join(map(_member, entry.values))}")
         return int(text)
     try:
         return int(text)
@@ -214,39 +219,51 @@ def _declared(module: ModuleType, name: str, kind: type) -> dict[str, Any]:
     return {key: value for key, value in vars(holder).items() if isinstance(value, kind)}
 
 
-def _marked(module: ModuleType, *kinds: Kind) -> dict[str, Callable[..., Any]]:
+def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Callable[..., Any]]:
+    """Decorated functions by name, in the order of the modules and of their lines; only what a module itself defines,
+    where there are several, since they import from each other."""
     found = {}
-    for name, value in vars(module).items():
-        mark = mark_of(value)
-        if mark is not None and mark.kind in kinds:
-            found[name] = value
+    for module in modules:
+        for name, value in vars(module).items():
+            mark = mark_of(value)
+            is_own = len(modules) == 1 or value.__module__ == module.__name__ if mark is not None else False
+            if mark is not None and mark.kind in kinds and is_own:
+                found[name] = value
     return found
 
 
-def assemble(name: str, base: ModuleType, variants: Mapping[str, tuple[ModuleType, Mapping[str, Any]]] | None = None) -> Model:
-    """Read a model from its base module and its variants: {protocol: (module that swaps actions, switch values)}.
+def assemble(
+    name: str,
+    base: ModuleType | Sequence[ModuleType],
+    variants: Mapping[str, tuple[ModuleType | None, Mapping[str, Any]]] | None = None,
+) -> Model:
+    """Read a model from its base and its variants: {protocol: (module that swaps actions or None, switch values)}.
 
-    The base declares `Configuration`, `State`, actions, properties and initial states. A variant's module may define an
-    action of the base anew, or add one. Raises LanguageError where a function leaves the language.
+    The base is one module or several; the first declares `Configuration` and `State`, and their actions, properties and
+    initial states count in the order in which they stand. A variant's module may define an action of the base anew, or
+    add one. Raises LanguageError where a function leaves the language.
     """
-    path = inspect.getsourcefile(base) or base.__name__
-    entries = _declared(base, "Configuration", Entry)
-    fields = _declared(base, "State", Field)
+    bases = [base] if isinstance(base, ModuleType) else list(base)
+    path = inspect.getsourcefile(bases[0]) or bases[0].__name__
+    entries = _declared(bases[0], "Configuration", Entry)
+    fields = _declared(bases[0], "State", Field)
     if not fields:
         raise LanguageError(f"{path}:1: no `class State:` with fields; declare the state, see models/README.md")
     for field_name in fields:
         if field_name in entries:
             raise LanguageError(f"{path}:1: `{field_name}` is both a field and a configuration entry; rename one")
-    modules = {protocol: module for protocol, (module, _) in (variants or {}).items()}
+    versions = variants or {"": (None, {})}
+    modules = [module for module, _ in versions.values() if module is not None]
+    common = _marked(bases, Kind.ACTION)
     origins: dict[str, list[Callable[..., Any]]] = {}
-    for module in (base, *modules.values()):
-        for action_name, python in _marked(module, Kind.ACTION).items():
+    for found in (common, *(_marked([module], Kind.ACTION) for module in modules)):
+        for action_name, python in found.items():
             alternatives = origins.setdefault(action_name, [])
             if python not in alternatives:
                 alternatives.append(python)
     if not origins:
         raise LanguageError(f"{path}:1: no @action; a model needs at least one step")
-    owners = {python: action_name for action_name, found in origins.items() for python in found}
+    owners = {python: action_name for action_name, alternatives in origins.items() for python in alternatives}
     reader = Reader(
         Vocabulary(
             {field_name: len(declared.over) for field_name, declared in fields.items()},
@@ -255,32 +272,32 @@ def assemble(name: str, base: ModuleType, variants: Mapping[str, tuple[ModuleTyp
         )
     )
     slots = tuple(
-        Slot(action_name, tuple(reader.read(python) for python in found)) for action_name, found in origins.items()
+        Slot(action_name, tuple(reader.read(python) for python in alternatives))
+        for action_name, alternatives in origins.items()
     )
     for slot in slots:
         _same_parameters(slot)
     properties = tuple(
         _property(reader, property_name, python)
-        for property_name, python in _marked(base, Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES).items()
+        for property_name, python in _marked(bases, Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES).items()
     )
-    starts = list(_marked(base, Kind.INITIAL).values())
+    starts = list(_marked(bases, Kind.INITIAL).values())
     if len(starts) > 1:
         raise LanguageError(f"{path}:1: several @initial functions; keep one")
     protocols = {}
-    for protocol, (module, switches) in (variants or {"": (base, {})}).items():
-        own = _marked(module, Kind.ACTION)
-        common = _marked(base, Kind.ACTION)
+    for protocol, (module, switches) in versions.items():
+        own = _marked([module], Kind.ACTION) if module is not None else {}
         choices = tuple(_choice(origins[slot.name], own.get(slot.name) or common.get(slot.name)) for slot in slots)
         unknown = set(switches) - set(entries)
         if unknown:
             raise ModelError(f"{path}: protocol {protocol} sets {', '.join(sorted(unknown))}, which is not declared")
         values = {switch_name: int(value) for switch_name, value in switches.items()}
-        protocols[protocol] = Protocol(protocol, inspect.getdoc(module) or "", values, choices)
-    sources = {path, *(inspect.getsourcefile(module) or "" for module in modules.values())}
+        protocols[protocol] = Protocol(protocol, inspect.getdoc(module or bases[0]) or "", values, choices)
+    sources = {path, *(inspect.getsourcefile(module) or "" for module in (*bases, *modules))}
     sources |= {function.path for function in reader.everything()}
     return Model(
         name,
-        inspect.getdoc(base) or "",
+        inspect.getdoc(bases[0]) or "",
         path,
         entries,
         fields,
@@ -346,7 +363,7 @@ def spell_value(values: Values, value: int) -> str:
     if values.is_flag:
         return "true" if value else "false"
     if values.names is not None:
-        return values.names(value).name
+        return _member(values.names(value))
     if values.none and value == NONE:
         return "none"
     return spell_element(value) if values.letters else str(value)

@@ -1,0 +1,91 @@
+"""What a leader does: it serves fetches, answers parked ones, and drops followers from the ISR."""
+
+from models.kafka.commit import advance_high_watermark
+from models.kafka.log import has_entry
+from models.kafka.roles import follows, is_controllers_leader, presumes_leadership
+from models.kafka.state import Fetch, Replica, ReplicaSet, ShrinkRule
+from models.language import action, require
+
+
+def send_response(s, leader, follower, high_watermark):
+    """Answer a fetch with everything from its offset to the log end, and with this high watermark."""
+    s.fetch[follower][leader] = Fetch.ANSWERED
+    s.response_high_watermark[follower][leader] = high_watermark
+    for offset in range(s.log_size):
+        if offset >= s.fetch_offset[follower][leader] and has_entry(s, leader, offset):
+            s.response_record[follower][leader][offset] = s.log_record[leader][offset]
+            s.response_epoch[follower][leader][offset] = s.log_epoch[leader][offset]
+
+
+def may_join_isr(s, leader, follower):
+    """Kafka: Partition.maybeExpandIsr: it holds what the leader has exposed, and the write of the ISR would succeed."""
+    return (
+        is_controllers_leader(s, leader)
+        and not s.isr[leader][follower]
+        and s.log_end_offset[follower] >= s.high_watermark[leader]
+    )
+
+
+def write_isr(s, leader, r, is_member):
+    """The leader's conditional write: its own ISR and the one of record change together, the epoch stays."""
+    s.isr[leader][r] = is_member
+    s.controller_isr[r] = is_member
+
+
+@action
+def leader_handles_fetch(s, leader: Replica, follower: Replica):
+    """The leader serves one fetch: it answers with what it has, and learns how far the follower has come.
+
+    The answer carries the high watermark from before this fetch took effect, which is why followers lag by a round.
+    A fetch that finds nothing new is parked. Nothing compares epochs before 2.1: an old follower is as good as a new one.
+    Kafka: ReplicaManager.fetchMessages, Partition.updateReplicaLogReadResult, maybeExpandIsr, maybeIncrementLeaderHW.
+    """
+    require(leader != follower)
+    require(presumes_leadership(s, leader))
+    require(follows(s, follower, leader))
+    require(s.fetch[follower][leader] == Fetch.NONE)
+    require(s.log_end_offset[follower] <= s.log_end_offset[leader])
+    high_watermark_before = s.high_watermark[leader]
+    s.fetch_offset[follower][leader] = s.log_end_offset[follower]
+    s.remote_log_end_offset[leader][follower] = s.log_end_offset[follower]
+    if may_join_isr(s, leader, follower):
+        write_isr(s, leader, follower, True)
+    advance_high_watermark(s, leader)
+    if s.log_end_offset[follower] < s.log_end_offset[leader]:
+        send_response(s, leader, follower, high_watermark_before)
+    else:
+        s.fetch[follower][leader] = Fetch.PARKED
+
+
+@action
+def leader_answers_parked_fetch(s, leader: Replica, follower: Replica):
+    """A parked fetch is answered with the records and the high watermark of this moment. Kafka: DelayedFetch.onComplete.
+
+    What the leader knows of the follower stays as it is.
+    """
+    require(presumes_leadership(s, leader))
+    require(s.fetch[follower][leader] == Fetch.PARKED)
+    send_response(s, leader, follower, s.high_watermark[leader])
+
+
+def may_be_dropped(s, leader, r):
+    """Time is not modelled, so any follower can have been slow; later releases spare one that has everything."""
+    return s.isr[leader][r] and (
+        s.SHRINK_RULE == ShrinkRule.LAST_CAUGHT_UP or s.remote_log_end_offset[leader][r] < s.log_end_offset[leader]
+    )
+
+
+@action
+def leader_shrinks_isr(s, leader: Replica, removed: ReplicaSet):
+    """The leader drops followers from the ISR, all at once, and looks at its high watermark again.
+
+    Kafka: Partition.maybeShrinkIsr; a conditional write, so a zombie's fails. There is no lower limit but the leader.
+    """
+    require(is_controllers_leader(s, leader))
+    require(not removed[leader])
+    require(any(removed[r] for r in range(s.replicas)))
+    require(all(may_be_dropped(s, leader, r) for r in range(s.replicas) if removed[r]))
+    for r in range(s.replicas):
+        if removed[r]:
+            write_isr(s, leader, r, False)
+    advance_high_watermark(s, leader)

@@ -1,0 +1,200 @@
+"""What is promised of a partition, and what shows that the model does something at all."""
+
+from models.kafka.controller import controller_fails_over
+from models.kafka.faults import broker_restarts
+from models.kafka.log import has_entry, holds_record, same_entry
+from models.kafka.producer import producer_is_refused
+from models.kafka.roles import presumes_leadership
+from models.kafka.state import Acks
+from models.language import NONE, always, always_step, sometimes
+
+# ------------------------------------------------------------------------------------- what is promised, and when not
+
+
+def data_was_given_up(s):
+    """The history used something for which Kafka promises nothing: an unclean election, unflushed data, a lost disk."""
+    return (
+        s.unclean_elections_left < s.unclean_elections
+        or s.power_losses_left < s.power_losses
+        or s.disk_losses_left < s.disk_losses
+    )
+
+
+def nothing_was_promised(s):
+    """The producer did not ask for more than the leader's word, or data was given up."""
+    return s.acks != Acks.ALL or data_was_given_up(s)
+
+
+# --------------------------------------------------------------------------------------------------------- properties
+
+
+@always(permitted=data_was_given_up)
+def offsets_ordered(s):
+    """High watermark <= log end offset on every replica (log start and last stable offset come with 0.11)."""
+    return all(s.high_watermark[r] <= s.log_end_offset[r] for r in range(s.replicas))
+
+
+@always(permitted=nothing_was_promised)
+def acked_not_lost(s):
+    """The controller's leader holds every record that a producer takes for written."""
+    return all(
+        holds_record(s, s.controller_leader, record)
+        for record in range(s.records)
+        if s.acknowledged[record] and s.controller_leader != NONE
+    )
+
+
+@always(permitted=data_was_given_up)
+def isr_is_complete(s):
+    """Every member of the controller's ISR holds whatever a leader has exposed."""
+    return all(
+        s.log_record[member][offset] == s.exposed_record[offset]
+        for member in range(s.replicas)
+        if s.controller_isr[member]
+        for offset in range(s.log_size)
+        if s.exposed_record[offset] != NONE
+    )
+
+
+@always(permitted=data_was_given_up)
+def committed_agrees(s):
+    """Replicas never differ below both their high watermarks."""
+    return all(
+        same_entry(s, a, b, offset)
+        for a in range(s.replicas)
+        for b in range(s.replicas)
+        if a < b
+        for offset in range(s.log_size)
+        if offset < s.high_watermark[a] and offset < s.high_watermark[b]
+        if has_entry(s, a, offset) and has_entry(s, b, offset)
+    )
+
+
+@always(permitted=data_was_given_up)
+def log_matching(s):
+    """The same offset and epoch on two replicas means the same records up to there."""
+    return all(
+        same_entry(s, a, b, below)
+        for a in range(s.replicas)
+        for b in range(s.replicas)
+        if a < b
+        for offset in range(s.log_size)
+        if has_entry(s, a, offset) and has_entry(s, b, offset) and s.log_epoch[a][offset] == s.log_epoch[b][offset]
+        for below in range(s.log_size)
+        if below <= offset
+    )
+
+
+@always(permitted=data_was_given_up)
+def consistent_read(s):
+    """Nobody reads at one offset a record other than the one that was readable there first."""
+    return all(
+        s.log_record[leader][offset] == s.exposed_record[offset]
+        for leader in range(s.replicas)
+        if presumes_leadership(s, leader)
+        for offset in range(s.log_size)
+        if offset < s.high_watermark[leader] and has_entry(s, leader, offset)
+    )
+
+
+@always
+def leader_in_isr(s):
+    """The controller's leader is in the controller's ISR."""
+    return all(s.controller_isr[r] for r in range(s.replicas) if s.controller_leader == r)
+
+
+@always
+def one_leader_per_epoch(s):
+    """No two brokers presume leadership in the same epoch."""
+    return not any(
+        presumes_leadership(s, a) and presumes_leadership(s, b) and s.leader_epoch[a] == s.leader_epoch[b]
+        for a in range(s.replicas)
+        for b in range(s.replicas)
+        if a < b
+    )
+
+
+@always_step
+def high_watermark_monotonic(before, after):
+    """A high watermark never goes back while its broker leads one epoch without a restart.
+
+    Followers and restarts are exempt: Kafka lets those go back.
+    """
+    return all(
+        after.high_watermark[r] >= before.high_watermark[r]
+        for r in range(before.replicas)
+        if presumes_leadership(before, r)
+        and presumes_leadership(after, r)
+        and before.leader_epoch[r] == after.leader_epoch[r]
+    )
+
+
+# ------------------------------------------------------------------------------ the model can do what it is built for
+
+
+def can_commit(configuration):
+    return configuration.acks != Acks.ALL or configuration.min_insync_replicas <= configuration.replicas
+
+
+def can_fail_over(configuration):
+    return configuration.elections > 0 and configuration.replicas > 1
+
+
+@sometimes(applies=can_commit)
+def a_record_is_committed(s):
+    return s.exposed_record[0] != NONE and s.acknowledged[s.exposed_record[0]]
+
+
+@sometimes(applies=can_fail_over)
+def a_new_leader_takes_over(s):
+    return any(presumes_leadership(s, r) and s.leader_epoch[r] > 0 for r in range(s.replicas))
+
+
+@sometimes(applies=lambda configuration: can_commit(configuration) and can_fail_over(configuration))
+def a_follower_truncates(before, after):
+    return any(after.is_up[r] and after.log_end_offset[r] < before.log_end_offset[r] for r in range(before.replicas))
+
+
+@sometimes(applies=lambda c: can_commit(c) and can_fail_over(c) and c.replicas > 2 and c.min_insync_replicas > 1)
+def a_zombie_acknowledges(before, after):
+    """A leader that the controller has replaced tells a producer that its record is written."""
+    return any(
+        after.acknowledged[record] and not before.acknowledged[record] and before.pending[record] == zombie
+        for record in range(before.records)
+        for zombie in range(before.replicas)
+        if presumes_leadership(after, zombie) and after.leader_epoch[zombie] < after.controller_epoch
+    )
+
+
+@sometimes(applies=lambda c: c.replicas > 1)
+def the_isr_shrinks_and_grows_again(before, after, taken):
+    """A fetch brings a follower into the ISR."""
+    return taken != controller_fails_over and any(
+        after.controller_isr[r] and not before.controller_isr[r] for r in range(before.replicas)
+    )
+
+
+@sometimes(applies=lambda c: c.acks == Acks.ALL and c.min_insync_replicas > 1)
+def a_producer_is_refused(before, after, taken):
+    """NOT_ENOUGH_REPLICAS, before anything is appended."""
+    return taken == producer_is_refused
+
+
+@sometimes(applies=lambda c: c.acks == Acks.ALL and 1 < c.min_insync_replicas <= c.replicas)
+def an_appended_record_is_refused(before, after):
+    """NOT_ENOUGH_REPLICAS_AFTER_APPEND: the record is committed, and the producer is told that it failed."""
+    return any(
+        before.pending[record] != NONE
+        and after.pending[record] == NONE
+        and not after.acknowledged[record]
+        and any(after.exposed_record[offset] == record for offset in range(after.log_size))
+        and not any(before.exposed_record[offset] == record for offset in range(after.log_size))
+        for record in range(before.records)
+    )
+
+
+@sometimes(applies=lambda c: can_commit(c) and c.crashes > 0)
+def a_restart_finds_a_stale_high_watermark(before, after, taken):
+    return taken == broker_restarts and any(
+        after.high_watermark[r] < before.high_watermark[r] for r in range(before.replicas)
+    )

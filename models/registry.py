@@ -1,0 +1,77 @@
+"""Which models there are, by the names that people type, and how a model of one's own is loaded.
+
+In:  a name such as `kafka`, `published/kip_101`, `examples/two_phase_commit`, or a FILE.py that a person gives.
+Out: the model, and the protocol that the name means, if it means one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+
+from models.errors import UsageError
+from models.language.model import Model, assemble, nearest
+
+FAMILIES = {"kafka": "models.kafka", "published": "models.published"}
+"""Models whose package assembles base and variants into `MODEL`."""
+
+SINGLE = {"examples/two_phase_commit": "models.examples.two_phase_commit"}
+"""Models that are one module."""
+
+
+def names() -> list[str]:
+    """Every name that `load` knows."""
+    published = [f"published/{protocol}" for protocol in load("published")[0].protocols]
+    return ["kafka", *published, *SINGLE]
+
+
+def load(name: str) -> tuple[Model, str | None]:
+    """The model of this name, and the protocol that the name carries. Raises UsageError."""
+    family, _, protocol = name.partition("/")
+    if name in SINGLE:
+        return assemble(name, importlib.import_module(SINGLE[name])), None
+    if family in FAMILIES:
+        model: Model = importlib.import_module(FAMILIES[family]).MODEL
+        if protocol and protocol not in model.protocols:
+            raise UsageError(f"no model {name}; {nearest(name, names())}")
+        return model, protocol or None
+    raise UsageError(f"no model {name}; {nearest(name, names())}, or give a file: check FILE.py")
+
+
+def load_file(path: Path) -> Model:
+    """The model that a person wrote in FILE.py; this runs that file. Raises UsageError, LanguageError."""
+    if path.suffix != ".py" or not path.is_file():
+        raise UsageError(f"{path}: not a Python file that exists; give the path of a model, such as my_protocol.py")
+    # Two files of one name are two modules, and none of them hides an installed one.
+    unique = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
+    specification = importlib.util.spec_from_file_location(f"isrcheck_model_{unique}", path.resolve())
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module
+    # Helper modules beside the file can be imported by their plain names.
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        specification.loader.exec_module(module)
+    except UsageError:
+        raise
+    except SyntaxError as error:
+        raise UsageError(f"{error.filename or path}:{error.lineno}: not Python: {error.msg}") from None
+    except Exception as error:
+        line = _line_in(path, error)
+        raise UsageError(f"{path}:{line}: loading the model failed: {type(error).__name__}: {error}") from None
+    finally:
+        sys.path.remove(str(path.resolve().parent))
+    return assemble(path.stem, module)
+
+
+def _line_in(path: Path, error: Exception) -> int:
+    line = 1
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path.resolve()):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
