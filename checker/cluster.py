@@ -65,6 +65,7 @@ class Understood:
 
 class WhyIgnored(Enum):
     NO_BEARING = "no bearing on replication"
+    ASSUMED = "what the model assumes"
     NOT_MODELLED = "not modelled yet"
     OVERRIDDEN = "overridden"
     UNKNOWN = "unknown to this Kafka"
@@ -138,17 +139,20 @@ _ROLES_BY_PRECEDENCE = (Role.TOPIC, Role.BROKER, Role.PRODUCER, Role.CONSUMER)
 
 
 def role_of(properties: Sequence[Property], path: Path) -> Role:
-    """Whose file this is: the role that has most of its keys, the topic before the broker where they draw.
+    """Whose file this is: the role that has the most of its keys.
 
-    Only a key that one role alone has tells, or one that only a topic and its broker have.
+    Where several have as many, a key must tell: one that a single role has, or that only a topic and its broker have
+    (which makes it the topic's, unless other keys are the broker's).
     """
     known_by = [roles_that_know(each.key) for each in properties]
-    if not any(len(roles) == 1 or roles == {Role.TOPIC, Role.BROKER} for roles in known_by):
+    count = {role: sum(role in roles for roles in known_by) for role in _ROLES_BY_PRECEDENCE}
+    best = [role for role in _ROLES_BY_PRECEDENCE if count[role] == max(count.values())]
+    if len(best) > 1 and not any(len(roles) == 1 or roles == {Role.TOPIC, Role.BROKER} for roles in known_by):
         raise PropertiesError(
             f"{path}: no key in it tells whether it is a broker's, a topic's, a producer's or a consumer's file; "
             "give it as --broker FILE, --topic FILE, --producer FILE or --consumer FILE"
         )
-    return max(_ROLES_BY_PRECEDENCE, key=lambda role: sum(role in roles for roles in known_by))
+    return best[0]
 
 
 def _role_of_key(key: str, file_role: Role) -> Role:
@@ -230,18 +234,18 @@ def _versions(
     if binaries and protocol and protocol.value.is_newer_than(binaries.value):
         raise PropertiesError(
             f"{protocol.source}: inter.broker.protocol.version: Kafka {binaries.value} refuses {protocol.value}, "
-            f"which is newer than itself; write {binaries.value.release_name} or older, or give the right --kafka-version"
+            f"which is newer; write {binaries.value.release_name} or older, or give the right --kafka-version"
         )
     if binaries:
-        return binaries, protocol or Setting(binaries.value, f"Kafka {binaries.value}'s default")
+        return binaries, protocol or binaries
     if protocol:
         return Setting(version_of_binaries(protocol.value.release_name), protocol.source), protocol
     return None, None
 
 
-def _generation(protocol: Setting[Version] | None) -> str | None:
-    """The modelled generation of the replication protocol."""
-    return "0.10" if protocol and protocol.value.release[:2] == (0, 10) else None
+def _generation(version: Setting[Version] | None) -> str | None:
+    """The modelled generation of the replication protocol that goes with a version."""
+    return "0.10" if version and version.value.release[:2] == (0, 10) else None
 
 
 def _why_undecided(protocol: Setting[Version] | None) -> str | None:
@@ -258,10 +262,12 @@ def _why_undecided(protocol: Setting[Version] | None) -> str | None:
 def _version_lines(binaries: Setting[Version] | None, protocol: Setting[Version] | None) -> tuple[Understood, ...]:
     if binaries is None or protocol is None:
         return ()
-    speaks = f"the replication protocol is {_generation(protocol) or 'not modelled yet'}"
+    meaning = f"the replication protocol is {_generation(protocol) or 'not modelled yet'}"
+    if _generation(protocol) and not _generation(binaries):
+        meaning += " (what newer binaries do differently all the same is not modelled)"
     return (
         Understood("Kafka version", str(binaries.value), "decides the defaults", binaries.source),
-        Understood("inter.broker.protocol.version", str(protocol.value), speaks, protocol.source),
+        Understood("inter.broker.protocol.version", str(protocol.value), meaning, protocol.source),
     )
 
 
@@ -278,7 +284,7 @@ def _acks(text: str) -> str:
 
 def _count_of_replicas(text: str) -> int:
     if re.fullmatch(r"[+-]?0*\d{1,10}", text, re.ASCII) is None or not 1 <= int(text) < 2**31:
-        raise ValueError(f"{_quoted(text)} is not a whole number of at least 1; write for example 2")
+        raise ValueError(f"{_quoted(text)} is not a whole number from 1 to 2147483647; write for example 2")
     return int(text)
 
 
@@ -314,7 +320,7 @@ _MIN_INSYNC_REPLICAS = _Rule(
 _REPLICATION_FACTOR = _Rule(
     keys=((Role.TOPIC, "replication.factor"), (Role.BROKER, "default.replication.factor")),
     read=_count_of_replicas,
-    meaning="the brokers that have a replica: {}".format,
+    meaning="brokers that hold a replica: {}".format,
 )
 _UNCLEAN_ELECTION = _Rule(
     keys=((Role.TOPIC, "unclean.leader.election.enable"), (Role.BROKER, "unclean.leader.election.enable")),
@@ -381,6 +387,22 @@ _NOT_MODELLED: Mapping[str, str] = {
     "request.required.acks": _OLD_PRODUCER,
 }
 
+# Where such a setting switches its mechanism off, the model is exact.
+_ASSUMED: Mapping[str, str] = {
+    "retries": "0",
+    "max.in.flight.requests.per.connection": "1",
+    "enable.idempotence": "false",
+    "isolation.level": "read_uncommitted",
+    "cleanup.policy": "delete",
+    "log.cleanup.policy": "delete",
+    "flush.messages": "9223372036854775807",
+    "flush.ms": "9223372036854775807",
+    "log.flush.interval.messages": "9223372036854775807",
+    "log.flush.interval.ms": "9223372036854775807",
+    "auto.leader.rebalance.enable": "false",
+    "controlled.shutdown.enable": "false",
+}
+
 _TIMES = frozenset(
     {
         "replica.fetch.backoff.ms",
@@ -391,6 +413,8 @@ _TIMES = frozenset(
         "zookeeper.session.timeout.ms",
     }
 )
+
+_INTERNAL_TOPICS = ("offsets.", "transaction.state.log.")
 
 
 def _is_used(each: _Given, given: Mapping[_Holder, _Given]) -> bool:
@@ -411,11 +435,15 @@ def _why_ignored(
     since = first_release(each.role, each.key)
     if since is None or (binaries and not binaries.value.has(since)):
         return WhyIgnored.UNKNOWN, _why_unknown(each, since, binaries)
+    if _ASSUMED.get(each.key) == each.text.lower():
+        return WhyIgnored.ASSUMED, "is what the model assumes"
     if each.key in _NOT_MODELLED:
         return WhyIgnored.NOT_MODELLED, _NOT_MODELLED[each.key]
     if each.key in _TIMES:
         return WhyIgnored.NO_BEARING, "the model has no clock, so that its answer covers every value"
-    return WhyIgnored.NO_BEARING, "has no bearing on the safety of replication"
+    if each.key.startswith(_INTERNAL_TOPICS):
+        return WhyIgnored.NO_BEARING, "is about an internal topic, not about this one"
+    return WhyIgnored.NO_BEARING, "has no bearing on whether a record is kept"
 
 
 def _why_unknown(each: _Given, since: str | None, binaries: Setting[Version] | None) -> str:
@@ -427,7 +455,7 @@ def _why_unknown(each: _Given, since: str | None, binaries: Setting[Version] | N
         return f"no {each.role.value} setting of Kafka up to {newest_listed}; newer settings are not listed here"
     alike = difflib.get_close_matches(each.key, sorted({key for role in Role for key in keys_of(role)}), 1, cutoff=0.9)
     hint = f"; did you mean {alike[0]}?" if alike else ""
-    return f"Kafka {version} has no such {each.role.value} setting{hint}"
+    return f"Kafka {version if binaries else f'up to {version}'} has no such {each.role.value} setting{hint}"
 
 
 # --- Showing values ---------------------------------------------------------------------------------------------------

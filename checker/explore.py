@@ -11,7 +11,7 @@ to a state is therefore the least of the shortest ones, by initial state and the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +21,6 @@ from checker.kernel import Kernel, kernel_of
 from checker.store import Batch, Full, Store
 from models import run
 from models.errors import ModelError
-from models.language.declare import Kind
 from models.language.model import Instance, Property, Step
 
 CHUNK = 1 << 16
@@ -63,7 +62,10 @@ class Finding:
 
 @dataclass
 class Findings:
-    """For `always`: failures that break a promise, and failures that are permitted. For `sometimes`: `found`."""
+    """For `always`: failures that break a promise, and failures that are permitted. For `sometimes`: `found`.
+
+    Counts are of the whole search with `count_all`, otherwise of the levels up to the one that decided the property.
+    """
 
     found: Finding = field(default_factory=Finding)
     permitted: Finding = field(default_factory=Finding)
@@ -71,7 +73,11 @@ class Findings:
 
 @dataclass
 class Exploration:
-    """What a search did and found. `stopped` says why it ended early: memory, seconds, interrupt, decided, or None."""
+    """What a search did and found.
+
+    `stopped` says why it ended early: memory, seconds, interrupt, decided (no property is open), or None. `judged` is the
+    depth to which every state was seen and looked at, `frontier` counts the states that were not expanded.
+    """
 
     instance: Instance
     limits: Limits
@@ -79,6 +85,7 @@ class Exploration:
     generated: int = 0
     frontier: int = 0
     depth: int = 0
+    judged: int = 0
     stopped: str | None = None
     seconds: float = 0.0
     bytes_used: int = 0
@@ -119,6 +126,8 @@ def explore(
     limits: Limits,
     *,
     count_all: bool = False,
+    only: Sequence[str] = (),
+    want_permitted: bool = False,
     kernel: Kernel | None = None,
     report: Callable[[Progress], None] = lambda progress: None,
     announce: Callable[[str], None] = lambda message: None,
@@ -126,9 +135,15 @@ def explore(
     """Search an instance within limits.
 
     With `count_all` every violating state is counted; without it a property is looked at up to its first violation,
-    and the search ends once no property is open. Raises ModelError where the model leaves its own declaration.
+    and the search ends once no property is open. `only` names the properties to look at (none: all that apply), and with
+    `want_permitted` they stay open until a permitted failure is found, whatever else is. Raises ModelError where the model leaves its own declaration.
     """
-    return _Search(instance, limits, count_all, kernel or kernel_of(instance, announce), report).run()
+    search = _Search(instance, limits, kernel or kernel_of(instance, announce), report)
+    search.count_all = count_all
+    search.decisive = 3 if want_permitted else 0
+    if only:
+        search.watched = [prop for prop in search.watched if prop.name in only]
+    return search.run()
 
 
 class _Search:
@@ -136,13 +151,14 @@ class _Search:
         self,
         instance: Instance,
         limits: Limits,
-        count_all: bool,
         kernel: Kernel,
         report: Callable[[Progress], None],
     ) -> None:
         self.instance = instance
         self.limits = limits
-        self.count_all = count_all
+        self.count_all = False
+        self.decisive = 0
+        self.watched = list(instance.properties)
         self.kernel = kernel
         self.report = report
         self.properties = list(enumerate(instance.model.properties))
@@ -156,8 +172,6 @@ class _Search:
         self.before = layout.buffer(instance)
         self.after = layout.buffer(instance)
         self.active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
-        for number, prop in self.properties:
-            self.active[number] = prop in instance.properties
         self.results: NDArray[np.int64] = np.zeros(6 * len(self.properties) + 3, np.int64)
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
         self.started = time.monotonic()
@@ -165,6 +179,8 @@ class _Search:
 
     def run(self) -> Exploration:
         result = self.result
+        for number, prop in self.properties:
+            self.active[number] = prop in self.watched
         try:
             self._levels()
         except KeyboardInterrupt:
@@ -193,6 +209,8 @@ class _Search:
             self.result.levels.append(last - first)
             self.result.depth = len(self.result.levels) - 1
             self._look(first, last)
+            if not self.result.stopped:
+                self.result.judged = self.result.depth
             if first == last or self.result.stopped or not self._is_open():
                 break
             if self.limits.depth is not None and self.result.depth >= self.limits.depth:
@@ -216,7 +234,7 @@ class _Search:
 
     def _is_open(self) -> bool:
         """Whether going on can change a verdict or a count."""
-        return self.count_all or bool(self.active.any()) or not self.instance.properties
+        return self.count_all or bool(self.active.any()) or not self.watched
 
     def _look(self, first: int, last: int) -> None:
         """Judge the properties of states on a whole level."""
@@ -232,9 +250,9 @@ class _Search:
             )
             if stopped_at != high:
                 self._explain_failure(stopped_at)
-            self._settle(of_steps=False)
             if self._out_of_time():
                 return
+        self._settle(of_steps=False)
 
     def _expand(self, first: int, last: int) -> None:
         """Take every step from every state of a level."""
@@ -258,12 +276,12 @@ class _Search:
             at, has_failed = int(self.results[status]), int(self.results[status + 2])
             if has_failed:
                 self._explain_failure(at)
-            self._settle(of_steps=True)
             self.store.add(self.batch, generated)
             self.result.generated += generated
             self.expanded = at
             if self._out_of_time():
                 return
+        self._settle(of_steps=True)
 
     def _out_of_time(self) -> bool:
         now = time.monotonic()
@@ -290,12 +308,12 @@ class _Search:
         if self.count_all:
             return
         for number, prop in self.properties:
-            if self.active[number] and prop.of_steps == of_steps and self.results[6 * number]:
+            if self.active[number] and prop.of_steps == of_steps and self.results[6 * number + self.decisive]:
                 self.active[number] = 0
 
     def _collect(self) -> None:
         for number, prop in self.properties:
-            if prop in self.instance.properties:
+            if prop in self.watched:
                 self.result.findings[prop.name] = Findings(self._finding(6 * number), self._finding(6 * number + 3))
         if self.result.stopped is None and not self._is_open() and self.result.frontier:
             self.result.stopped = "decided"
@@ -330,10 +348,3 @@ class _Search:
             if prop.of_steps:
                 run.holds_step(self.instance, prop, cells, step, after)
 
-
-def is_decided(prop: Property, findings: Findings) -> bool:
-    """Whether a search has found what settles a property: a broken promise, or the state that must be reachable."""
-    return findings.found.count > 0
-
-
-__all__ = ["Exploration", "Finding", "Findings", "Kind", "Limits", "Progress", "Witness", "explore", "is_decided"]

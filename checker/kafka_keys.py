@@ -70,14 +70,13 @@ def version_of_binaries(text: str) -> Version:
     if form is None:
         raise ValueError(f"{text!r} is not a version of Kafka; write for example 0.10.2, 0.10.1-IV2 or 3.9")
     version = Version(text, tuple(map(int, form[1].split("."))), int(form[2]) if form[2] else None)
-    if not _releases_within(version) and not version.release > _NEWEST_RELEASE:
-        older, newer = (
-            max(release for release in _LAST_INTERNAL_VERSION if release <= max(version.release, (0, 8, 0))),
-            min(release for release in _LAST_INTERNAL_VERSION if release > version.release),
-        )
-        raise ValueError(
-            f"there is no Kafka {text} with replication; the releases next to it are {_name(older)} and {_name(newer)}"
-        )
+    if version.release > _NEWEST_RELEASE:
+        return version
+    if not _releases_within(version):
+        raise ValueError(f"there is no Kafka {text} with replication; write a release, for example 0.10.2 or 3.9")
+    last_internal = _LAST_INTERNAL_VERSION.get(version.release)
+    if version.internal is not None and (last_internal is None or version.internal > last_internal):
+        raise ValueError(f"Kafka has no internal version {text}; write {version.release_name}")
     return version
 
 
@@ -89,10 +88,8 @@ def version_of_inter_broker_protocol(text: str) -> Version:
     if version.release not in _LAST_INTERNAL_VERSION:
         whole = ", ".join(map(_name, _releases_within(version)))
         raise ValueError(f"Kafka refuses {text!r}, which is only part of a release; write one of {whole}")
-    last_internal = _LAST_INTERNAL_VERSION[version.release]
-    if version.internal is not None and (last_internal is None or version.internal > last_internal):
-        raise ValueError(f"Kafka has no internal version {text!r}; write {version.release_name}")
-    return Version(text, version.release, last_internal if version.internal is None else version.internal)
+    internal = _LAST_INTERNAL_VERSION[version.release] if version.internal is None else version.internal
+    return Version(text, version.release, internal)
 
 
 def _releases_within(version: Version) -> list[tuple[int, ...]]:

@@ -4,7 +4,7 @@ In:  an `Instance`.
 Out: a `Kernel` with two compiled functions, `expand` and `check`, and the layout that they work on.
 
 The compiled code lies in a folder that is named by the content of everything it depends on: the lowered text, the layout
-of the state, the source of this package, the versions of Numba and Python, the processor. A changed helper function
+of the state, the source of the four modules that make it, the versions of Numba and Python, the processor. A changed helper function
 changes the text and so the folder; nothing is ever looked up by file name or date alone.
 """
 
@@ -51,8 +51,8 @@ def cache_folder() -> Path:
 
 def _digest(text: str, layout: Layout) -> str:
     content = hashlib.sha256()
-    sources = sorted(Path(__file__).parent.glob("*.py"))
-    for source in sources:
+    for name in ("kernel", "layout", "lower", "machine"):
+        source = Path(__file__).with_name(f"{name}.py")
         content.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     host = f"{llvmlite.binding.get_host_cpu_name()} {sys.version} {numba.__version__}"
     content.update(f"{host}\0{layout!r}\0{text}".encode())

@@ -22,7 +22,6 @@ from models.errors import UsageError
 LINE_END = re.compile(r"\r\n|\r|\n")
 WHITE_SPACE = " \t\f"
 
-TRAILING_BACKSLASHES = re.compile(r"\\*\Z")
 KEY_AND_VALUE = re.compile(r"(?P<key>(?:[^\\=: \t\f]|\\.)*)[ \t\f]*(?:[=:][ \t\f]*)?(?P<value>.*)", re.DOTALL)
 ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 NAMED_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -80,10 +79,7 @@ def _decode(content: bytes, path: Path) -> str:
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Joins continued lines; leaves out blank lines and comments. Yields the number of the first physical line too."""
-    physical_lines = LINE_END.split(text)
-    if not physical_lines[-1]:
-        physical_lines.pop()  # a line end at the end of the file ends the last line, it does not begin another
-    numbered = iter(enumerate(physical_lines, start=1))
+    numbered = enumerate(LINE_END.split(text), start=1)
     for line_number, line in numbered:
         logical_line = line.lstrip(WHITE_SPACE)
         # A lone backslash counts as blank. (As the last thing in a file, some Javas make an empty key of it.)
@@ -98,8 +94,8 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def _is_continued(line: str) -> bool:
     """An even number of backslashes at the end are escaped backslashes."""
-    backslashes = TRAILING_BACKSLASHES.search(line)
-    return backslashes is not None and len(backslashes.group()) % 2 == 1
+    backslashes = len(line) - len(line.rstrip("\\"))
+    return backslashes % 2 == 1
 
 
 def _property(logical_line: str, path: Path, line_number: int) -> Property:

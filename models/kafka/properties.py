@@ -140,9 +140,14 @@ def can_fail_over(configuration):
     return configuration.elections > 0 and configuration.replicas > 1
 
 
+@sometimes
+def a_write_is_acknowledged(s):
+    return any(s.acknowledged[record] for record in range(s.records))
+
+
 @sometimes(applies=can_commit)
-def a_record_is_committed(s):
-    return s.exposed_record[0] != NONE and s.acknowledged[s.exposed_record[0]]
+def a_record_is_exposed(s):
+    return s.exposed_record[0] != NONE
 
 
 @sometimes(applies=can_fail_over)

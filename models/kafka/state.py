@@ -8,7 +8,7 @@ the controller's own failures, throttling, and fetches by consumers.
 import itertools
 from enum import IntEnum
 
-from models.language import NONE, Domain, Flag, Subset, between, bound, field, initial, optional, setting, switch
+from models.language import NONE, Domain, Flag, Subset, between, bound, budget, field, initial, optional, setting, switch
 
 
 class Acks(IntEnum):
@@ -56,13 +56,13 @@ class Configuration:
     replicas = bound(3, "brokers that hold the partition (replication.factor)", least=1, most=7, option="--replicas")
     records = bound(2, "records that producers send", least=1, option="--records")
     log_size = bound(2, "records that a log can hold", least=1, option="--log-size")
-    elections = bound(2, "leader epochs after the first", option="--elections")
-    bounces = bound(1, "restarts too short for the controller to notice", option="--bounces")
-    crashes = bound(1, "process crashes (what was written stays written)", option="--crashes")
-    preferred_elections = bound(0, "elections that leave a living leader", option="--preferred-elections")
-    unclean_elections = bound(0, "elections from outside the ISR", option="--unclean-elections")
-    power_losses = bound(0, "crashes that lose unflushed records", option="--power-losses")
-    disk_losses = bound(0, "crashes that lose the whole log", option="--disk-losses")
+    elections = budget(2, "leader epochs after the first", option="--elections")
+    bounces = budget(1, "restarts too short for the controller to notice", option="--bounces")
+    crashes = budget(1, "process crashes (what was written stays written)", option="--crashes")
+    preferred_elections = budget(0, "elections that leave a living leader", option="--preferred-elections")
+    unclean_elections = budget(0, "elections from outside the ISR", option="--unclean-elections")
+    power_losses = budget(0, "crashes that lose unflushed records", option="--power-losses")
+    disk_losses = budget(0, "crashes that lose the whole log", option="--disk-losses")
     acks = setting(Acks.ALL, "when a producer takes a record for written", values=Acks, option="--acks")
     min_insync_replicas = setting(2, "min.insync.replicas", least=1, option="--min-insync-replicas")
     start = setting(Start.ELECTED, "which clusters a history starts from", values=Start, option="--start")

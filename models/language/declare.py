@@ -49,11 +49,17 @@ class Entry:
     least: int
     most: int | None
     option: str | None
+    is_budget: bool = False
 
 
 def bound(default: int, says: str, *, least: int = 0, most: int | None = None, option: str | None = None) -> Any:
     """A number that shapes the state, from `least` to `most`; `option` is its own flag on the command line."""
     return Entry(default, says, True, None, least, most, option)
+
+
+def budget(default: int, says: str, *, option: str | None = None) -> Any:
+    """A bound that says how many faults (or rare events) of a kind a history may have; every verdict lists them."""
+    return Entry(default, says, True, None, 0, None, option, is_budget=True)
 
 
 def setting(

@@ -1,0 +1,86 @@
+"""How a command talks to the person who typed it: progress, one-line errors, sizes, broken pipes.
+
+In:  what a command has to say. Out: stderr and stdout; nothing about models.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from checker.explore import Progress
+from checker.report import human_bytes
+from models.errors import UsageError
+
+LEAST_MEMORY = 16 << 20
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+class ProgressLine:
+    """Progress on stderr: one line that is overwritten on a terminal, one line every ten seconds elsewhere."""
+
+    def __init__(self, subject: str) -> None:
+        self.subject = subject
+        self.is_terminal = sys.stderr.isatty()
+        self.said = time.monotonic()
+
+    def announce(self, message: str) -> None:
+        """Something that takes a while has begun."""
+        print(f"{message} ...", file=sys.stderr, flush=True)
+
+    def report(self, progress: Progress) -> None:
+        """Where a search stands."""
+        now = time.monotonic()
+        if not self.is_terminal and now - self.said < 10:
+            return
+        self.said = now
+        rate = progress.generated / max(progress.seconds, 1e-9)
+        line = (
+            f"{self.subject}: {progress.seconds:.0f} s, depth {progress.depth}, {progress.distinct:,} distinct,"
+            f" {progress.generated:,} generated ({rate:,.0f}/s), {progress.frontier:,} to expand,"
+            f" {human_bytes(progress.bytes_used)}"
+        )
+        if self.is_terminal:
+            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Take the line off a terminal before something else is printed."""
+        if self.is_terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def machine_memory() -> int:
+    """Bytes of memory that this machine, or the container around this process, has."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            limit = Path(name).read_text().strip()
+        except OSError:
+            continue
+        if limit.isdigit():
+            total = min(total, int(limit))
+    return total
+
+
+def parse_memory(text: str) -> int:
+    """Bytes out of `8G`, `512M`, `1.5GiB`. Raises UsageError."""
+    stripped = text.strip().upper().removesuffix("IB").removesuffix("B")
+    unit = stripped[-1:] if stripped[-1:] in "KMGT" else ""
+    try:
+        count = int(float(stripped.removesuffix(unit)) * UNITS[unit])
+    except (ValueError, OverflowError):
+        raise UsageError(f"--memory {text}: not a size; write it as 512M or 8G") from None
+    if count < LEAST_MEMORY:
+        raise UsageError(f"--memory {text}: a search needs at least {LEAST_MEMORY >> 20}M")
+    return count
+
+
+def give_up_stdout() -> None:
+    """The reader of our output is gone: nothing more is printed, and the exit code stays what it was."""
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, sys.stdout.fileno())
+    os.close(sink)

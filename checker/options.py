@@ -1,0 +1,233 @@
+"""The command line of `check`.
+
+In:  the words that a person typed. Out: an `Options`, and instances of models made of what is left over.
+
+A model's configuration entries become options of their own once the model is known, so the line is read in two passes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from checker.cluster import Role
+from checker.console import machine_memory, parse_memory
+from checker.explore import Limits
+from models import registry
+from models.errors import UsageError
+from models.language.model import Instance, Model, nearest, parse, spell
+
+USAGE = """\
+check [--bound N]                           every generation against every property: the matrix
+check published                             the five published models against TLC's figures
+check MODEL [--protocol P] [--bound N] ...  one model in detail (kafka, published/kip_101, examples/two_phase_commit, ...)
+check FILE.py [--bound N] ...               a model that you wrote, in the same language
+check --config FILE [--config FILE ...]     Kafka's own property files -> a verdict for that cluster"""
+
+EPILOG = """\
+Every configuration entry of a model is an option: --replicas 3, --acks all, or --set NAME=VALUE; --switch NAME=on|off.
+exit codes: 0 nothing promised is broken; 12 violated; 10 an expected figure or counterexample was not found;
+3 undecided; 2 bad input; 130 interrupted"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see check --help")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was asked for, whatever the model."""
+
+    target: str | None
+    bound: int | None
+    count_all: bool
+    limits: Limits
+    seconds_given: bool
+    as_json: bool
+    strict: bool
+    out: Path
+    protocol: str | None
+    settings: tuple[str, ...]
+    switches: tuple[str, ...]
+    swaps: tuple[str, ...]
+    config: tuple[tuple[Role | None, Path], ...]
+    kafka_version: str | None
+    rest: tuple[str, ...]
+    words: tuple[str, ...] = field(default=())
+
+
+def read_options(words: Sequence[str]) -> Options:
+    """Read the command line. Raises UsageError."""
+    parser = _Parser(
+        prog="check",
+        usage=USAGE,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        description="Can this protocol, under this configuration, lose or diverge a record that somebody was promised?",
+    )
+    parser.add_argument("target", nargs="?", metavar="MODEL", help=f"one of: {', '.join(registry.names())}; or FILE.py")
+    parser.add_argument("--bound", metavar="N", help="every behaviour of at most N steps; without it: until nothing is new")
+    parser.add_argument("--protocol", metavar="P", help="the protocol, where a model has several")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a configuration entry")
+    parser.add_argument("--switch", action="append", default=[], metavar="NAME=VALUE", help="a protocol switch")
+    parser.add_argument("--swap", action="append", default=[], metavar="ACTION=P", help="use another protocol's version")
+    parser.add_argument("--continue", dest="count_all", action="store_true", help="count all violating states")
+    parser.add_argument("--memory", metavar="SIZE", help="for the states, such as 8G (default: half of the machine's)")
+    parser.add_argument("--seconds", metavar="S", help="stop after so long (default: no limit; 60 with --config)")
+    parser.add_argument("--engine", choices=["local"], default="local", help="which engine searches (default: local)")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout instead of text")
+    parser.add_argument("--strict", action="store_true", help="PERMITTED counts as violated")
+    parser.add_argument("--out", default="counterexamples", metavar="DIR", help="where traces go (./counterexamples)")
+    parser.add_argument("--config", action="append", default=[], metavar="FILE", help="a .properties file of Kafka's")
+    for role in Role:
+        name = role.name.lower()
+        parser.add_argument(f"--{name}", action="append", default=[], metavar="FILE", help=f"the same, of a {name}")
+    parser.add_argument("--kafka-version", metavar="V", help="the release of the brokers, such as 0.10.2")
+    known, rest = parser.parse_known_args(list(words))
+    files: list[tuple[Role | None, Path]] = [(None, Path(name)) for name in known.config]
+    for role in Role:
+        files += [(role, Path(name)) for name in getattr(known, role.name.lower())]
+    options = Options(
+        known.target,
+        _whole("--bound", known.bound),
+        known.count_all,
+        Limits(_whole("--bound", known.bound), _memory(known.memory), _seconds(known.seconds)),
+        known.seconds is not None,
+        known.json,
+        known.strict,
+        Path(known.out),
+        known.protocol,
+        tuple(known.set),
+        tuple(known.switch),
+        tuple(known.swap),
+        tuple(files),
+        known.kafka_version,
+        tuple(rest),
+        tuple(words),
+    )
+    _refuse_mixtures(options)
+    return options
+
+
+def _refuse_mixtures(options: Options) -> None:
+    """What a form of the command has no use for is refused rather than passed over."""
+    for_models = [name for name, given in (
+        ("--protocol", options.protocol), ("--set", options.settings), ("--switch", options.switches),
+        ("--swap", options.swaps), (" ".join(options.rest), options.rest),
+    ) if given]  # fmt: skip
+    if options.config and options.target:
+        raise UsageError(f"--config asks about a cluster, {options.target} names a model: give one of them")
+    if options.kafka_version and not options.config:
+        raise UsageError("--kafka-version goes with --config FILE; for a model use --protocol")
+    if options.config and for_models:
+        raise UsageError(f"{for_models[0]} does not go with --config: the files say how the cluster is configured")
+    if options.target in (None, "published") and not options.config and not _is_one_of_published(options) and for_models:
+        form = "check published" if options.target else "the matrix"
+        raise UsageError(f"{for_models[0]} does not go with {form}; name a model, as in: check kafka {for_models[0]} ...")
+
+
+def _is_one_of_published(options: Options) -> bool:
+    return options.target == "published" and options.protocol is not None
+
+
+def _whole(option: str, text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not text.isdecimal() or not text.isascii():
+        raise UsageError(f"{option} {text}: not a number of steps; give 0 or more")
+    return int(text)
+
+
+def _memory(text: str | None) -> int:
+    return machine_memory() // 2 if text is None else parse_memory(text)
+
+
+def _seconds(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        raise UsageError(f"--seconds {text}: not a time; give a number of seconds above 0")
+    return seconds
+
+
+def model_of(options: Options) -> tuple[Model, str | None]:
+    """The model that was named, or written in FILE.py, and the protocol that its name carries. Raises UsageError."""
+    assert options.target is not None
+    if options.target.endswith(".py"):
+        return registry.load_file(Path(options.target)), None
+    return registry.load(options.target)
+
+
+def instance_of(options: Options) -> Instance:
+    """The model with everything that was set for it. Raises UsageError."""
+    model, named = model_of(options)
+    if named is not None and options.protocol is not None and named != options.protocol:
+        raise UsageError(f"{options.target} is protocol {named} already; leave --protocol {options.protocol} out")
+    values = dict(_own_options(model, options.rest))
+    for kind, given in (("--set", options.settings), ("--switch", options.switches)):
+        for pair in given:
+            name, value = _pair(kind, pair)
+            values[_entry(model, name, is_switch=kind == "--switch")] = value
+    parsed = {name: parse(name, model.entries[name], value) for name, value in values.items()}
+    swaps = dict(_pair("--swap", pair) for pair in options.swaps)
+    return model.instance(options.protocol or named, parsed, swaps)
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name or not value:
+        raise UsageError(f"{option} {text}: write it as {option} NAME=VALUE")
+    return name.strip(), value.strip()
+
+
+def _entry(model: Model, name: str, *, is_switch: bool) -> str:
+    """The entry that a person means; Kafka's own spelling, `min.insync.replicas`, is understood."""
+    entry = name if name in model.entries else name.replace(".", "_").replace("-", "_")
+    candidates = [one for one in model.entries if one.isupper() == is_switch] if is_switch else list(model.entries)
+    if entry not in candidates:
+        what = "switch" if is_switch else "configuration entry"
+        there = nearest(name, candidates) if candidates else f"it has no {what}"
+        raise UsageError(f"{model.name} has no {what} {name}; {there}")
+    return entry
+
+
+def _own_options(model: Model, rest: Sequence[str]) -> Mapping[str, str]:
+    parser = _Parser(prog=f"check {model.name}", allow_abbrev=False, add_help=False)
+    for name, entry in model.entries.items():
+        if entry.option is not None:
+            parser.add_argument(entry.option, dest=name)
+    known, unknown = parser.parse_known_args(list(rest))
+    if unknown:
+        options = [entry.option for entry in model.entries.values() if entry.option]
+        there = nearest(unknown[0], options) if options else "it has nothing to configure"
+        raise UsageError(f"{model.name} has no option {unknown[0]}; {there}")
+    given: dict[str, Any] = vars(known)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def command_of(target: str, instance: Instance, bound: int | None) -> str:
+    """The command that repeats a search: what differs from the defaults, and nothing else."""
+    words = ["check", target]
+    if instance.protocol.name and not target.endswith(f"/{instance.protocol.name}"):
+        words += ["--protocol", instance.protocol.name]
+    if bound is not None:
+        words += ["--bound", str(bound)]
+    usual = dict(instance.model.instance(instance.protocol.name).configuration.items())
+    for name, value in instance.configuration.items():
+        if value != usual[name]:
+            entry = instance.model.entries[name]
+            text = spell(entry, value)
+            words += [entry.option, text] if entry.option else ["--switch" if name.isupper() else "--set", f"{name}={text}"]
+    for action, protocol in instance.swaps.items():
+        words += ["--swap", f"{action}={protocol}"]
+    return shlex.join(words)

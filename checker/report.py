@@ -1,0 +1,253 @@
+"""What a person, or a machine, reads of one search.
+
+In:  an `Exploration` and its verdicts, and the trace files that were written for them.
+Out: text for a terminal, and the object that `--json` prints for one run (documented in README.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from checker.explore import Exploration
+from checker.verdict import WHY_STOPPED, Verdict, Word, overall
+from models.language.declare import Kind
+from models.language.model import Instance, spell
+
+
+@dataclass(frozen=True)
+class Run:
+    """One search with everything that was made of it; `traces` maps a property (and `property permitted`) to its file."""
+
+    exploration: Exploration
+    verdicts: Sequence[Verdict]
+    command: str
+    counted_all: bool = False
+    traces: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def word(self) -> Word:
+        """The gravest verdict of the run."""
+        return overall(self.verdicts, is_complete=self.exploration.is_complete)
+
+
+def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int] = frozenset()) -> list[str]:
+    """Rows as aligned lines; the columns in `right` are aligned at their right side."""
+    if not rows:
+        return []
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append((indent + "  ".join(cells)).rstrip())
+    return lines
+
+
+def title(instance: Instance) -> str:
+    """Model, protocol and swapped actions, as one line."""
+    words = [instance.model.name]
+    if instance.protocol.name:
+        words.append(f"protocol {instance.protocol.name}")
+    words += [f"{action} of {protocol}" for action, protocol in instance.swaps.items()]
+    return ", ".join(words)
+
+
+def configuration_of(instance: Instance) -> dict[str, str]:
+    """Every configuration entry as it is spelled on the command line."""
+    entries = instance.model.entries
+    return {name: spell(entries[name], value) for name, value in instance.configuration.items()}
+
+
+def faults_of(instance: Instance) -> dict[str, int]:
+    """The budgets for faults and rare events, by name."""
+    values = dict(instance.configuration.items())
+    return {name: values[name] for name, entry in instance.model.entries.items() if entry.is_budget}
+
+
+def faults_line(instance: Instance) -> str:
+    """The faults that were considered, with their budgets, and those that were not."""
+    faults = faults_of(instance)
+    if not faults:
+        return "the model declares none"
+    considered = [f"{name.replace('_', ' ')} {count}" for name, count in faults.items() if count]
+    left_out = [name.replace("_", " ") for name, count in faults.items() if not count]
+    text = ", ".join(considered) or "none"
+    return f"{text}; not considered: {', '.join(left_out)}" if left_out else text
+
+
+def human_bytes(count: float) -> str:
+    """A number of bytes with its unit."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024 or unit == "GiB":
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+        count /= 1024
+    raise AssertionError
+
+
+def totals(exploration: Exploration) -> list[str]:
+    """How much was searched, how far, how fast, and in how much memory."""
+    seconds = max(exploration.seconds, 1e-9)
+    reach = "nothing new is left" if exploration.exhausted else f"{exploration.frontier:,} states not expanded"
+    if exploration.stopped in WHY_STOPPED:
+        reach = f"{WHY_STOPPED[exploration.stopped]}; {reach}"
+    elif exploration.stopped == "decided":
+        reach = f"every property is decided; {reach}"
+    degree = exploration.generated / max(1, exploration.distinct - exploration.frontier)
+    return [
+        f"{exploration.distinct:,} distinct states, {exploration.generated:,} generated, {len(exploration.levels)} levels"
+        f" (every state to depth {exploration.judged} was judged; {reach})",
+        f"{exploration.seconds:.2f} s: {exploration.generated / seconds:,.0f} generated/s,"
+        f" {exploration.distinct / seconds:,.0f} distinct/s; {human_bytes(exploration.bytes_used)},"
+        f" {exploration.bytes_used / max(1, exploration.distinct):.0f} bytes a state; {degree:.1f} successors a state",
+    ]
+
+
+def property_lines(run: Run) -> list[str]:
+    """A line for each property: verdict, how many states or transitions, and the trace that shows it."""
+    rows = []
+    for verdict in run.verdicts:
+        count = f"{verdict.violating:,}" if verdict.violating else ""
+        unit = ""
+        if verdict.violating and verdict.property.kind is not Kind.SOMETIMES:
+            unit = "transitions" if verdict.property.of_steps else "states"
+            unit += "" if run.counted_all else " up to that depth"
+        is_sought = verdict.property.kind is Kind.SOMETIMES
+        rows.append([("sometimes " if is_sought else "") + verdict.property.name, verdict.text, "" if is_sought else count, unit])
+    return table(rows, right=frozenset({2}))
+
+
+def action_lines(exploration: Exploration) -> list[str]:
+    """A line for each action: how often it fired, and how many new states it gave."""
+    rows = [["action", "fired", "new states"]]
+    for slot, model_slot in enumerate(exploration.instance.model.slots):
+        if exploration.instance.choices[slot] is not None:
+            rows.append([model_slot.name, f"{exploration.fired[slot]:,}", f"{exploration.new[slot]:,}"])
+    return table(rows, right=frozenset({1, 2}))
+
+
+def never_fired(exploration: Exploration) -> list[str]:
+    """Actions of the protocol that no explored state enables."""
+    return [
+        slot.name
+        for number, slot in enumerate(exploration.instance.model.slots)
+        if exploration.instance.choices[number] is not None and not exploration.fired[number]
+    ]
+
+
+def trace_lines(run: Run) -> list[str]:
+    """The trace files, and the command that shows each."""
+    rows = [[name, f"trace show {path}"] for name, path in run.traces.items()]
+    return table(rows)
+
+
+def text(run: Run) -> str:
+    """The report on one model in detail; the verdict stands last."""
+    exploration = run.exploration
+    instance = exploration.instance
+    documentation = instance.model.documentation.splitlines()
+    limits = exploration.limits
+    asked = "until nothing new is found" if limits.depth is None else f"every behaviour of at most {limits.depth} steps"
+    configuration = ", ".join(f"{name}={value}" for name, value in configuration_of(instance).items())
+    lines = [
+        f"{title(instance)}: {documentation[0] if documentation else ''}",
+        "",
+        f"configuration  {configuration or 'nothing to configure'}",
+        f"faults         {faults_line(instance)}",
+        f"search         breadth first, {asked}, from {len(instance.initial_states)} initial states",
+        "",
+        *property_lines(run),
+        "",
+        *action_lines(exploration),
+        "",
+        *totals(exploration),
+    ]
+    silent = never_fired(exploration)
+    if silent and exploration.stopped != "decided":
+        lines.append(f"warning: never fired within this search: {', '.join(silent)}")
+    if run.traces:
+        lines += ["", *trace_lines(run)]
+    lines += ["", verdict_line(run)]
+    return "\n".join(lines)
+
+
+def verdict_line(run: Run) -> str:
+    """The overall verdict in one line."""
+    exploration = run.exploration
+    failing = [v for v in run.verdicts if v.word is run.word and v.property.kind is not Kind.SOMETIMES]
+    names = ", ".join(f"{v.property.name} at step {v.depth}" for v in failing if v.depth is not None)
+    match run.word:
+        case Word.VIOLATED:
+            return f"VIOLATED: {names}"
+        case Word.PERMITTED:
+            return f"PERMITTED: {names}: this configuration promises nothing in those histories"
+        case Word.UNREACHABLE:
+            missing = ", ".join(v.property.name for v in run.verdicts if v.word is Word.UNREACHABLE)
+            return f"UNREACHABLE: {missing}: the model cannot do what it has to be able to do"
+        case Word.UNDECIDED:
+            why = WHY_STOPPED.get(exploration.stopped or "", "")
+            return f"UNDECIDED: {why}; every state to depth {exploration.judged} was judged"
+        case Word.NO_VIOLATION:
+            return f"NO VIOLATION TO DEPTH {exploration.judged}: {exploration.frontier:,} frontier states were left"
+        case _:
+            return "HOLDS: the whole state space of these bounds was searched"
+
+
+def as_object(run: Run) -> dict[str, Any]:
+    """The object of one run under `runs` in the output of `--json`."""
+    exploration = run.exploration
+    instance = exploration.instance
+    actions = {
+        slot.name: {"fired": exploration.fired[number], "new": exploration.new[number]}
+        for number, slot in enumerate(instance.model.slots)
+        if instance.choices[number] is not None
+    }
+    return {
+        "model": instance.model.name,
+        "protocol": instance.protocol.name or None,
+        "swaps": dict(instance.swaps),
+        "digest": instance.model.digest,
+        "bound": exploration.limits.depth,
+        "engine": "local",
+        "configuration": configuration_of(instance),
+        "distinct": exploration.distinct,
+        "generated": exploration.generated,
+        "levels": len(exploration.levels),
+        "states_per_level": list(exploration.levels),
+        "frontier": exploration.frontier,
+        "exhausted": exploration.exhausted,
+        "stopped": exploration.stopped,
+        "judged_to_depth": exploration.judged,
+        "seconds": round(exploration.seconds, 3),
+        "bytes": exploration.bytes_used,
+        "properties": [_property_object(run, verdict) for verdict in run.verdicts],
+        "actions": actions,
+        "faults": faults_of(instance),
+        "command": run.command,
+        "verdict": run.word.value,
+    }
+
+
+def _property_object(run: Run, verdict: Verdict) -> dict[str, Any]:
+    trace = run.traces.get(verdict.property.name)
+    permitted = verdict.permitted.witness.depth if verdict.permitted and verdict.permitted.witness else None
+    permitted_trace = run.traces.get(f"{verdict.property.name} (permitted)")
+    return {
+        "name": verdict.property.name,
+        "kind": verdict.property.kind.value,
+        "verdict": verdict.word.value,
+        "depth": verdict.depth,
+        "violating": verdict.violating,
+        "trace": str(trace) if trace else None,
+        "permitted_depth": permitted,
+        "permitted_trace": str(permitted_trace) if permitted_trace else None,
+    }
+
+
+
+
+__all__ = ["Run", "as_object", "faults_line", "table", "text", "title", "verdict_line"]

@@ -1,0 +1,163 @@
+"""Who lost what: which record was promised when, and which steps took it away.
+
+In:  a trace of a model of Kafka's replication that ends where a promise about records is broken.
+Out: the `Loss`, and the lines that say it; None for every other trace.
+
+The step that removes the last copy that mattered and the step that makes the property false can differ: a follower
+truncates, and only its election makes the record gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from models.language.declare import NONE
+from models.language.model import spell, spell_element
+from models.run import Cells, State
+from traces.trace import PERMITTED, VIOLATED, Trace
+
+FIELDS = ("acknowledged", "controller_isr", "controller_leader", "exposed_record", "log_record")
+ALL = "ALL"
+GIVEN_UP = {
+    "unclean_elections": "an unclean election",
+    "power_losses": "a loss of power",
+    "disk_losses": "a loss of a disk",
+}
+"""Budgets whose use gives data up, and what one of them is."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A record, and the numbers of the steps that promised it, removed the copy that mattered, and made it lost.
+
+    `broker` is the one that counts: the leader, or the member of the ISR that lacks the record. It lost its copy in
+    step `removed`; where it never had one that is None, and `admitted` is the step that let it into the ISR (None: it
+    was in from the start, or never).
+    """
+
+    record: int
+    promise: str
+    promised: int
+    broker: int
+    removed: int | None
+    admitted: int | None
+    lost: int
+
+
+def find_loss(trace: Trace) -> Loss | None:
+    """The loss that a trace ends with, if it speaks about one."""
+    finders = {"acked_not_lost": _lost_by_leader, "isr_is_complete": _missing_in_isr}
+    is_kafka = all(name in trace.instance.places for name in FIELDS)
+    if not is_kafka or trace.verdict not in (VIOLATED, PERMITTED) or trace.property_name not in finders:
+        return None
+    return finders[trace.property_name](trace, [State(trace.instance, cells) for cells in trace.states])
+
+
+def _lost_by_leader(trace: Trace, states: list[State]) -> Loss:
+    last = states[-1]
+    record = next(r for r in range(last.records) if last.acknowledged[r] and not _holds(last, last.controller_leader, r))
+    promised = _first(states, lambda s: bool(s.acknowledged[record]))
+    return _loss(states, record, "acknowledged", promised, last.controller_leader)
+
+
+def _missing_in_isr(trace: Trace, states: list[State]) -> Loss:
+    last = states[-1]
+    broker, offset = next(
+        (r, o)
+        for r in range(last.replicas)
+        if last.controller_isr[r]
+        for o in range(last.log_size)
+        if last.exposed_record[o] not in (NONE, last.log_record[r][o])
+    )
+    record = last.exposed_record[offset]
+    promised = _first(states, lambda s: bool(s.exposed_record[offset] == record))
+    return _loss(states, record, "exposed to readers", promised, broker)
+
+
+def _loss(states: list[State], record: int, promise: str, promised: int, broker: int) -> Loss:
+    removed = _last_change(states, lambda s: _holds(s, broker, record), to=False)
+    admitted = _last_change(states, lambda s: bool(s.controller_isr[broker]), to=True)
+    return Loss(record, promise, promised, broker, removed, admitted, len(states) - 1)
+
+
+def _holds(s: State, r: int, record: int) -> bool:
+    return any(s.log_record[r][offset] == record for offset in range(s.log_size))
+
+
+def _first(states: list[State], is_true: Callable[[State], bool]) -> int:
+    return next(position for position, s in enumerate(states) if is_true(s))
+
+
+def _last_change(states: list[State], is_true: Callable[[State], bool], to: bool) -> int | None:
+    """The last step that made it so, or None where no step did."""
+    truths = [is_true(s) for s in states]
+    changes = [i for i in range(1, len(truths)) if truths[i] is to and truths[i - 1] is not to]
+    return changes[-1] if changes else None
+
+
+def lines(trace: Trace) -> list[str]:
+    """The loss in words, and whether the configuration permits it."""
+    loss = find_loss(trace)
+    if loss is None:
+        return []
+    record = spell_element(loss.record)
+    found = [f"record {record}: {loss.promise} {_when(trace, loss.promised)}"]
+    if loss.removed is not None:
+        found.append(f"  removed from broker {loss.broker} {_when(trace, loss.removed)}")
+    else:
+        found.append(f"  never on broker {loss.broker}, {_membership(trace, loss)}")
+    found.append(f"  lost {_when(trace, loss.lost)}")
+    found.append(_permission(trace))
+    return found
+
+
+def _when(trace: Trace, position: int) -> str:
+    return f"at step {position} by {trace.instance.spell_step(trace.steps[position - 1])}" if position else "from the start"
+
+
+def _membership(trace: Trace, loss: Loss) -> str:
+    if loss.admitted is not None:
+        return f"which came into the ISR {_when(trace, loss.admitted)}"
+    was_member = State(trace.instance, trace.states[0]).controller_isr[loss.broker]
+    return f"which was in the ISR from the start" if was_member else "which was never in the ISR"
+
+
+def _permission(trace: Trace) -> str:
+    """What in the history or in the configuration permits the loss."""
+    acks = _acks(trace)
+    reasons = []
+    if acks is not None and acks != ALL and trace.property_name == "acked_not_lost":
+        reasons.append(f"acks={_spelled_acks(trace)} does not wait for the ISR")
+    reasons += _given_up(trace)
+    if trace.verdict == PERMITTED:
+        return f"permitted: {'; '.join(reasons)}"
+    taken = ", ".join(GIVEN_UP.values())
+    return f"not permitted: the configuration promises it, and none of these took place: {taken}"
+
+
+def _acks(trace: Trace) -> str | None:
+    entry = trace.instance.model.entries.get("acks")
+    if entry is None or entry.values is None or entry.values is bool:
+        return None
+    return str(entry.values(trace.instance.configuration.acks).name)  # type: ignore[attr-defined]
+
+
+def _spelled_acks(trace: Trace) -> str:
+    return spell(trace.instance.model.entries["acks"], trace.instance.configuration.acks)
+
+
+def _given_up(trace: Trace) -> list[str]:
+    """The steps of this history that spent a budget with which data is given up."""
+    found = []
+    for budget, what in GIVEN_UP.items():
+        place = trace.instance.places.get(f"{budget}_left")
+        if place is not None:
+            for position, (before, after) in enumerate(zip(trace.states, trace.states[1:], strict=False), 1):
+                if _spent(before, after, place.offset):
+                    found.append(f"{what} {_when(trace, position)}")
+    return found
+
+
+def _spent(before: Cells, after: Cells, offset: int) -> bool:
+    return after[offset] < before[offset]

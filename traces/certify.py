@@ -1,0 +1,171 @@
+"""Is this trace true? It is re-run step by step in plain Python, by models/run.py alone.
+
+In:  a Trace from anywhere; or the path that an engine found.
+Out: nothing, or a UsageError that says which step is wrong and how; `from_steps`: a Trace that is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from models import run
+from models.errors import ModelError, UsageError
+from models.language.declare import Kind
+from models.language.model import Instance, Property, Step
+from models.run import Cells
+from traces.explain import false_guard
+from traces.trace import HOLDS, PERMITTED, REACHED, VERDICTS, VIOLATED, Trace, property_of, spell_cell, spell_cell_value
+
+CURE = "the file was edited or damaged; make it anew with the command that it names"
+
+
+class NotCertified(AssertionError):
+    """An engine found a path that the reference does not confirm: an internal error, never the user's."""
+
+
+def certify(trace: Trace) -> None:
+    """Confirm a trace, or raise UsageError with the step that is wrong and how it is wrong."""
+    instance = trace.instance
+    if len(trace.states) != len(trace.steps) + 1:
+        raise UsageError(f"{len(trace.states)} states do not fit {len(trace.steps)} steps; {CURE}")
+    for position, cells in enumerate(trace.states):
+        if len(cells) != instance.cells:
+            raise UsageError(f"state {position} has {len(cells)} cells instead of {instance.cells}; {CURE}")
+    if trace.states[0] not in instance.initial_states:
+        raise UsageError(f"state 0 is {_nearest_difference(instance, trace.states[0])}; {CURE}")
+    for position, (before, step, after) in enumerate(zip(trace.states, trace.steps, trace.states[1:], strict=False), 1):
+        _certify_step(instance, position, before, step, after)
+    _certify_verdict(trace)
+
+
+def _certify_step(instance: Instance, position: int, before: Cells, step: Step, after: Cells) -> None:
+    if not 0 <= step.number < instance.first_steps[-1] or instance.step(step.number) != step:
+        raise UsageError(f"step {position}: {step.action} with {list(step.ordinals)} is no step of the model; {CURE}")
+    label = f"step {position} ({instance.spell_step(step)})"
+    found = run.take(instance, before, step)
+    if found is None:
+        raise UsageError(f"{label} is not enabled: {false_guard(instance, before, step)}; {CURE}")
+    if found != after:
+        raise UsageError(f"{label} leads elsewhere: {_difference(instance, found, after)}; {CURE}")
+
+
+def _difference(instance: Instance, expected: Cells, found: Cells) -> str:
+    """The first cell that differs."""
+    position = next(i for i, (one, other) in enumerate(zip(expected, found, strict=True)) if one != other)
+    name = spell_cell(instance, position)
+    should, does = (spell_cell_value(instance, position, cells[position]) for cells in (expected, found))
+    return f"{name} becomes {should}, the trace says {does}"
+
+
+def _nearest_difference(instance: Instance, found: Cells) -> str:
+    """Why a state is not initial: the first cell in which it differs from the initial state that is most like it."""
+
+    def differences(initial: Cells) -> int:
+        return sum(one != other for one, other in zip(initial, found, strict=True))
+
+    nearest = min(instance.initial_states, key=differences)
+    return f"not an initial state: {_difference(instance, nearest, found).replace(' becomes ', ' starts as ', 1)}"
+
+
+def _certify_verdict(trace: Trace) -> None:
+    prop = trace.prop
+    if prop is None or trace.verdict is None:
+        if prop is not None or trace.verdict is not None:
+            raise UsageError(f"a property without a verdict, or a verdict without a property; {CURE}")
+        return
+    if trace.verdict not in VERDICTS:
+        raise UsageError(f"no verdict {trace.verdict}; there are: {', '.join(VERDICTS)}")
+    found = judgements(trace.instance, prop, trace.states, trace.steps)
+    if trace.verdict == HOLDS:
+        wrong = next((position for position, verdict in enumerate(found) if verdict is not None), None)
+        if prop.kind is Kind.SOMETIMES or wrong is not None:
+            where = "nowhere" if wrong is None else f"{found[wrong]} at {trace.spell_position(wrong)}"
+            raise UsageError(f"{prop.name} is {where}, the trace says {HOLDS}; {CURE}")
+        return
+    if found[-1] != trace.verdict:
+        says = found[-1] or ("not reached" if prop.kind is Kind.SOMETIMES else "not broken")
+        where = trace.spell_position(trace.length)
+        raise UsageError(f"{prop.name} is {says} at {where}, the trace says {trace.verdict}; {CURE}")
+    first = found.index(trace.verdict)
+    if first != trace.length:
+        raise UsageError(
+            f"{prop.name} is {trace.verdict} already at {trace.spell_position(first)},"
+            f" the trace goes on to step {trace.length}; {CURE}"
+        )
+
+
+def judgements(
+    instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step]
+) -> list[str | None]:
+    """What the property says at each position: VIOLATED, PERMITTED, REACHED, or None where there is nothing to say.
+
+    A property of transitions is judged where its transition ends.
+    """
+    return [_judge(instance, prop, states, steps, position) for position in range(len(states))]
+
+
+def _judge(
+    instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step], position: int
+) -> str | None:
+    if not prop.of_steps:
+        is_true = run.holds(instance, prop, states[position])
+    elif position == 0:
+        return None
+    else:
+        is_true = run.holds_step(instance, prop, states[position - 1], steps[position - 1], states[position])
+    if prop.kind is Kind.SOMETIMES:
+        return REACHED if is_true else None
+    if is_true:
+        return None
+    return PERMITTED if run.is_permitted(instance, prop, states[position]) else VIOLATED
+
+
+def from_steps(
+    instance: Instance,
+    initial_index: int,
+    step_numbers: Sequence[int],
+    property_name: str | None,
+    command: str,
+    verdict: str | None = None,
+) -> Trace:
+    """The certified trace of a path that an engine found. Raises NotCertified where the reference disagrees.
+
+    Without `verdict` the trace has to end where the property is VIOLATED, PERMITTED or REACHED for the first time;
+    with it, in exactly that.
+    """
+    try:
+        steps = [instance.step(number) for number in step_numbers]
+        return behaviour(instance, initial_index, steps, property_name, command, verdict)
+    except ModelError:
+        raise
+    except (UsageError, IndexError) as error:
+        raise NotCertified(f"the reference does not confirm what was found: {error} (reproduce: {command})") from error
+
+
+def behaviour(
+    instance: Instance,
+    initial_index: int,
+    steps: Sequence[Step],
+    property_name: str | None,
+    command: str,
+    verdict: str | None = None,
+) -> Trace:
+    """The certified trace of steps that a person wrote. Raises UsageError where they are not possible."""
+    starts = instance.initial_states
+    if not 0 <= initial_index < len(starts):
+        raise UsageError(f"there is no initial state {initial_index}; they are 0..{len(starts) - 1}")
+    states = [starts[initial_index]]
+    for position, step in enumerate(steps, 1):
+        after = run.take(instance, states[-1], step)
+        if after is None:
+            guard = false_guard(instance, states[-1], step)
+            raise UsageError(f"step {position} ({instance.spell_step(step)}) is not enabled: {guard}")
+        states.append(after)
+    if property_name is not None and verdict is None:
+        prop = property_of(instance, property_name)
+        verdict = judgements(instance, prop, states, steps)[-1]
+        if verdict is None:
+            raise UsageError(f"after {len(steps)} steps {property_name} is neither broken nor reached")
+    trace = Trace(instance, tuple(states), tuple(steps), property_name, verdict, command)
+    certify(trace)
+    return trace

@@ -1,0 +1,114 @@
+"""The command `trace`: show a trace file, or list those of a folder.
+
+In:  arguments; trace files, which may be damaged or foreign.
+Out: text, and an exit code: 0, 2 for bad input (one line on stderr), 130 for Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from models.errors import UsageError
+from models.registry import load_file
+from traces import folder
+from traces.show import view
+from traces.table import GAP, UNCHANGED
+
+
+class _Parser(argparse.ArgumentParser):
+    """Bad arguments are bad input like any other: one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    try:
+        arguments = _parser().parse_args(argv)
+        run: Callable[[argparse.Namespace], int] = arguments.run
+        code = run(arguments)
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        return _complain(str(error))
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        _close_stdout()
+        return 0
+    except OSError as error:
+        _close_stdout()
+        return _complain(f"the output cannot be written: {error.strerror}; send it elsewhere")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="trace", description="Show the histories that check has found.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    show = commands.add_parser("show", help="one line per step, then why the property fails")
+    show.add_argument("file", metavar="FILE", type=Path, help="a trace that check wrote, or the link `latest`")
+    show.add_argument("--model", metavar="FILE.py", type=Path, help="the model, if it is one of your own; this runs it")
+    show.add_argument("--full", action="store_true", help="every field of every state")
+    show.set_defaults(run=_show)
+    listing = commands.add_parser("list", help="one line per trace")
+    listing.add_argument("folder", metavar="DIR", type=Path, nargs="?", default=folder.DEFAULT)
+    listing.set_defaults(run=_list)
+    return parser
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    model = None if arguments.model is None else load_file(arguments.model)
+    _print(view(folder.read(arguments.file, model), arguments.full))
+    return 0
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    """Every file that can be read gets its line; any other one is reported, and makes the code 2."""
+    rows = [("file", "model", "protocol", "property", "verdict", "steps")]
+    code = 0
+    paths = folder.files(arguments.folder)
+    for path in paths:
+        try:
+            header, steps = folder.read_header(path)
+        except UsageError as error:
+            code = _complain(str(error))
+            continue
+        told = (header.model, header.protocol or "-", header.property_name or "-", header.verdict or "-", str(steps))
+        rows.append((path.name, *told))
+    if not paths:
+        _print([f"no traces in {arguments.folder}"])
+    elif len(rows) > 1:
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        _print([GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows])
+    return code
+
+
+def _print(lines: Sequence[str]) -> None:
+    """Print, also where the terminal's encoding lacks the one sign that is not ASCII."""
+    text = "\n".join(lines) + "\n"
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        text = text.replace(UNCHANGED, ".").encode(encoding, "replace").decode(encoding)
+    sys.stdout.write(text)
+
+
+def _complain(message: str) -> int:
+    line = "".join(character if character.isprintable() else " " for character in message)
+    print(f"trace: {line}", file=sys.stderr)
+    return 2
+
+
+def _close_stdout() -> None:
+    """Let nothing more be written, so that the interpreter has nothing to say about it when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,315 @@
+"""Why is it false? Which operand, for which binding, and what the cells hold that it reads.
+
+In:  a property or an action of a model, and the states that it is asked about.
+Out: a `Reason`: a tree of expressions of the model's own text, down to one that only reads cells; and its lines.
+
+The checked syntax tree (models/language/syntax.py) says what there is to look at; every value in it is computed by
+CPython from the model's own functions, so that nothing here gives a second meaning to the language.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from models import run
+from models.language.declare import Disabled
+from models.language.model import Instance, Place, Property, Step, spell_element
+from models.language.syntax import Function
+from models.run import Cells
+
+MOST_READINGS = 12
+"""Cells that are listed for one expression; a fold over everything can read hundreds."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """An expression and its truth value: for which bindings, given which conditions, and why.
+
+    `readings` are the cells that it reads by itself; `deeper` the expressions inside that decide it.
+    """
+
+    source: str
+    truth: bool
+    bindings: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    readings: tuple[str, ...] = ()
+    deeper: tuple[Reason, ...] = ()
+
+    def lines(self, indent: str = "") -> list[str]:
+        """The tree as text, the deciding cells at the end."""
+        where = f" for {', '.join(self.bindings)}" if self.bindings else ""
+        found = [f"{indent}{self.source} is {'true' if self.truth else 'false'}{where}"]
+        if self.conditions:
+            found.append(f"{indent}  given {' and '.join(self.conditions)}")
+        if self.readings:
+            shown = self.readings[:MOST_READINGS]
+            more = len(self.readings) - len(shown)
+            found.append(f"{indent}  {', '.join(shown)}{f', and {more} more cells' if more else ''}")
+        for reason in self.deeper:
+            found += reason.lines(indent + "  ")
+        return found
+
+
+def why_false(
+    instance: Instance, prop: Property, before: Cells | None, step: Step | None, after: Cells
+) -> Reason:
+    """Why a property is false in the state `after`, or, if it speaks about transitions, of the step that led there."""
+    explainer = _Explainer(instance)
+    names: dict[str, Any]
+    if prop.of_steps:
+        assert before is not None and step is not None
+        names = {"before": explainer.watch("before", before), "after": explainer.watch("after", after)}
+        names["taken"] = run._Taken(instance, step)
+    else:
+        names = {"s": explainer.watch("s", after)}
+    reason = explainer.why_returned(prop.function, names)
+    return Reason(prop.name, False, deeper=(reason,))
+
+
+def false_guard(instance: Instance, cells: Cells, step: Step) -> str:
+    """Why a step is not enabled: its first guard that is false, with the cells that it reads."""
+    function = instance.function(step.slot)
+    if function is None:
+        return f"protocol {instance.protocol.name} has no action {step.action}"
+    arguments = [c.argument(o) for c, o in zip(instance.slot_choices[step.slot], step.ordinals, strict=True)]
+    try:
+        function.python(run.State(instance, cells), *arguments)
+    except Disabled as disabled:
+        trace = disabled.__traceback__
+        while trace is not None and trace.tb_frame.f_code is not function.python.__code__:
+            trace = trace.tb_next
+        assert trace is not None, "guards stand in the action itself"
+        return _guard_at(instance, function, cells, trace.tb_lineno, dict(trace.tb_frame.f_locals))
+    raise AssertionError("the step is enabled")
+
+
+def _guard_at(instance: Instance, function: Function, cells: Cells, line: int, names: dict[str, Any]) -> str:
+    explainer = _Explainer(instance)
+    names["s"] = explainer.watch("s", cells)
+    for statement in function.body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.lineno <= line:
+                if node.func.id == "require" and line <= (node.end_lineno or node.lineno):
+                    readings = explainer.readings(node.args[0], _Scope(function, names))[:MOST_READINGS]
+                    values = f" ({', '.join(readings)})" if readings else ""
+                    return f"its guard `{ast.unparse(node.args[0])}` is false{values}"
+    raise AssertionError("a step is disabled by a guard")
+
+
+@dataclass
+class _Scope:
+    """What the names mean at one place: states, parameters, locals; which of them print as letters."""
+
+    function: Function
+    names: dict[str, Any]
+    lettered: set[str] = field(default_factory=set)
+    assigned: set[str] = field(default_factory=set)
+
+    def evaluate(self, expression: ast.expr) -> Any:
+        """The value of an expression. The names go in as globals, where a generator inside can see them."""
+        code = compile(ast.Expression(expression), self.function.path, "eval")
+        return eval(code, {**self.function.python.__globals__, **self.names})  # noqa: S307 - checked model text
+
+    def spell(self, name: str) -> str:
+        value = self.names[name]
+        if isinstance(value, bool):
+            return f"{name} = {'true' if value else 'false'}"
+        return f"{name} = {spell_element(value) if name in self.lettered and value >= 0 else value}"
+
+    def inner(self) -> _Scope:
+        """A scope of its own that starts with the same names."""
+        return replace(self, names=dict(self.names), lettered=set(self.lettered), assigned=set(self.assigned))
+
+
+class _Explainer:
+    """Follows the expression that decides, and asks CPython for every value on the way."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.log: list[str] = []
+        domains = [domain for place in instance.places.values() for domain in place.field.over]
+        self.lettered_sizes = {domain.size for domain in domains if domain.letters and isinstance(domain.size, str)}
+
+    def watch(self, name: str, cells: Cells) -> _Watched:
+        return _Watched(self.instance, run.State(self.instance, cells), name, self.log)
+
+    def readings(self, expression: ast.expr, scope: _Scope) -> tuple[str, ...]:
+        """The cells that an expression reads, helpers included, and the locals that it uses, with their values."""
+        used = [n.id for n in ast.walk(expression) if isinstance(n, ast.Name) and n.id in scope.assigned]
+        self.log.clear()
+        scope.evaluate(expression)
+        return tuple(dict.fromkeys([*map(scope.spell, used), *self.log]))
+
+    # -------------------------------------------------------------------------------------------------- statements
+
+    def why_returned(self, function: Function, names: dict[str, Any], lettered: Sequence[str] = ()) -> Reason:
+        """Why a function returns what it returns."""
+        found = self.returned(function.body, _Scope(function, names, set(lettered)))
+        assert found is not None, "every path of a property ends with a return"
+        expression, scope = found
+        return self.why(expression, scope)
+
+    def returned(self, statements: Sequence[ast.stmt], scope: _Scope) -> tuple[ast.expr, _Scope] | None:
+        """The return statement that is reached, and what the names mean there."""
+        for statement in statements:
+            found = None
+            match statement:
+                case ast.Return(value=ast.expr() as value):
+                    return value, scope
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    scope.names[name] = scope.evaluate(value)
+                    scope.assigned.add(name)
+                case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
+                    change = scope.evaluate(value)
+                    scope.names[name] += change if isinstance(op, ast.Add) else -change
+                case ast.If(test=test, body=body, orelse=orelse):
+                    found = self.returned(body if scope.evaluate(test) else orelse, scope)
+                case ast.For(target=ast.Name(id=name), iter=iterated, body=body):
+                    for value in self.bind(name, iterated, scope):
+                        scope.names[name] = value
+                        scope.assigned.add(name)
+                        found = self.returned(body, scope)
+                        if found is not None:
+                            break
+            if found is not None:
+                return found
+        return None
+
+    # ------------------------------------------------------------------------------------------------- expressions
+
+    def why(self, expression: ast.expr, scope: _Scope) -> Reason:
+        """Why an expression has the truth value that it has."""
+        match expression:
+            case ast.BoolOp():
+                return self.why_operands(expression, scope)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self.why(operand, scope)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self.why(body if scope.evaluate(test) else orelse, scope)
+            case ast.Call(func=ast.Name(id=name)) if name in scope.function.functions:
+                return self.why_helper(expression, scope)
+            case ast.Call(func=ast.Name(id="all" | "any" as fold), args=[ast.GeneratorExp() as generator]):
+                decisive = self.binding(generator, fold == "any", scope)
+                if decisive is not None:
+                    return self.why_binding(generator, *decisive)
+        truth = bool(scope.evaluate(expression))
+        return Reason(ast.unparse(expression), truth, readings=self.readings(expression, scope))
+
+    def why_operands(self, expression: ast.BoolOp, scope: _Scope) -> Reason:
+        """One operand decides a false `and` and a true `or`; all of them together decide the other cases."""
+        decisive = isinstance(expression.op, ast.Or)
+        for operand in expression.values:
+            if bool(scope.evaluate(operand)) is decisive:
+                return self.why(operand, scope)
+        return Reason(
+            ast.unparse(expression), not decisive, deeper=tuple(self.why(operand, scope) for operand in expression.values)
+        )
+
+    def why_helper(self, call: ast.Call, scope: _Scope) -> Reason:
+        """A call of a helper is explained by what the helper returns, with its parameters bound."""
+        assert isinstance(call.func, ast.Name)
+        callee = scope.function.functions[call.func.id]
+        truth = bool(scope.evaluate(call))
+        self.log.clear()
+        names: dict[str, Any] = {}
+        lettered, renamed = [], []
+        for parameter, argument in zip(callee.parameters, call.args, strict=True):
+            names[parameter.name] = scope.evaluate(argument)
+            source = ast.unparse(argument)
+            if source in scope.lettered or (parameter.domain is not None and getattr(parameter.domain, "letters", False)):
+                lettered.append(parameter.name)
+            if not parameter.is_state and not parameter.is_subset and source != parameter.name:
+                renamed.append(parameter.name)
+        readings = tuple(dict.fromkeys(self.log))
+        inner = self.why_returned(callee, names, lettered)
+        spelled = tuple(map(_Scope(callee, names, set(lettered)).spell, renamed))
+        inner = replace(inner, bindings=spelled + inner.bindings)
+        return Reason(ast.unparse(call), truth, readings=readings, deeper=(inner,))
+
+    def why_binding(self, generator: ast.GeneratorExp, names: tuple[str, ...], scope: _Scope) -> Reason:
+        """`all` and `any` are explained by the first binding that decides them."""
+        inner = self.why(generator.elt, scope)
+        conditions = tuple(ast.unparse(test) for part in generator.generators for test in part.ifs)
+        return replace(
+            inner,
+            bindings=tuple(map(scope.spell, names)) + inner.bindings,
+            conditions=conditions + inner.conditions,
+        )
+
+    def binding(
+        self, generator: ast.GeneratorExp, decisive: bool, scope: _Scope
+    ) -> tuple[tuple[str, ...], _Scope] | None:
+        """The first binding for which the element has the truth value that decides, if there is one."""
+        for names, inner in self.bindings(generator.generators, scope.inner()):
+            if bool(inner.evaluate(generator.elt)) is decisive:
+                return names, inner
+        return None
+
+    def bindings(
+        self, parts: Sequence[ast.comprehension], scope: _Scope
+    ) -> Iterator[tuple[tuple[str, ...], _Scope]]:
+        """Every binding of the loop variables that passes the conditions, in order."""
+        if not parts:
+            yield (), scope
+            return
+        part, *rest = parts
+        assert isinstance(part.target, ast.Name)
+        for value in self.bind(part.target.id, part.iter, scope):
+            scope.names[part.target.id] = value
+            if all(scope.evaluate(test) for test in part.ifs):
+                for names, inner in self.bindings(rest, scope):
+                    yield (part.target.id, *names), inner
+
+    def bind(self, name: str, iterated: ast.expr, scope: _Scope) -> range:
+        """The range of a loop variable, which prints as letters where the range is that of a lettered domain."""
+        scope.lettered.discard(name)
+        if isinstance(iterated, ast.Call) and isinstance(iterated.args[-1], ast.Attribute):
+            if iterated.args[-1].attr in self.lettered_sizes:
+                scope.lettered.add(name)
+        values = scope.evaluate(iterated)
+        assert isinstance(values, range)
+        return values
+
+
+class _Watched:
+    """A state that notes which of its cells are read."""
+
+    def __init__(self, instance: Instance, state: run.State, name: str, log: list[str]) -> None:
+        self._instance = instance
+        self._state = state
+        self._name = name
+        self._log = log
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._state, name)
+        place = self._instance.places.get(name)
+        if place is None:
+            return value
+        label = f"{self._name}.{name}"
+        if place.sizes:
+            return _WatchedRow(value, place, label, 0, self._log)
+        self._log.append(f"{label} = {place.spell(value)}")
+        return value
+
+
+class _WatchedRow:
+    """An array field, or a part of it, of a watched state."""
+
+    def __init__(self, row: Any, place: Place, label: str, depth: int, log: list[str]) -> None:
+        self._row = row
+        self._place = place
+        self._label = label
+        self._depth = depth
+        self._log = log
+
+    def __getitem__(self, index: int) -> Any:
+        value = self._row[index]
+        letters = self._place.field.over[self._depth].letters
+        label = f"{self._label}[{spell_element(index) if letters else int(index)}]"
+        if self._depth + 1 < len(self._place.sizes):
+            return _WatchedRow(value, self._place, label, self._depth + 1, self._log)
+        self._log.append(f"{label} = {self._place.spell(value)}")
+        return value

@@ -1,0 +1,150 @@
+"""Trace files: their names, how they are written without losing anything, and how they are read.
+
+In:  a Trace and a folder; or the path of a file.
+Out: the path under which the trace is found; or a certified Trace. Every failure is one UsageError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from itertools import count
+from pathlib import Path
+
+from models.errors import UsageError
+from models.language.model import Model
+from traces import itf
+from traces.certify import NotCertified, certify
+from traces.trace import Trace
+
+DEFAULT = Path("counterexamples")
+SUFFIX = ".itf.json"
+LATEST = "latest"
+MOST_BYTES = 64 << 20
+"""The largest file that is read; a trace of a thousand steps takes a few megabytes."""
+
+
+def write(trace: Trace, folder: Path = DEFAULT) -> Path:
+    """Put a trace into a folder. The same content is not written twice, and nothing is ever overwritten.
+
+    Raises UsageError where the folder cannot be written to, NotCertified where the trace is not true.
+    """
+    try:
+        certify(trace)
+    except UsageError as error:
+        raise NotCertified(f"a trace that the reference does not confirm is not written: {error}") from error
+    content = itf.to_text(trace).encode()
+    draft = folder / f".draft-{os.getpid()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = _existing(folder, trace, content)
+        if path is None:
+            with draft.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            path = _publish(draft, folder, trace, content)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: the trace cannot be written: {error.strerror}; make room or give another folder with --out DIR"
+        ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+    _point_latest_to(path)
+    return path
+
+
+def _stem(trace: Trace) -> str:
+    parts = [trace.instance.model.name, trace.instance.protocol.name, trace.property_name or "behaviour"]
+    parts.append(itf.configuration_digest(trace.instance))
+    return "_".join(re.sub(r"[^\w.-]", "-", part.replace("/", "."))[:60] for part in parts if part)
+
+
+def _existing(folder: Path, trace: Trace, content: bytes) -> Path | None:
+    """The file that holds this content already."""
+    for number in count(1):
+        path = folder / f"{_stem(trace)}_{number}{SUFFIX}"
+        if not path.exists():
+            return None
+        if path.is_file() and path.read_bytes() == content:
+            return path
+    raise AssertionError("the numbers do not end")
+
+
+def _publish(draft: Path, folder: Path, trace: Trace, content: bytes) -> Path:
+    """Give the finished draft the next free name, in one step that fails where somebody else was faster."""
+    for number in count(1):
+        path = folder / f"{_stem(trace)}_{number}{SUFFIX}"
+        try:
+            os.link(draft, path)
+            return path
+        except FileExistsError:
+            if path.is_file() and path.read_bytes() == content:
+                return path
+        except OSError:
+            # A file system without hard links: take the name, then move the content over it.
+            with contextlib.suppress(FileExistsError):
+                path.open("xb").close()
+                draft.replace(path)
+                return path
+    raise AssertionError("the numbers do not end")
+
+
+def _point_latest_to(path: Path) -> None:
+    """Let `latest` lead to this trace, where the file system allows it and nothing of that name is in the way."""
+    link = path.parent / LATEST
+    draft = path.parent / f".{LATEST}-{os.getpid()}"
+    if link.exists() and not link.is_symlink():
+        return
+    with contextlib.suppress(OSError):
+        draft.symlink_to(path.name)
+        draft.replace(link)
+
+
+def read(path: Path, model: Model | None = None) -> Trace:
+    """The trace in a file, certified. `model` is the one that a person gave for it. Raises UsageError."""
+    try:
+        trace = itf.read_trace(itf.parse_document(read_text(path)), model)
+        certify(trace)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+    return trace
+
+
+def read_header(path: Path) -> tuple[itf.Header, int]:
+    """What a file says about itself, unchecked, and its number of steps. Raises UsageError."""
+    try:
+        document = itf.parse_document(read_text(path))
+        return itf.read_header(document), len(document["states"]) - 1
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def read_text(path: Path) -> str:
+    """The text of a file that may be anything. Raises UsageError without the path in it."""
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise UsageError("a folder, not a trace; see what is in it with: trace list DIR")
+        if not stat.S_ISREG(status.st_mode):
+            raise UsageError("not a regular file; give a file that check wrote")
+        if status.st_size > MOST_BYTES:
+            raise UsageError(f"{status.st_size >> 20} MiB are too much for a trace; give a file that check wrote")
+        return path.read_bytes().decode()
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}; trace list shows the traces that there are") from None
+    except UnicodeDecodeError:
+        raise UsageError("not text in UTF-8; give a file that check wrote") from None
+
+
+def files(folder: Path) -> list[Path]:
+    """The trace files of a folder, by name. Raises UsageError."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder; check writes traces to ./{DEFAULT}, or to --out DIR")
+    try:
+        return sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIX))
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be read: {error.strerror}; give another folder") from None

@@ -1,0 +1,67 @@
+"""A trace as text: one line per step, one column per broker; then why the property fails, who lost what, how to reproduce.
+
+In:  a certified Trace.
+Out: lines for a terminal or a pipe, without colours.
+"""
+
+from __future__ import annotations
+
+from models.language.model import spell
+from traces import attribution, generic_lanes, kafka_lanes
+from traces.explain import why_false
+from traces.itf import label
+from traces.table import lay_out
+from traces.trace import PERMITTED, VIOLATED, Trace
+
+
+def view(trace: Trace, full: bool = False) -> list[str]:
+    """The whole view; with `full` every field of every state instead of what changed."""
+    return [_heading(trace), "", *(_states(trace) if full else _table(trace)), "", *_ending(trace)]
+
+
+def _heading(trace: Trace) -> str:
+    """The model, and what of its configuration is not the default."""
+    instance = trace.instance
+    entries = instance.model.entries
+    defaults = {name: entry.default for name, entry in entries.items()} | dict(instance.protocol.switches)
+    changed = [
+        f"{name}={spell(entries[name], value)}"
+        for name, value in instance.configuration.items()
+        if value != defaults[name]
+    ]
+    changed += [f"{action} of {origin}" for action, origin in instance.swaps.items()]
+    return f"{label(instance)}, {' '.join(changed) or 'default configuration'}"
+
+
+def _table(trace: Trace) -> list[str]:
+    lanes = kafka_lanes if kafka_lanes.is_kafka(trace.instance) else generic_lanes
+    return lay_out(lanes.titles(trace.instance), lanes.rows(trace))
+
+
+def _states(trace: Trace) -> list[str]:
+    found = []
+    for position, cells in enumerate(trace.states):
+        step = trace.instance.spell_step(trace.steps[position - 1]) if position else "initially"
+        found.append(f"  {position}  {step}")
+        found += [f"       {line}" for line in generic_lanes.full_state(trace.instance, cells)]
+    return found
+
+
+def _ending(trace: Trace) -> list[str]:
+    found = []
+    prop = trace.prop
+    if prop is not None:
+        at = "" if trace.verdict not in (VIOLATED, PERMITTED) and not trace.length else f" at step {trace.length}"
+        found.append(f"{trace.verdict}{at}: {prop.name}{_says(prop.function.documentation)}")
+        if trace.verdict in (VIOLATED, PERMITTED):
+            before, step = (trace.states[-2], trace.steps[-1]) if trace.length else (None, None)
+            found += why_false(trace.instance, prop, before, step, trace.states[-1]).lines()
+        found += attribution.lines(trace)
+    if trace.command:
+        found.append(f"reproduce: {trace.command}")
+    return found
+
+
+def _says(documentation: str) -> str:
+    first = documentation.strip().split("\n\n")[0].replace("\n", " ")
+    return f": {' '.join(first.split())}" if first else ""
