@@ -75,7 +75,7 @@ def word_of(run: Run) -> Word:
 
 def promises(run: Run) -> list[Verdict]:
     """The verdicts on what is promised."""
-    return [verdict for verdict in run.verdicts if verdict.property.kind is not Kind.SOMETIMES]
+    return [verdict for verdict in run.verdicts if verdict.prop.kind is not Kind.SOMETIMES]
 
 
 # --------------------------------------------------------------------------------------------------------------- text
@@ -83,7 +83,10 @@ def promises(run: Run) -> list[Verdict]:
 
 def understood_lines(cluster: Cluster) -> list[str]:
     """What was read from the files, and what was not used and why."""
-    lines = ["Understood", *table([[f"{u.key}={u.value}", u.meaning, f"({u.source})"] for u in cluster.understood], "  ")]
+    lines = [
+        "Understood",
+        *table([[f"{u.key}={u.value}", u.meaning, f"({u.source})"] for u in cluster.understood], "  "),
+    ]
     groups: dict[WhyIgnored, list[str]] = {}
     for ignored in cluster.ignored:
         groups.setdefault(ignored.why, []).append(f"{ignored.key}={ignored.value} ({ignored.source}): {ignored.reason}")
@@ -103,27 +106,30 @@ def refusal(question: Question) -> str:
 
 def first_sentence(verdict: Verdict) -> str:
     """What the property says, in one sentence."""
-    documentation = verdict.property.function.documentation.split("\n\n")[0].replace("\n", " ")
+    documentation = verdict.prop.function.documentation.split("\n\n")[0].replace("\n", " ")
     return " ".join(documentation.split())
 
 
 def text(question: Question, main: Run, asides: Sequence[tuple[str, Run]], history: str) -> str:
     """The whole answer; `history` is the shortest one that breaks a promise, drawn."""
     instance = main.exploration.instance
-    rows = [[v.property.name, v.text, first_sentence(v)] for v in promises(main)]
+    rows = [[v.prop.name, v.text, first_sentence(v)] for v in promises(main)]
     lines = [
         *understood_lines(question.cluster),
         "",
-        f"Searched  {instance.configuration.replicas} brokers, {instance.configuration.records} records;"
-        f" faults considered: {faults_line(instance)}",
+        f"Searched  {instance.configuration.replicas} brokers, {instance.configuration.records} records",
+        f"          faults considered: {faults_line(instance)}",
         *table([["  " + one] for one in totals(main.exploration)]),
         "",
         "Promises",
         *table(rows, "  "),
     ]
     if not question.cluster.can_acknowledge_acks_all and question.cluster.acks.value == "all":
-        reached = next(v for v in main.verdicts if v.property.name == "a_write_is_acknowledged")
-        lines += ["", f"No acks=all write is ever acknowledged: min.insync.replicas is above the replication factor ({reached.text})."]
+        reached = next(v for v in main.verdicts if v.prop.name == "a_write_is_acknowledged")
+        lines += [
+            "",
+            f"No acks=all write is ever acknowledged ({reached.text}): min.insync.replicas is above the replicas there are.",
+        ]
     if history:
         lines += ["", "The shortest history", "", *("  " + line for line in history.splitlines())]
     lines += ["", "Beside the verdict (each with one such fault more)"]
@@ -135,7 +141,7 @@ def text(question: Question, main: Run, asides: Sequence[tuple[str, Run]], histo
 
 def aside_line(run: Run) -> str:
     """What one fault more does to acknowledged records."""
-    verdict = next(v for v in run.verdicts if v.property.name == PROMISE)
+    verdict = next(v for v in run.verdicts if v.prop.name == PROMISE)
     if verdict.permitted is not None and verdict.permitted.witness is not None:
         path = run.traces.get(f"{PROMISE} (permitted)") or run.traces.get(PROMISE)
         shown = f": trace show {path}" if path else ""
@@ -150,7 +156,7 @@ def verdict_line(run: Run) -> str:
     """The verdict, in one line for the person who runs the cluster."""
     word = word_of(run)
     failing = [v for v in promises(run) if v.word is word and v.depth is not None]
-    names = ", ".join(f"{v.property.name} at step {v.depth}" for v in failing)
+    names = ", ".join(f"{v.prop.name} at step {v.depth}" for v in failing)
     exploration = run.exploration
     match word:
         case Word.VIOLATED:
@@ -158,7 +164,9 @@ def verdict_line(run: Run) -> str:
         case Word.PERMITTED:
             return f"PERMITTED: it can break, and this configuration promises nothing else: {names}"
         case Word.UNDECIDED:
-            return f"UNDECIDED: nothing that is promised breaks within {exploration.judged} steps; more was not searched"
+            return (
+                f"UNDECIDED: nothing that is promised breaks within {exploration.judged} steps; more was not searched"
+            )
         case _:
             return "HOLDS: nothing that is promised breaks, in the whole state space of these bounds"
 

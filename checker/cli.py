@@ -19,7 +19,18 @@ from checker.explore import Exploration, Limits, explore
 from checker.options import Options, command_of, instance_of, read_options
 from checker.properties_file import PropertiesError
 from checker.report import Run
-from checker.verdict import INTERRUPTED, SAFE, UNDECIDED, UNEXPECTED, USAGE, VIOLATED, Verdict, Word, exit_code, verdicts
+from checker.verdict import (
+    INTERRUPTED,
+    SAFE,
+    UNDECIDED,
+    UNEXPECTED,
+    USAGE,
+    VIOLATED,
+    Verdict,
+    Word,
+    exit_code,
+    verdicts,
+)
 from models.errors import UsageError
 from models.language.declare import Kind
 from models.language.model import Instance
@@ -73,9 +84,9 @@ class _Traces:
         """A trace for every failure of a property, whether it breaks a promise or is permitted."""
         files: dict[str, Path] = {}
         for verdict in found:
-            if verdict.property.kind is Kind.SOMETIMES:
+            if verdict.prop.kind is Kind.SOMETIMES:
                 continue
-            name = verdict.property.name
+            name = verdict.prop.name
             witnesses = []
             if verdict.word is Word.VIOLATED and verdict.witness is not None:
                 witnesses.append((name, verdict.witness, "VIOLATED"))
@@ -165,7 +176,12 @@ def _matrix(options: Options) -> int:
     content = {
         "runs": [report.as_object(run) for _, run in pairs],
         "cells": [
-            {"model": r.instance.model.name, "protocol": r.instance.protocol.name, "property": name, "record": match.value}
+            {
+                "model": r.instance.model.name,
+                "protocol": r.instance.protocol.name,
+                "property": name,
+                "record": match.value,
+            }
             for r, run in pairs
             for name, match in matrix.judged(r, run).items()
         ],
@@ -192,7 +208,9 @@ def _published(options: Options) -> int:
         progress = ProgressLine(f"{row.variant} {' '.join(map(str, row.sizes.values()))}")
         exploration, ours = published.compare(row, options.limits, progress.report, progress.announce)
         progress.clear()
-        run = Run(exploration, verdicts(exploration), command_of(f"published/{row.variant}", row.instance(), None), True)
+        run = Run(
+            exploration, verdicts(exploration), command_of(f"published/{row.variant}", row.instance(), None), True
+        )
         runs.append(report.as_object(run) | {"figures": ours, "tlc": row.figures})
         if not exploration.is_complete:
             cut = True
@@ -223,7 +241,9 @@ def _answer_configuration(options: Options) -> int:
     asides = []
     for says, instance in question.asides():
         limits = replace(options.limits, seconds=seconds * answer.ASIDE_SHARE)
-        run = _search(options, instance, "kafka", aside_traces, limits=limits, only=(answer.PROMISE,), want_permitted=True)
+        run = _search(
+            options, instance, "kafka", aside_traces, limits=limits, only=(answer.PROMISE,), want_permitted=True
+        )
         asides.append((says, run))
     # What the questions on the side leave of the time belongs to the verdict.
     left = max(seconds - (time.monotonic() - started), seconds * answer.ASIDE_SHARE)

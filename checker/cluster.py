@@ -64,6 +64,8 @@ class Understood:
 
 
 class WhyIgnored(Enum):
+    """Why a property of the files bears nothing on the verdict."""
+
     NO_BEARING = "no bearing on replication"
     ASSUMED = "what the model assumes"
     NOT_MODELLED = "not modelled yet"

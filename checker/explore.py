@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,8 @@ from checker.kernel import Kernel, kernel_of
 from checker.store import Batch, Full, Store
 from models import run
 from models.errors import ModelError
-from models.language.model import Instance, Property, Step
+from models.language.model import Instance, Step
+from models.run import Cells
 
 CHUNK = 1 << 16
 """States that are expanded or looked at between two chances to stop, report progress or be interrupted."""
@@ -75,8 +77,8 @@ class Findings:
 class Exploration:
     """What a search did and found.
 
-    `stopped` says why it ended early: memory, seconds, interrupt, decided (no property is open), or None. `judged` is the
-    depth to which every state was seen and looked at, `frontier` counts the states that were not expanded.
+    `stopped` says why it ended early: memory, seconds, interrupt, decided (no property is open), or None.
+    `judged` is the depth to which every state was seen and looked at, `frontier` counts states that were not expanded.
     """
 
     instance: Instance
@@ -135,8 +137,9 @@ def explore(
     """Search an instance within limits.
 
     With `count_all` every violating state is counted; without it a property is looked at up to its first violation,
-    and the search ends once no property is open. `only` names the properties to look at (none: all that apply), and with
-    `want_permitted` they stay open until a permitted failure is found, whatever else is. Raises ModelError where the model leaves its own declaration.
+    and the search ends once no property is open. `only` names the properties to look at (none: all that apply), and
+    with `want_permitted` they stay open until a permitted failure is found, whatever else is.
+    Raises ModelError where the model leaves its own declaration.
     """
     search = _Search(instance, limits, kernel or kernel_of(instance, announce), report)
     search.count_all = count_all
@@ -196,7 +199,7 @@ class _Search:
         first = len(self.instance.initial_states)
         new = np.bincount(self.store.steps[first : self.store.count], minlength=self.instance.first_steps[-1])
         bounds = self.instance.first_steps
-        result.new = [int(new[low:high].sum()) for low, high in zip(bounds, bounds[1:], strict=False)]
+        result.new = [int(new[low:high].sum()) for low, high in pairwise(bounds)]
         self._collect()
         return result
 
@@ -343,8 +346,7 @@ class _Search:
             raise ModelError(f"{error} ({history})") from None
         raise AssertionError("the kernel reports a range failure that the reference does not see")
 
-    def _ask_step(self, cells: run.Cells, step: Step, after: run.Cells) -> None:
+    def _ask_step(self, cells: Cells, step: Step, after: Cells) -> None:
         for prop in self.instance.properties:
             if prop.of_steps:
                 run.holds_step(self.instance, prop, cells, step, after)
-

@@ -50,6 +50,7 @@ class Version:
 
     @property
     def release_name(self) -> str:
+        """The release, as people write it."""
         return _name(self.release)
 
     def is_newer_than(self, other: Version) -> bool:
@@ -299,4 +300,5 @@ def first_release(role: Role, key: str) -> str | None:
 
 
 def roles_that_know(key: str) -> frozenset[Role]:
+    """Whose configuration has this key."""
     return frozenset(role for role in Role if first_release(role, key))

@@ -3,9 +3,9 @@
 In:  an `Instance`.
 Out: a `Kernel` with two compiled functions, `expand` and `check`, and the layout that they work on.
 
-The compiled code lies in a folder that is named by the content of everything it depends on: the lowered text, the layout
-of the state, the source of the four modules that make it, the versions of Numba and Python, the processor. A changed helper function
-changes the text and so the folder; nothing is ever looked up by file name or date alone.
+The compiled code lies in a folder that is named by the content of everything it depends on: the lowered text, the
+layout of the state, the source of the four modules that make it, the versions of Numba and Python, the processor. A
+changed helper function changes the text and so the folder; nothing is ever looked up by file name or date alone.
 """
 
 from __future__ import annotations

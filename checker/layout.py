@@ -83,7 +83,7 @@ class Layout:
 
 
 def layout_of(instance: Instance) -> Layout:
-    """Lay out the states of an instance. Cells take the bits of their range, constant ones none; none straddles words."""
+    """Lay out the states of an instance: a cell takes the bits of its range, and lies in one word."""
     entries = instance.model.entries
     settings = tuple(name for name, entry in entries.items() if not entry.is_bound)
     draft = Layout(settings, len(instance.model.slots), instance.cells, (), 0)

@@ -85,7 +85,11 @@ class _Kernel:
         return "\n".join(lines)
 
     def _expand(self, actions: Sequence[Sequence[str]]) -> str:
-        lines = [EXPAND_HEAD.format(steps=self.instance.first_steps[-1], status=self.status, words_size=8 * self.layout.words)]
+        lines = [
+            EXPAND_HEAD.format(
+                steps=self.instance.first_steps[-1], status=self.status, words_size=8 * self.layout.words
+            )
+        ]
         for slot, alternatives in enumerate(actions):
             choices = self.instance.slot_choices[slot]
             first = self.instance.first_steps[slot]
@@ -234,7 +238,11 @@ class _Lowering:
             return f"({getattr(self.kernel.instance.configuration, expression.attr)})"
         assert isinstance(expression.value, ast.Name)
         position = ERROR_BYTES + self.kernel.layout.settings.index(expression.attr)
-        return f"read({expression.value.id}, {position})" if entry.values is not bool else f"(read({expression.value.id}, {position}) != 0)"
+        return (
+            f"read({expression.value.id}, {position})"
+            if entry.values is not bool
+            else f"(read({expression.value.id}, {position}) != 0)"
+        )
 
     def value_Subscript(self, expression: ast.Subscript) -> str:
         if isinstance(expression.value, ast.Name):
@@ -298,7 +306,9 @@ class _Lowering:
         return node.value.id, place, text
 
     def index(self, state: str, index: ast.expr, size: int) -> str:
-        is_safe = isinstance(index, ast.Name) and self.limits.get(self.renamed.get(index.id, index.id), size + 1) <= size
+        is_safe = (
+            isinstance(index, ast.Name) and self.limits.get(self.renamed.get(index.id, index.id), size + 1) <= size
+        )
         if isinstance(index, ast.Constant):
             is_safe = isinstance(index.value, int) and 0 <= index.value < size
         value = self.value(index)
@@ -327,7 +337,9 @@ class _Lowering:
         return expression.value
 
     def is_fold(self, call: ast.Call) -> str:
-        is_one = isinstance(call.func, ast.Name) and call.func.id in FOLDS and call.func.id not in self.function.functions
+        is_one = (
+            isinstance(call.func, ast.Name) and call.func.id in FOLDS and call.func.id not in self.function.functions
+        )
         return call.func.id if is_one and isinstance(call.func, ast.Name) else ""
 
     def fold_lines(self, call: ast.Call, indent: str) -> list[str]:
@@ -423,9 +435,9 @@ def expand(store, first, last, before, after, words, parents, steps, room, fired
         unpack(store + i * {words_size}, before)
         copy(before, after)'''
 
-EXPAND_TAIL = '''        if failed(after) or failed(before):
+EXPAND_TAIL = """        if failed(after) or failed(before):
             return pause(results, {status}, i, count, 1)
-    return pause(results, {status}, last, count, 0)'''
+    return pause(results, {status}, last, count, 0)"""
 
 CHECK = '''@njit(ENTRY_CHECK, cache=True)
 def check(store, first, last, s, active, results):

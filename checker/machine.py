@@ -30,7 +30,7 @@ def _fail(builder: Any, state: Any) -> None:
     builder.store(ir.Constant(I64, 1), _at(builder, state, I64))
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def read(typing: Any, state: Any, offset: Any) -> Any:
     """The signed byte at `state + offset`."""
 
@@ -40,7 +40,7 @@ def read(typing: Any, state: Any, offset: Any) -> Any:
     return types.int64(types.int64, types.int64), generate
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def write(typing: Any, state: Any, offset: Any, value: Any, low: Any, high: Any) -> Any:
     """Write a byte; outside low..high nothing is written and the state is marked as failed."""
 
@@ -58,7 +58,7 @@ def write(typing: Any, state: Any, offset: Any, value: Any, low: Any, high: Any)
     return types.void(*[types.int64] * 5), generate
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def element(typing: Any, state: Any, index: Any, size: Any) -> Any:
     """`index` where it lies in 0..size-1; otherwise 0, and the state is marked as failed."""
 
@@ -72,7 +72,7 @@ def element(typing: Any, state: Any, index: Any, size: Any) -> Any:
     return types.int64(types.int64, types.int64, types.int64), generate
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def failed(typing: Any, state: Any) -> Any:
     """Whether an index or a value has left its range since the state's error word was last cleared."""
 
@@ -82,7 +82,7 @@ def failed(typing: Any, state: Any) -> Any:
     return types.boolean(types.int64), generate
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def load_word(typing: Any, address: Any) -> Any:
     """The 64-bit number at `address`."""
 
@@ -92,7 +92,7 @@ def load_word(typing: Any, address: Any) -> Any:
     return types.int64(types.int64), generate
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def store_word(typing: Any, address: Any, value: Any) -> Any:
     """Put a 64-bit number at `address`."""
 
@@ -103,7 +103,7 @@ def store_word(typing: Any, address: Any, value: Any) -> Any:
     return types.void(types.int64, types.int64), generate
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def store_half(typing: Any, address: Any, value: Any) -> Any:
     """Put a 32-bit number at `address`."""
 
@@ -117,7 +117,7 @@ def store_half(typing: Any, address: Any, value: Any) -> Any:
 def packer(layout: Layout) -> Callable[[int, int], None]:
     """`pack(state, words)`: the cells of a working buffer into `layout.words` words at address `words`."""
 
-    @intrinsic  # type: ignore[misc]
+    @intrinsic
     def pack(typing: Any, state: Any, words: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             state, words = arguments
@@ -134,13 +134,14 @@ def packer(layout: Layout) -> Callable[[int, int], None]:
 
         return types.void(types.int64, types.int64), generate
 
-    return pack  # type: ignore[no-any-return]
+    made: Callable[[int, int], None] = pack
+    return made
 
 
 def unpacker(layout: Layout) -> Callable[[int, int], None]:
     """`unpack(words, state)`: a packed state at address `words` into the cells of a working buffer."""
 
-    @intrinsic  # type: ignore[misc]
+    @intrinsic
     def unpack(typing: Any, words: Any, state: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             words, state = arguments
@@ -156,13 +157,14 @@ def unpacker(layout: Layout) -> Callable[[int, int], None]:
 
         return types.void(types.int64, types.int64), generate
 
-    return unpack  # type: ignore[no-any-return]
+    made: Callable[[int, int], None] = unpack
+    return made
 
 
 def copier(layout: Layout) -> Callable[[int, int], None]:
     """`copy(source, target)`: the cells of one working buffer into another."""
 
-    @intrinsic  # type: ignore[misc]
+    @intrinsic
     def copy(typing: Any, source: Any, target: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             source, target = arguments
@@ -172,7 +174,8 @@ def copier(layout: Layout) -> Callable[[int, int], None]:
 
         return types.void(types.int64, types.int64), generate
 
-    return copy  # type: ignore[no-any-return]
+    made: Callable[[int, int], None] = copy
+    return made
 
 
 __all__ = [

@@ -70,7 +70,7 @@ def _recorded(run: dict[str, Any]) -> Recorded:
 
 def judge(record: Recorded, run: Run, verdict: Verdict) -> Match:
     """Hold one cell against its record."""
-    name = verdict.property.name
+    name = verdict.prop.name
     found = verdict.depth if verdict.word is Word.VIOLATED else None
     permitted = verdict.permitted.witness.depth if verdict.permitted and verdict.permitted.witness else None
     sought = record.violated.get(name), record.permitted.get(name)
@@ -90,10 +90,10 @@ def judged(record: Recorded, run: Run) -> dict[str, Match]:
     """Every cell of a run. A `sometimes` that is unreachable counts as missing."""
     cells = {}
     for verdict in run.verdicts:
-        if verdict.property.kind is not Kind.SOMETIMES:
-            cells[verdict.property.name] = judge(record, run, verdict)
+        if verdict.prop.kind is not Kind.SOMETIMES:
+            cells[verdict.prop.name] = judge(record, run, verdict)
         elif verdict.word is Word.UNREACHABLE:
-            cells[verdict.property.name] = Match.MISSING
+            cells[verdict.prop.name] = Match.MISSING
     return cells
 
 
@@ -110,21 +110,25 @@ def cell(verdict: Verdict) -> str:
 
 def text(pairs: Sequence[tuple[Recorded, Run]]) -> str:
     """The matrix, with the runs that it rests on, the traces, and what differs from the record."""
-    names = list(dict.fromkeys(v.property.name for _, run in pairs for v in run.verdicts if v.property.kind is not Kind.SOMETIMES))
+    names = list(
+        dict.fromkeys(v.prop.name for _, run in pairs for v in run.verdicts if v.prop.kind is not Kind.SOMETIMES)
+    )
     rows = [["", *(f"{r.instance.model.name} {r.instance.protocol.name}" for r, _ in pairs)]]
     for name in names:
         cells = []
         for record, run in pairs:
-            found = {v.property.name: v for v in run.verdicts}
+            found = {v.prop.name: v for v in run.verdicts}
             match = judge(record, run, found[name]) if name in found else Match.SAME
-            cells.append((cell(found[name]) if name in found else "") + ("" if match is Match.SAME else f"  <- {match.value}"))
+            cells.append(
+                (cell(found[name]) if name in found else "") + ("" if match is Match.SAME else f"  <- {match.value}")
+            )
         rows.append([name, *cells])
     lines = table(rows)
     for record, run in pairs:
         instance, exploration = record.instance, run.exploration
         reached = [v for v in run.verdicts if v.word is Word.REACHED]
-        sought = [v for v in run.verdicts if v.property.kind is Kind.SOMETIMES and v.word is not Word.NOT_APPLICABLE]
-        missing = ", ".join(f"{v.property.name} ({v.text})" for v in sought if v.word is not Word.REACHED)
+        sought = [v for v in run.verdicts if v.prop.kind is Kind.SOMETIMES and v.word is not Word.NOT_APPLICABLE]
+        missing = ", ".join(f"{v.prop.name} ({v.text})" for v in sought if v.word is not Word.REACHED)
         lines += [
             "",
             f"{instance.model.name} {instance.protocol.name}: {exploration.distinct:,} distinct states,"

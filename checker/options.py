@@ -24,7 +24,7 @@ from models.language.model import Instance, Model, nearest, parse, spell
 USAGE = """\
 check [--bound N]                           every generation against every property: the matrix
 check published                             the five published models against TLC's figures
-check MODEL [--protocol P] [--bound N] ...  one model in detail (kafka, published/kip_101, examples/two_phase_commit, ...)
+check MODEL [--protocol P] [--bound N] ...  one model in detail (kafka, published/kip_101, ...)
 check FILE.py [--bound N] ...               a model that you wrote, in the same language
 check --config FILE [--config FILE ...]     Kafka's own property files -> a verdict for that cluster"""
 
@@ -72,11 +72,15 @@ def read_options(words: Sequence[str]) -> Options:
         description="Can this protocol, under this configuration, lose or diverge a record that somebody was promised?",
     )
     parser.add_argument("target", nargs="?", metavar="MODEL", help=f"one of: {', '.join(registry.names())}; or FILE.py")
-    parser.add_argument("--bound", metavar="N", help="every behaviour of at most N steps; without it: until nothing is new")
+    parser.add_argument(
+        "--bound", metavar="N", help="every behaviour of at most N steps; without it: until nothing is new"
+    )
     parser.add_argument("--protocol", metavar="P", help="the protocol, where a model has several")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a configuration entry")
     parser.add_argument("--switch", action="append", default=[], metavar="NAME=VALUE", help="a protocol switch")
-    parser.add_argument("--swap", action="append", default=[], metavar="ACTION=P", help="use another protocol's version")
+    parser.add_argument(
+        "--swap", action="append", default=[], metavar="ACTION=P", help="use another protocol's version"
+    )
     parser.add_argument("--continue", dest="count_all", action="store_true", help="count all violating states")
     parser.add_argument("--memory", metavar="SIZE", help="for the states, such as 8G (default: half of the machine's)")
     parser.add_argument("--seconds", metavar="S", help="stop after so long (default: no limit; 60 with --config)")
@@ -127,9 +131,16 @@ def _refuse_mixtures(options: Options) -> None:
         raise UsageError("--kafka-version goes with --config FILE; for a model use --protocol")
     if options.config and for_models:
         raise UsageError(f"{for_models[0]} does not go with --config: the files say how the cluster is configured")
-    if options.target in (None, "published") and not options.config and not _is_one_of_published(options) and for_models:
+    if (
+        options.target in (None, "published")
+        and not options.config
+        and not _is_one_of_published(options)
+        and for_models
+    ):
         form = "check published" if options.target else "the matrix"
-        raise UsageError(f"{for_models[0]} does not go with {form}; name a model, as in: check kafka {for_models[0]} ...")
+        raise UsageError(
+            f"{for_models[0]} does not go with {form}; name a model, as in: check kafka {for_models[0]} ..."
+        )
 
 
 def _is_one_of_published(options: Options) -> bool:
@@ -227,7 +238,9 @@ def command_of(target: str, instance: Instance, bound: int | None) -> str:
         if value != usual[name]:
             entry = instance.model.entries[name]
             text = spell(entry, value)
-            words += [entry.option, text] if entry.option else ["--switch" if name.isupper() else "--set", f"{name}={text}"]
+            words += (
+                [entry.option, text] if entry.option else ["--switch" if name.isupper() else "--set", f"{name}={text}"]
+            )
     for action, protocol in instance.swaps.items():
         words += ["--swap", f"{action}={protocol}"]
     return shlex.join(words)

@@ -42,6 +42,7 @@ class Property:
 
     @property
     def place(self) -> str:
+        """FILE:LINE."""
         return f"{self.path}:{self.line}"
 
 

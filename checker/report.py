@@ -19,7 +19,7 @@ from models.language.model import Instance, spell
 
 @dataclass(frozen=True)
 class Run:
-    """One search with everything that was made of it; `traces` maps a property (and `property permitted`) to its file."""
+    """One search with everything that was made of it; `traces` maps properties to files."""
 
     exploration: Exploration
     verdicts: Sequence[Verdict]
@@ -98,12 +98,14 @@ def totals(exploration: Exploration) -> list[str]:
     elif exploration.stopped == "decided":
         reach = f"every property is decided; {reach}"
     degree = exploration.generated / max(1, exploration.distinct - exploration.frontier)
+    size = human_bytes(exploration.bytes_used)
+    if exploration.distinct > 1 << 16:
+        size += f", {exploration.bytes_used / exploration.distinct:.0f} bytes a state"
+    counts = f"{exploration.distinct:,} distinct states, {exploration.generated:,} generated"
+    rates = f"{exploration.generated / seconds:,.0f} generated/s, {exploration.distinct / seconds:,.0f} distinct/s"
     return [
-        f"{exploration.distinct:,} distinct states, {exploration.generated:,} generated, {len(exploration.levels)} levels"
-        f" (every state to depth {exploration.judged} was judged; {reach})",
-        f"{exploration.seconds:.2f} s: {exploration.generated / seconds:,.0f} generated/s,"
-        f" {exploration.distinct / seconds:,.0f} distinct/s; {human_bytes(exploration.bytes_used)},"
-        f" {exploration.bytes_used / max(1, exploration.distinct):.0f} bytes a state; {degree:.1f} successors a state",
+        f"{counts}, {len(exploration.levels)} levels (judged to depth {exploration.judged}; {reach})",
+        f"{exploration.seconds:.2f} s: {rates}; {size}; {degree:.1f} successors a state",
     ]
 
 
@@ -113,11 +115,13 @@ def property_lines(run: Run) -> list[str]:
     for verdict in run.verdicts:
         count = f"{verdict.violating:,}" if verdict.violating else ""
         unit = ""
-        if verdict.violating and verdict.property.kind is not Kind.SOMETIMES:
-            unit = "transitions" if verdict.property.of_steps else "states"
+        if verdict.violating and verdict.prop.kind is not Kind.SOMETIMES:
+            unit = "transitions" if verdict.prop.of_steps else "states"
             unit += "" if run.counted_all else " up to that depth"
-        is_sought = verdict.property.kind is Kind.SOMETIMES
-        rows.append([("sometimes " if is_sought else "") + verdict.property.name, verdict.text, "" if is_sought else count, unit])
+        is_sought = verdict.prop.kind is Kind.SOMETIMES
+        rows.append(
+            [("sometimes " if is_sought else "") + verdict.prop.name, verdict.text, "" if is_sought else count, unit]
+        )
     return table(rows, right=frozenset({2}))
 
 
@@ -178,15 +182,15 @@ def text(run: Run) -> str:
 def verdict_line(run: Run) -> str:
     """The overall verdict in one line."""
     exploration = run.exploration
-    failing = [v for v in run.verdicts if v.word is run.word and v.property.kind is not Kind.SOMETIMES]
-    names = ", ".join(f"{v.property.name} at step {v.depth}" for v in failing if v.depth is not None)
+    failing = [v for v in run.verdicts if v.word is run.word and v.prop.kind is not Kind.SOMETIMES]
+    names = ", ".join(f"{v.prop.name} at step {v.depth}" for v in failing if v.depth is not None)
     match run.word:
         case Word.VIOLATED:
             return f"VIOLATED: {names}"
         case Word.PERMITTED:
             return f"PERMITTED: {names}: this configuration promises nothing in those histories"
         case Word.UNREACHABLE:
-            missing = ", ".join(v.property.name for v in run.verdicts if v.word is Word.UNREACHABLE)
+            missing = ", ".join(v.prop.name for v in run.verdicts if v.word is Word.UNREACHABLE)
             return f"UNREACHABLE: {missing}: the model cannot do what it has to be able to do"
         case Word.UNDECIDED:
             why = WHY_STOPPED.get(exploration.stopped or "", "")
@@ -233,12 +237,12 @@ def as_object(run: Run) -> dict[str, Any]:
 
 
 def _property_object(run: Run, verdict: Verdict) -> dict[str, Any]:
-    trace = run.traces.get(verdict.property.name)
+    trace = run.traces.get(verdict.prop.name)
     permitted = verdict.permitted.witness.depth if verdict.permitted and verdict.permitted.witness else None
-    permitted_trace = run.traces.get(f"{verdict.property.name} (permitted)")
+    permitted_trace = run.traces.get(f"{verdict.prop.name} (permitted)")
     return {
-        "name": verdict.property.name,
-        "kind": verdict.property.kind.value,
+        "name": verdict.prop.name,
+        "kind": verdict.prop.kind.value,
         "verdict": verdict.word.value,
         "depth": verdict.depth,
         "violating": verdict.violating,
@@ -246,8 +250,6 @@ def _property_object(run: Run, verdict: Verdict) -> dict[str, Any]:
         "permitted_depth": permitted,
         "permitted_trace": str(permitted_trace) if permitted_trace else None,
     }
-
-
 
 
 __all__ = ["Run", "as_object", "faults_line", "table", "text", "title", "verdict_line"]

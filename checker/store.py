@@ -3,9 +3,9 @@
 In:  batches of packed successors, each with its predecessor and its step.
 Out: which of them are new; they are appended, so that the index of a state is its place in breadth-first order.
 
-An open-addressing table holds, per state, 32 bits of its hash and its index. A hit in those 32 bits is only a candidate:
-the full states are compared, so that nothing is ever taken for seen by mistake. The slot is the top of the hash, which
-keeps the table sorted enough to double in one pass from left to right.
+An open-addressing table holds, per state, 32 bits of its hash and its index. A hit in those 32 bits is only a
+candidate: the full states are compared, so that nothing is ever taken for seen by mistake. The slot is the top of the
+hash, which keeps the table sorted enough to double in one pass from left to right.
 
 Memory is reserved once and becomes real as it is touched, so that a search grows without copying its states.
 """
@@ -33,7 +33,7 @@ FIRST_TABLE_BITS = 16
 FULLNESS = 0.7
 
 
-@intrinsic  # type: ignore[misc]
+@intrinsic
 def prefetch(typing: Any, array: Any, index: Any) -> Any:
     """Ask for the cache line of `array[index]`, without waiting for it."""
 
@@ -42,7 +42,11 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
         pointer = builder.bitcast(builder.gep(struct.data, [arguments[1]]), ir.IntType(8).as_pointer())
         i32 = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), i32, i32, i32])
-        name = "llvm.prefetch.p0i8" if not hasattr(pointer.type, "is_opaque") or not pointer.type.is_opaque else "llvm.prefetch.p0"
+        name = (
+            "llvm.prefetch.p0i8"
+            if not hasattr(pointer.type, "is_opaque") or not pointer.type.is_opaque
+            else "llvm.prefetch.p0"
+        )
         function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
         builder.call(function, [pointer, ir.Constant(i32, 0), ir.Constant(i32, 3), ir.Constant(i32, 1)])
         return context.get_dummy_value()
@@ -50,7 +54,7 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.int64), generate
 
 
-@njit(inline="always")  # type: ignore[misc]
+@njit(inline="always")
 def hash_state(states: Any, first: Any, words: Any) -> Any:
     """64 well-mixed bits of the state at states[first:first + words]."""
     mixed = MULTIPLIER
@@ -61,19 +65,31 @@ def hash_state(states: Any, first: Any, words: Any) -> Any:
     return mixed ^ (mixed >> np.uint64(29))
 
 
-@njit(inline="always")  # type: ignore[misc]
+@njit(inline="always")
 def same_state(store: Any, first: Any, states: Any, other: Any, words: Any) -> Any:
     """Whether two packed states are equal."""
-    for word in range(words):
+    for word in range(words):  # noqa: SIM110 - Numba has no generators here
         if store[first + word] != states[other + word]:
             return False
     return True
 
 
-@njit(cache=True)  # type: ignore[misc]
+@njit(cache=True)
 def merge(
-    table: Any, bits: Any, store: Any, words: Any, count: Any, parents: Any, steps: Any,
-    states: Any, from_states: Any, by_steps: Any, first: Any, last: Any, hashes: Any, room: Any,
+    table: Any,
+    bits: Any,
+    store: Any,
+    words: Any,
+    count: Any,
+    parents: Any,
+    steps: Any,
+    states: Any,
+    from_states: Any,
+    by_steps: Any,
+    first: Any,
+    last: Any,
+    hashes: Any,
+    room: Any,
 ) -> Any:
     """Insert successors first..last-1 of a batch in order, at most up to `room` states; returns (next, new count)."""
     shift = np.uint64(64 - bits)
@@ -104,13 +120,15 @@ def merge(
                 count += 1
                 table[slot] = (tag << SHIFT) | np.uint64(count)
                 break
-            if entry >> SHIFT == tag and same_state(store, (np.int64(entry & LOW) - 1) * words, states, i * words, words):
+            if entry >> SHIFT == tag and same_state(
+                store, (np.int64(entry & LOW) - 1) * words, states, i * words, words
+            ):
                 break
             slot = (slot + 1) & mask
     return last, count
 
 
-@njit(cache=True)  # type: ignore[misc]
+@njit(cache=True)
 def move(old: Any, new: Any, bits: Any) -> None:
     """Put the entries of a table into a larger one, whose slots are the top `bits` bits of the hash."""
     shift = np.uint64(64 - bits)
@@ -175,8 +193,20 @@ class Store:
         while done < size:
             room = min(self.room, int(FULLNESS * len(self.table)))
             done, self.count = merge(
-                self.table, self.bits, self.states, self.words, self.count, self.parents, self.steps,
-                batch.states, batch.parents, batch.steps, done, size, batch.hashes, room,
+                self.table,
+                self.bits,
+                self.states,
+                self.words,
+                self.count,
+                self.parents,
+                self.steps,
+                batch.states,
+                batch.parents,
+                batch.steps,
+                done,
+                size,
+                batch.hashes,
+                room,
             )
             if done < size:
                 self._grow()

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 from checker.explore import Exploration, Finding, Witness
 from models.language.declare import Kind
 from models.language.model import Property
 
 
-class Word(Enum):
+class Word(StrEnum):
     """The verdicts of this engine, gravest first."""
 
     VIOLATED = "VIOLATED"
@@ -46,7 +46,7 @@ class Verdict:
     `permitted` is the finding that the configuration permits; it is kept beside a graver verdict.
     """
 
-    property: Property
+    prop: Property
     word: Word
     depth: int | None = None
     violating: int = 0
@@ -87,7 +87,9 @@ def _judge(exploration: Exploration, prop: Property) -> Verdict:
     if not exploration.is_complete:
         note = f"{exploration.stopped}; none to depth {exploration.judged}"
     if permitted is not None and permitted.witness is not None:
-        return Verdict(prop, Word.PERMITTED, permitted.witness.depth, permitted.count, permitted.witness, permitted, note)
+        return Verdict(
+            prop, Word.PERMITTED, permitted.witness.depth, permitted.count, permitted.witness, permitted, note
+        )
     if note:
         return Verdict(prop, Word.UNDECIDED, None, note=note)
     if prop.kind is Kind.SOMETIMES:

@@ -10,4 +10,4 @@ class LanguageError(UsageError):
 
 
 class ModelError(UsageError):
-    """A model does something that its own declaration forbids: a value or an index out of range, a broken initial state."""
+    """A model does what its own declaration forbids: a value or an index out of range, a broken initial state."""

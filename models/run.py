@@ -130,7 +130,7 @@ def successors(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]
 
 def holds(instance: Instance, prop: Property, cells: Cells) -> bool:
     """Whether a property of states is true in this state."""
-    return _ask(instance, prop, State(instance, cells))
+    return _ask(prop, State(instance, cells))
 
 
 def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, after: Cells) -> bool:
@@ -138,7 +138,7 @@ def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, af
     arguments: list[Any] = [State(instance, before), State(instance, after)]
     if len(prop.function.parameters) == 3:
         arguments.append(_Taken(instance, step))
-    return _ask(instance, prop, *arguments)
+    return _ask(prop, *arguments)
 
 
 class _Taken:
@@ -158,7 +158,7 @@ def is_permitted(instance: Instance, prop: Property, cells: Cells) -> bool:
     return prop.permitted is not None and bool(prop.permitted.python(State(instance, cells)))
 
 
-def _ask(instance: Instance, prop: Property, *arguments: Any) -> bool:
+def _ask(prop: Property, *arguments: Any) -> bool:
     try:
         return bool(prop.function.python(*arguments))
     except ModelError as error:

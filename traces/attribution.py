@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 
 from models.language.declare import NONE
 from models.language.model import spell, spell_element
-from models.run import Cells, State
+from models.run import State
 from traces.trace import PERMITTED, VIOLATED, Trace
 
 FIELDS = ("acknowledged", "controller_isr", "controller_leader", "exposed_record", "log_record")
@@ -29,11 +30,11 @@ GIVEN_UP = {
 
 @dataclass(frozen=True)
 class Loss:
-    """A record, and the numbers of the steps that promised it, removed the copy that mattered, and made it lost.
+    """A record, and the numbers of the steps that promised it, removed the copy that mattered, and broke the promise.
 
     `broker` is the one that counts: the leader, or the member of the ISR that lacks the record. It lost its copy in
     step `removed`; where it never had one that is None, and `admitted` is the step that let it into the ISR (None: it
-    was in from the start, or never).
+    was in from the start, or never). `promise` and `outcome` say what was promised, and what has become of it.
     """
 
     record: int
@@ -42,6 +43,7 @@ class Loss:
     broker: int
     removed: int | None
     admitted: int | None
+    outcome: str
     lost: int
 
 
@@ -51,17 +53,19 @@ def find_loss(trace: Trace) -> Loss | None:
     is_kafka = all(name in trace.instance.places for name in FIELDS)
     if not is_kafka or trace.verdict not in (VIOLATED, PERMITTED) or trace.property_name not in finders:
         return None
-    return finders[trace.property_name](trace, [State(trace.instance, cells) for cells in trace.states])
+    return finders[trace.property_name]([State(trace.instance, cells) for cells in trace.states])
 
 
-def _lost_by_leader(trace: Trace, states: list[State]) -> Loss:
+def _lost_by_leader(states: list[State]) -> Loss:
     last = states[-1]
-    record = next(r for r in range(last.records) if last.acknowledged[r] and not _holds(last, last.controller_leader, r))
+    broker = last.controller_leader
+    record = next(r for r in range(last.records) if last.acknowledged[r] and not _holds(last, broker, r))
     promised = _first(states, lambda s: bool(s.acknowledged[record]))
-    return _loss(states, record, "acknowledged", promised, last.controller_leader)
+    removed = _last_change(states, lambda s: _holds(s, broker, record), to=False)
+    return Loss(record, "acknowledged", promised, broker, removed, _admitted(states, broker), "lost", len(states) - 1)
 
 
-def _missing_in_isr(trace: Trace, states: list[State]) -> Loss:
+def _missing_in_isr(states: list[State]) -> Loss:
     last = states[-1]
     broker, offset = next(
         (r, o)
@@ -72,13 +76,13 @@ def _missing_in_isr(trace: Trace, states: list[State]) -> Loss:
     )
     record = last.exposed_record[offset]
     promised = _first(states, lambda s: bool(s.exposed_record[offset] == record))
-    return _loss(states, record, "exposed to readers", promised, broker)
+    removed = _last_change(states, lambda s: bool(s.log_record[broker][offset] == record), to=False)
+    admitted, broken = _admitted(states, broker), "missing from the ISR"
+    return Loss(record, "exposed to readers", promised, broker, removed, admitted, broken, len(states) - 1)
 
 
-def _loss(states: list[State], record: int, promise: str, promised: int, broker: int) -> Loss:
-    removed = _last_change(states, lambda s: _holds(s, broker, record), to=False)
-    admitted = _last_change(states, lambda s: bool(s.controller_isr[broker]), to=True)
-    return Loss(record, promise, promised, broker, removed, admitted, len(states) - 1)
+def _admitted(states: list[State], broker: int) -> int | None:
+    return _last_change(states, lambda s: bool(s.controller_isr[broker]), to=True)
 
 
 def _holds(s: State, r: int, record: int) -> bool:
@@ -102,25 +106,30 @@ def lines(trace: Trace) -> list[str]:
     if loss is None:
         return []
     record = spell_element(loss.record)
+    states = [State(trace.instance, cells) for cells in trace.states]
     found = [f"record {record}: {loss.promise} {_when(trace, loss.promised)}"]
     if loss.removed is not None:
         found.append(f"  removed from broker {loss.broker} {_when(trace, loss.removed)}")
+    elif not any(_holds(s, r, loss.record) for s in states for r in range(s.replicas)):
+        found.append("  never on any broker")
     else:
         found.append(f"  never on broker {loss.broker}, {_membership(trace, loss)}")
-    found.append(f"  lost {_when(trace, loss.lost)}")
+    found.append(f"  {loss.outcome} {_when(trace, loss.lost)}")
     found.append(_permission(trace))
     return found
 
 
 def _when(trace: Trace, position: int) -> str:
-    return f"at step {position} by {trace.instance.spell_step(trace.steps[position - 1])}" if position else "from the start"
+    if not position:
+        return "from the start"
+    return f"at step {position} by {trace.instance.spell_step(trace.steps[position - 1])}"
 
 
 def _membership(trace: Trace, loss: Loss) -> str:
     if loss.admitted is not None:
         return f"which came into the ISR {_when(trace, loss.admitted)}"
     was_member = State(trace.instance, trace.states[0]).controller_isr[loss.broker]
-    return f"which was in the ISR from the start" if was_member else "which was never in the ISR"
+    return "which was in the ISR from the start" if was_member else "which was never in the ISR"
 
 
 def _permission(trace: Trace) -> str:
@@ -131,16 +140,16 @@ def _permission(trace: Trace) -> str:
         reasons.append(f"acks={_spelled_acks(trace)} does not wait for the ISR")
     reasons += _given_up(trace)
     if trace.verdict == PERMITTED:
-        return f"permitted: {'; '.join(reasons)}"
-    taken = ", ".join(GIVEN_UP.values())
-    return f"not permitted: the configuration promises it, and none of these took place: {taken}"
+        return f"permitted: {'; '.join(reasons) or 'the model says so'}"
+    promise = "" if acks is None else f"acks={_spelled_acks(trace)} promises it, and "
+    return f"not permitted: {promise}no unclean election, loss of power or loss of a disk took place"
 
 
 def _acks(trace: Trace) -> str | None:
     entry = trace.instance.model.entries.get("acks")
-    if entry is None or entry.values is None or entry.values is bool:
+    if entry is None or entry.values is None or not issubclass(entry.values, IntEnum):
         return None
-    return str(entry.values(trace.instance.configuration.acks).name)  # type: ignore[attr-defined]
+    return entry.values(trace.instance.configuration.acks).name
 
 
 def _spelled_acks(trace: Trace) -> str:
@@ -153,11 +162,10 @@ def _given_up(trace: Trace) -> list[str]:
     for budget, what in GIVEN_UP.items():
         place = trace.instance.places.get(f"{budget}_left")
         if place is not None:
-            for position, (before, after) in enumerate(zip(trace.states, trace.states[1:], strict=False), 1):
-                if _spent(before, after, place.offset):
-                    found.append(f"{what} {_when(trace, position)}")
+            found += [f"{what} {_when(trace, position)}" for position in _decreases(trace, place.offset)]
     return found
 
 
-def _spent(before: Cells, after: Cells, offset: int) -> bool:
-    return after[offset] < before[offset]
+def _decreases(trace: Trace, cell: int) -> list[int]:
+    """The steps after which a cell holds less than before."""
+    return [i for i in range(1, len(trace.states)) if trace.states[i][cell] < trace.states[i - 1][cell]]

@@ -19,7 +19,7 @@ from traces.trace import HOLDS, PERMITTED, REACHED, VERDICTS, VIOLATED, Trace, p
 CURE = "the file was edited or damaged; make it anew with the command that it names"
 
 
-class NotCertified(AssertionError):
+class NotCertifiedError(AssertionError):
     """An engine found a path that the reference does not confirm: an internal error, never the user's."""
 
 
@@ -54,7 +54,7 @@ def _difference(instance: Instance, expected: Cells, found: Cells) -> str:
     position = next(i for i, (one, other) in enumerate(zip(expected, found, strict=True)) if one != other)
     name = spell_cell(instance, position)
     should, does = (spell_cell_value(instance, position, cells[position]) for cells in (expected, found))
-    return f"{name} becomes {should}, the trace says {does}"
+    return f"{name} is {should}, the trace says {does}"
 
 
 def _nearest_difference(instance: Instance, found: Cells) -> str:
@@ -64,7 +64,7 @@ def _nearest_difference(instance: Instance, found: Cells) -> str:
         return sum(one != other for one, other in zip(initial, found, strict=True))
 
     nearest = min(instance.initial_states, key=differences)
-    return f"not an initial state: {_difference(instance, nearest, found).replace(' becomes ', ' starts as ', 1)}"
+    return f"not an initial state: {_difference(instance, nearest, found)}"
 
 
 def _certify_verdict(trace: Trace) -> None:
@@ -77,10 +77,12 @@ def _certify_verdict(trace: Trace) -> None:
         raise UsageError(f"no verdict {trace.verdict}; there are: {', '.join(VERDICTS)}")
     found = judgements(trace.instance, prop, trace.states, trace.steps)
     if trace.verdict == HOLDS:
-        wrong = next((position for position, verdict in enumerate(found) if verdict is not None), None)
-        if prop.kind is Kind.SOMETIMES or wrong is not None:
-            where = "nowhere" if wrong is None else f"{found[wrong]} at {trace.spell_position(wrong)}"
-            raise UsageError(f"{prop.name} is {where}, the trace says {HOLDS}; {CURE}")
+        if prop.kind is Kind.SOMETIMES:
+            raise UsageError(f"{prop.name} speaks of what is reached, the trace says {HOLDS}; {CURE}")
+        for position, verdict in enumerate(found):
+            if verdict is not None:
+                where = trace.spell_position(position)
+                raise UsageError(f"{prop.name} is {verdict} at {where}, the trace says {HOLDS}; {CURE}")
         return
     if found[-1] != trace.verdict:
         says = found[-1] or ("not reached" if prop.kind is Kind.SOMETIMES else "not broken")
@@ -94,9 +96,7 @@ def _certify_verdict(trace: Trace) -> None:
         )
 
 
-def judgements(
-    instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step]
-) -> list[str | None]:
+def judgements(instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step]) -> list[str | None]:
     """What the property says at each position: VIOLATED, PERMITTED, REACHED, or None where there is nothing to say.
 
     A property of transitions is judged where its transition ends.
@@ -128,7 +128,7 @@ def from_steps(
     command: str,
     verdict: str | None = None,
 ) -> Trace:
-    """The certified trace of a path that an engine found. Raises NotCertified where the reference disagrees.
+    """The certified trace of a path that an engine found. Raises NotCertifiedError where the reference disagrees.
 
     Without `verdict` the trace has to end where the property is VIOLATED, PERMITTED or REACHED for the first time;
     with it, in exactly that.
@@ -139,7 +139,9 @@ def from_steps(
     except ModelError:
         raise
     except (UsageError, IndexError) as error:
-        raise NotCertified(f"the reference does not confirm what was found: {error} (reproduce: {command})") from error
+        raise NotCertifiedError(
+            f"the reference does not confirm what was found: {error} (reproduce: {command})"
+        ) from error
 
 
 def behaviour(

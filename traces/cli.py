@@ -19,6 +19,9 @@ from traces import folder
 from traces.show import view
 from traces.table import GAP, UNCHANGED
 
+MOST_MESSAGE = 1000
+"""Characters of a message; a file can hold names of any length."""
+
 
 class _Parser(argparse.ArgumentParser):
     """Bad arguments are bad input like any other: one line."""
@@ -32,19 +35,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = _parser().parse_args(argv)
         run: Callable[[argparse.Namespace], int] = arguments.run
-        code = run(arguments)
-        sys.stdout.flush()
-        return code
+        return run(arguments)
     except UsageError as error:
         return _complain(str(error))
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        _close_stdout()
-        return 0
-    except OSError as error:
-        _close_stdout()
-        return _complain(f"the output cannot be written: {error.strerror}; send it elsewhere")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -89,24 +84,32 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _print(lines: Sequence[str]) -> None:
-    """Print, also where the terminal's encoding lacks the one sign that is not ASCII."""
+    """Print, also where the terminal's encoding lacks the one sign that is not ASCII, or nobody reads to the end."""
     text = "\n".join(lines) + "\n"
     encoding = sys.stdout.encoding or "utf-8"
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
         text = text.replace(UNCHANGED, ".").encode(encoding, "replace").decode(encoding)
-    sys.stdout.write(text)
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+    except OSError as error:
+        _discard_output()
+        raise UsageError(f"the output cannot be written: {error.strerror}; send it elsewhere") from None
 
 
 def _complain(message: str) -> int:
+    """One line on stderr, whatever a file has put into the message."""
     line = "".join(character if character.isprintable() else " " for character in message)
-    print(f"trace: {line}", file=sys.stderr)
+    print(f"trace: {line[:MOST_MESSAGE]}", file=sys.stderr)
     return 2
 
 
-def _close_stdout() -> None:
-    """Let nothing more be written, so that the interpreter has nothing to say about it when it ends."""
+def _discard_output() -> None:
+    """Send what is left to nowhere, so that the interpreter has nothing to say about it when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -10,6 +10,7 @@ CPython from the model's own functions, so that nothing here gives a second mean
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -53,16 +54,15 @@ class Reason:
         return found
 
 
-def why_false(
-    instance: Instance, prop: Property, before: Cells | None, step: Step | None, after: Cells
-) -> Reason:
+def why_false(instance: Instance, prop: Property, before: Cells | None, step: Step | None, after: Cells) -> Reason:
     """Why a property is false in the state `after`, or, if it speaks about transitions, of the step that led there."""
     explainer = _Explainer(instance)
     names: dict[str, Any]
     if prop.of_steps:
-        assert before is not None and step is not None
+        assert before is not None
+        assert step is not None
         names = {"before": explainer.watch("before", before), "after": explainer.watch("after", after)}
-        names["taken"] = run._Taken(instance, step)
+        names["taken"] = run._Taken(instance, step)  # noqa: SLF001 - the reference's own meaning of `taken`
     else:
         names = {"s": explainer.watch("s", after)}
     reason = explainer.why_returned(prop.function, names)
@@ -89,14 +89,29 @@ def false_guard(instance: Instance, cells: Cells, step: Step) -> str:
 def _guard_at(instance: Instance, function: Function, cells: Cells, line: int, names: dict[str, Any]) -> str:
     explainer = _Explainer(instance)
     names["s"] = explainer.watch("s", cells)
-    for statement in function.body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.lineno <= line:
-                if node.func.id == "require" and line <= (node.end_lineno or node.lineno):
-                    readings = explainer.readings(node.args[0], _Scope(function, names))[:MOST_READINGS]
-                    values = f" ({', '.join(readings)})" if readings else ""
-                    return f"its guard `{ast.unparse(node.args[0])}` is false{values}"
-    raise AssertionError("a step is disabled by a guard")
+    guard = next(
+        node.value.args[0]
+        for statement in function.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        if node.lineno <= line <= (node.end_lineno or node.lineno)
+    )
+    readings = explainer.readings(guard, _Scope(function, names))[:MOST_READINGS]
+    values = f" ({', '.join(readings)})" if readings else ""
+    return f"its guard `{_source(guard)}` is false{values}"
+
+
+def _source(expression: ast.expr) -> str:
+    """The text of an expression; `ast.unparse` puts a generator into brackets of its own, which models do not."""
+    text = ast.unparse(expression)
+    for start in reversed([match.start() + 3 for match in re.finditer(r"\b(?:all|any|sum)\(\(", text)]):
+        depth, end = 1, start + 2
+        while depth:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        if text[end : end + 1] == ")" and " for " in text[start:end]:
+            text = text[: start + 1] + text[start + 2 : end - 1] + text[end:]
+    return text
 
 
 @dataclass
@@ -163,13 +178,13 @@ class _Explainer:
                     scope.names[name] = scope.evaluate(value)
                     scope.assigned.add(name)
                 case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
-                    change = scope.evaluate(value)
-                    scope.names[name] += change if isinstance(op, ast.Add) else -change
+                    sign = 1 if isinstance(op, ast.Add) else -1
+                    scope.names[name] += sign * scope.evaluate(value)
                 case ast.If(test=test, body=body, orelse=orelse):
                     found = self.returned(body if scope.evaluate(test) else orelse, scope)
                 case ast.For(target=ast.Name(id=name), iter=iterated, body=body):
-                    for value in self.bind(name, iterated, scope):
-                        scope.names[name] = value
+                    for bound in self.bind(name, iterated, scope):
+                        scope.names[name] = bound
                         scope.assigned.add(name)
                         found = self.returned(body, scope)
                         if found is not None:
@@ -196,7 +211,7 @@ class _Explainer:
                 if decisive is not None:
                     return self.why_binding(generator, *decisive)
         truth = bool(scope.evaluate(expression))
-        return Reason(ast.unparse(expression), truth, readings=self.readings(expression, scope))
+        return Reason(_source(expression), truth, readings=self.readings(expression, scope))
 
     def why_operands(self, expression: ast.BoolOp, scope: _Scope) -> Reason:
         """One operand decides a false `and` and a true `or`; all of them together decide the other cases."""
@@ -204,9 +219,8 @@ class _Explainer:
         for operand in expression.values:
             if bool(scope.evaluate(operand)) is decisive:
                 return self.why(operand, scope)
-        return Reason(
-            ast.unparse(expression), not decisive, deeper=tuple(self.why(operand, scope) for operand in expression.values)
-        )
+        deeper = tuple(self.why(operand, scope) for operand in expression.values)
+        return Reason(_source(expression), not decisive, deeper=deeper)
 
     def why_helper(self, call: ast.Call, scope: _Scope) -> Reason:
         """A call of a helper is explained by what the helper returns, with its parameters bound."""
@@ -219,7 +233,7 @@ class _Explainer:
         for parameter, argument in zip(callee.parameters, call.args, strict=True):
             names[parameter.name] = scope.evaluate(argument)
             source = ast.unparse(argument)
-            if source in scope.lettered or (parameter.domain is not None and getattr(parameter.domain, "letters", False)):
+            if source in scope.lettered or getattr(parameter.domain, "letters", False):
                 lettered.append(parameter.name)
             if not parameter.is_state and not parameter.is_subset and source != parameter.name:
                 renamed.append(parameter.name)
@@ -227,12 +241,12 @@ class _Explainer:
         inner = self.why_returned(callee, names, lettered)
         spelled = tuple(map(_Scope(callee, names, set(lettered)).spell, renamed))
         inner = replace(inner, bindings=spelled + inner.bindings)
-        return Reason(ast.unparse(call), truth, readings=readings, deeper=(inner,))
+        return Reason(_source(call), truth, readings=readings, deeper=(inner,))
 
     def why_binding(self, generator: ast.GeneratorExp, names: tuple[str, ...], scope: _Scope) -> Reason:
         """`all` and `any` are explained by the first binding that decides them."""
         inner = self.why(generator.elt, scope)
-        conditions = tuple(ast.unparse(test) for part in generator.generators for test in part.ifs)
+        conditions = tuple(_source(test) for part in generator.generators for test in part.ifs)
         return replace(
             inner,
             bindings=tuple(map(scope.spell, names)) + inner.bindings,
@@ -248,9 +262,7 @@ class _Explainer:
                 return names, inner
         return None
 
-    def bindings(
-        self, parts: Sequence[ast.comprehension], scope: _Scope
-    ) -> Iterator[tuple[tuple[str, ...], _Scope]]:
+    def bindings(self, parts: Sequence[ast.comprehension], scope: _Scope) -> Iterator[tuple[tuple[str, ...], _Scope]]:
         """Every binding of the loop variables that passes the conditions, in order."""
         if not parts:
             yield (), scope
@@ -266,9 +278,9 @@ class _Explainer:
     def bind(self, name: str, iterated: ast.expr, scope: _Scope) -> range:
         """The range of a loop variable, which prints as letters where the range is that of a lettered domain."""
         scope.lettered.discard(name)
-        if isinstance(iterated, ast.Call) and isinstance(iterated.args[-1], ast.Attribute):
-            if iterated.args[-1].attr in self.lettered_sizes:
-                scope.lettered.add(name)
+        end = iterated.args[-1] if isinstance(iterated, ast.Call) else iterated
+        if isinstance(end, ast.Attribute) and end.attr in self.lettered_sizes:
+            scope.lettered.add(name)
         values = scope.evaluate(iterated)
         assert isinstance(values, range)
         return values

@@ -16,25 +16,25 @@ from pathlib import Path
 from models.errors import UsageError
 from models.language.model import Model
 from traces import itf
-from traces.certify import NotCertified, certify
+from traces.certify import NotCertifiedError, certify
 from traces.trace import Trace
 
 DEFAULT = Path("counterexamples")
 SUFFIX = ".itf.json"
 LATEST = "latest"
-MOST_BYTES = 64 << 20
+MOST_BYTES = 16 << 20
 """The largest file that is read; a trace of a thousand steps takes a few megabytes."""
 
 
 def write(trace: Trace, folder: Path = DEFAULT) -> Path:
     """Put a trace into a folder. The same content is not written twice, and nothing is ever overwritten.
 
-    Raises UsageError where the folder cannot be written to, NotCertified where the trace is not true.
+    Raises UsageError where the folder cannot be written to, NotCertifiedError where the trace is not true.
     """
     try:
         certify(trace)
     except UsageError as error:
-        raise NotCertified(f"a trace that the reference does not confirm is not written: {error}") from error
+        raise NotCertifiedError(f"a trace that the reference does not confirm is not written: {error}") from error
     content = itf.to_text(trace).encode()
     draft = folder / f".draft-{os.getpid()}"
     try:
@@ -79,18 +79,25 @@ def _publish(draft: Path, folder: Path, trace: Trace, content: bytes) -> Path:
     for number in count(1):
         path = folder / f"{_stem(trace)}_{number}{SUFFIX}"
         try:
-            os.link(draft, path)
-            return path
+            _move(draft, path)
         except FileExistsError:
             if path.is_file() and path.read_bytes() == content:
                 return path
-        except OSError:
-            # A file system without hard links: take the name, then move the content over it.
-            with contextlib.suppress(FileExistsError):
-                path.open("xb").close()
-                draft.replace(path)
-                return path
+        else:
+            return path
     raise AssertionError("the numbers do not end")
+
+
+def _move(draft: Path, path: Path) -> None:
+    """Give a file a name that is free. Raises FileExistsError where it is not."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links: take the name, then move the content over it.
+        path.open("xb").close()
+        draft.replace(path)
 
 
 def _point_latest_to(path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
@@ -20,7 +21,7 @@ from models import registry
 from models.errors import UsageError
 from models.language.model import Choice, Instance, Model, Place, Step, parse, spell, spell_element
 from models.run import Cells
-from traces.trace import HOLDS, PERMITTED, REACHED, VERDICTS, VIOLATED, Trace
+from traces.trace import PERMITTED, VERDICTS, VIOLATED, Trace
 
 FORMAT_DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 ACTION, PICKS = "mbt::actionTaken", "mbt::nondetPicks"
@@ -49,11 +50,13 @@ class Header:
 
 
 def to_text(trace: Trace) -> str:
-    """The text of a trace file."""
-    return json.dumps(_document(trace), indent=1, ensure_ascii=False) + "\n"
+    """The text of a trace file: one state a line."""
+    head = json.dumps(_head(trace), indent=1, ensure_ascii=False).removesuffix("\n}")
+    states = (json.dumps(_state(trace, position), ensure_ascii=False) for position in range(len(trace.states)))
+    return head + ',\n "states": [\n  ' + ",\n  ".join(states) + "\n ]\n}\n"
 
 
-def _document(trace: Trace) -> dict[str, Any]:
+def _head(trace: Trace) -> dict[str, Any]:
     instance = trace.instance
     model = instance.model
     outcome = f": {trace.property_name} {trace.verdict}" if trace.property_name else ""
@@ -80,8 +83,7 @@ def _document(trace: Trace) -> dict[str, Any]:
             },
         },
         "params": [],
-        "vars": list(instance.places),
-        "states": [_state(trace, position) for position in range(len(trace.states))],
+        "vars": [*instance.places, ACTION, PICKS],
     }
 
 
@@ -156,12 +158,10 @@ def is_built_in(model: Model) -> bool:
 
 
 def spell_path(model: Model) -> str:
-    """A path that means the same elsewhere: below the project for its own models, below the current folder for others."""
+    """The path of a model: below the project for its own models, below the current folder for others in there."""
     path = Path(model.path).resolve()
-    for root in (Path(models.__file__).resolve().parent.parent, Path.cwd()):
-        if path.is_relative_to(root) and (root == Path.cwd() or is_built_in(model)):
-            return path.relative_to(root).as_posix()
-    return str(path)
+    root = Path(models.__file__).resolve().parent.parent if is_built_in(model) else Path.cwd()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
 
 def _version() -> str:
@@ -249,7 +249,7 @@ def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace
     header = read_header(document)
     instance = _instance(header, model_of(header, given))
     names = document.get("vars")
-    if names != list(instance.places):
+    if names != [*instance.places, ACTION, PICKS]:
         raise UsageError("its variables are not the fields of its model; write the trace anew")
     states: list[Cells] = []
     steps: list[Step] = []
@@ -258,13 +258,18 @@ def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace
             states.append(_read_state(instance, state, position))
             if position:
                 steps.append(_read_step(instance, state))
-            elif state.get(ACTION) != INITIAL_ACTION or state.get(PICKS) != {}:
-                raise UsageError(f"the first state is not reached by `{INITIAL_ACTION}`")
+            else:
+                _require_initial(state)
         except UsageError as error:
             raise UsageError(f"state {position}: {error}") from None
     if not states:
         raise UsageError("it has no states; write the trace anew")
     return Trace(instance, tuple(states), tuple(steps), header.property_name, header.verdict, header.command)
+
+
+def _require_initial(state: Mapping[str, Any]) -> None:
+    if state.get(ACTION) != INITIAL_ACTION or state.get(PICKS) != {}:
+        raise UsageError(f"it is not reached by `{INITIAL_ACTION}`, as the first state is; write the trace anew")
 
 
 def _instance(header: Header, model: Model) -> Instance:
@@ -294,9 +299,7 @@ def _read_state(instance: Instance, state: object, position: int) -> Cells:
     for place in instance.places.values():
         if place.name not in state:
             raise UsageError(f"the field {place.name} is missing")
-        before = len(cells)
         _read_value(place, state[place.name], place.sizes, cells)
-        assert len(cells) == before + place.count
     return tuple(cells)
 
 
@@ -314,7 +317,8 @@ def _read_cell(place: Place, value: object) -> int:
     for candidate in range(place.low, place.high + 1):
         if _is_same(value, _cell(place, candidate)):
             return candidate
-    raise UsageError(f"{place.name} cannot hold {_shown(value)}; its values are {place.spell(place.low)}..{place.spell(place.high)}")
+    values = f"{place.spell(place.low)}..{place.spell(place.high)}"
+    raise UsageError(f"{place.name} cannot hold {_shown(value)}; its values are {values}")
 
 
 def _is_same(value: object, expected: object) -> bool:
@@ -354,22 +358,4 @@ def _read_element(choice: Choice, value: object) -> int:
 
 def _shown(value: object) -> str:
     """A foreign value in a message: short, on one line."""
-    text = json.dumps(value, default=str)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-__all__ = [
-    "HOLDS",
-    "REACHED",
-    "Header",
-    "configuration_digest",
-    "is_built_in",
-    "label",
-    "model_of",
-    "parse_document",
-    "read_header",
-    "read_trace",
-    "spell_configuration",
-    "spell_path",
-    "to_text",
-]
+    return textwrap.shorten(json.dumps(value), 60, placeholder="...")

@@ -3,9 +3,9 @@
 In:  a trace of a model with the fields of one partition.
 Out: titles and rows for table.py.
 
-A broker reads `L1 a0|b1`: it leads (f: follows, x: does not run) in leader epoch 1, and holds record a of epoch 0, below
-its high watermark, and record b of epoch 1. The ISR that a leader believes in is shown where the controller's is another.
-What is on its way between brokers is left to --full.
+A broker reads `L1 a0|b1`: it leads (f: follows, x: does not run) in leader epoch 1, and holds record a of epoch 0 below
+its high watermark, and record b of epoch 1 above it. The ISR that a leader believes in is shown where the controller's
+is another. What is on its way between brokers is left to --full.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def rows(trace: Trace) -> list[Row]:
     promised: list[str] = []
     for position, cells in enumerate(trace.states):
         s = State(trace.instance, cells)
-        columns = [(_controller(s),), *((_broker(s, r),) for r in range(s.replicas))]
+        columns: list[tuple[str, ...]] = [(_controller(s),), *((_broker(s, r),) for r in range(s.replicas))]
         shown = [() if before and column == before[i] else column for i, column in enumerate(columns)]
         known, promised = promised, _promises(s)
         news = ", ".join(promise for promise in promised if promise not in known)
@@ -74,7 +74,7 @@ def _broker(s: State, r: int) -> str:
     if s.leader[r] == r:
         believed, recorded = _members(s.isr[r], s.replicas), _members(s.controller_isr, s.replicas)
         if believed != recorded:
-            lane += f" isr {believed}"
+            lane += f" (isr {believed})"
     return lane
 
 

@@ -1,4 +1,4 @@
-"""A trace as text: one line per step, one column per broker; then why the property fails, who lost what, how to reproduce.
+"""A trace as text: one line per step, one column per broker; then why the property fails, and who lost what.
 
 In:  a certified Trace.
 Out: lines for a terminal or a pipe, without colours.
@@ -11,7 +11,7 @@ from traces import attribution, generic_lanes, kafka_lanes
 from traces.explain import why_false
 from traces.itf import label
 from traces.table import lay_out
-from traces.trace import PERMITTED, VIOLATED, Trace
+from traces.trace import HOLDS, PERMITTED, VIOLATED, Trace
 
 
 def view(trace: Trace, full: bool = False) -> list[str]:
@@ -51,7 +51,7 @@ def _ending(trace: Trace) -> list[str]:
     found = []
     prop = trace.prop
     if prop is not None:
-        at = "" if trace.verdict not in (VIOLATED, PERMITTED) and not trace.length else f" at step {trace.length}"
+        at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
         found.append(f"{trace.verdict}{at}: {prop.name}{_says(prop.function.documentation)}")
         if trace.verdict in (VIOLATED, PERMITTED):
             before, step = (trace.states[-2], trace.steps[-1]) if trace.length else (None, None)

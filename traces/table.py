@@ -13,6 +13,9 @@ from itertools import zip_longest
 UNCHANGED = "·"
 GAP = "  "
 
+Cells = list[tuple[str, ...]]
+"""One row: for each column its lines."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -25,8 +28,10 @@ class Row:
 
 def lay_out(titles: Sequence[str], rows: Sequence[Row]) -> list[str]:
     """The table, its first line the titles."""
-    texts = [[(str(row.number),), (row.step,), *(cell or (UNCHANGED,) for cell in row.cells)] for row in rows]
-    heading = [("#",), ("step",), *((title,) for title in titles)]
+    heading: Cells = [("#",), ("step",), *((title,) for title in titles)]
+    texts: list[Cells] = [
+        [(str(row.number),), (row.step,), *(cell or (UNCHANGED,) for cell in row.cells)] for row in rows
+    ]
     widths = [max(len(line) for row in (heading, *texts) for line in row[column]) for column in range(len(heading))]
     found = []
     for row in (heading, *texts):

@@ -1,8 +1,8 @@
 """Two-phase commit, as Gray and Lamport specify it in "Consensus on Transaction Commit" (2006).
 
-A transaction manager asks resource managers to prepare, and tells them to commit once all of them are prepared. Messages
-are kept forever: a message that was sent can be received again and again, which stands for a network that delays and
-duplicates. Left out: crashes, and everything that a resource manager does besides the commit.
+A transaction manager asks resource managers to prepare, and tells them to commit once all of them are prepared.
+Messages are kept forever: a message that was sent can be received again and again, which stands for a network that
+delays and duplicates. Left out: crashes, and everything that a resource manager does besides the commit.
 """
 
 from enum import IntEnum

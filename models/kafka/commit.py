@@ -19,7 +19,7 @@ def expose(s, leader):
 
 
 def answer_producers(s, leader):
-    """Produce requests that the high watermark has passed are answered: written, or NOT_ENOUGH_REPLICAS_AFTER_APPEND."""
+    """Produce requests below the high watermark are answered: written, or NOT_ENOUGH_REPLICAS_AFTER_APPEND."""
     for offset in range(s.log_size):
         if offset < s.high_watermark[leader] and has_entry(s, leader, offset):
             record = s.log_record[leader][offset]

@@ -1,7 +1,7 @@
 """What befalls brokers: bounces, crashes, losses of power and of disks, and the restarts that follow.
 
-A process that dies leaves its log as it was written; only a loss of power takes what was not flushed. What comes back is
-the log and a checkpointed high watermark, which can be any that the broker has had, up to its last.
+A process that dies leaves its log as it was written; only a loss of power takes what was not flushed. What comes back
+is the log and a checkpointed high watermark, which can be any that the broker has had, up to its last.
 """
 
 from models.kafka.commit import advance_high_watermark

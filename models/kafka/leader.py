@@ -37,7 +37,7 @@ def leader_handles_fetch(s, leader: Replica, follower: Replica):
     """The leader serves one fetch: it answers with what it has, and learns how far the follower has come.
 
     The answer carries the high watermark from before this fetch took effect, which is why followers lag by a round.
-    A fetch that finds nothing new is parked. Nothing compares epochs before 2.1: an old follower is as good as a new one.
+    A fetch that finds nothing new is parked. Before 2.1 nothing compares epochs: an old follower is as good as a new.
     Kafka: ReplicaManager.fetchMessages, Partition.updateReplicaLogReadResult, maybeExpandIsr, maybeIncrementLeaderHW.
     """
     require(leader != follower)
@@ -59,9 +59,9 @@ def leader_handles_fetch(s, leader: Replica, follower: Replica):
 
 @action
 def leader_answers_parked_fetch(s, leader: Replica, follower: Replica):
-    """A parked fetch is answered with the records and the high watermark of this moment. Kafka: DelayedFetch.onComplete.
+    """A parked fetch is answered with the records and the high watermark of this moment.
 
-    What the leader knows of the follower stays as it is.
+    What the leader knows of the follower stays as it is. Kafka: DelayedFetch.onComplete.
     """
     require(presumes_leadership(s, leader))
     require(s.fetch[follower][leader] == Fetch.PARKED)

@@ -1,14 +1,27 @@
 """What there is in the model of one partition: configuration, state, and the clusters that a history starts from.
 
 One partition on N brokers, a controller, producers, and readers (what a reader could have seen is remembered, readers
-themselves are not modelled). Left out: segments, batches of more than one record, time (a timer can fire at any moment),
-the controller's own failures, throttling, and fetches by consumers.
+themselves are not modelled). Left out: segments, batches of more than one record, time (a timer can fire at any
+moment), the controller's own failures, throttling, and fetches by consumers.
 """
 
 import itertools
 from enum import IntEnum
 
-from models.language import NONE, Domain, Flag, Subset, between, bound, budget, field, initial, optional, setting, switch
+from models.language import (
+    NONE,
+    Domain,
+    Flag,
+    Subset,
+    between,
+    bound,
+    budget,
+    field,
+    initial,
+    optional,
+    setting,
+    switch,
+)
 
 
 class Acks(IntEnum):
@@ -56,7 +69,7 @@ class Configuration:
     replicas = bound(3, "brokers that hold the partition (replication.factor)", least=1, most=7, option="--replicas")
     records = bound(2, "records that producers send", least=1, option="--records")
     log_size = bound(2, "records that a log can hold", least=1, option="--log-size")
-    elections = budget(2, "leader epochs after the first", option="--elections")
+    elections = budget(2, "leader epochs after the first", shapes=True, option="--elections")
     bounces = budget(1, "restarts too short for the controller to notice", option="--bounces")
     crashes = budget(1, "process crashes (what was written stays written)", option="--crashes")
     preferred_elections = budget(0, "elections that leave a living leader", option="--preferred-elections")
@@ -70,6 +83,11 @@ class Configuration:
     SHRINK_RULE = switch(ShrinkRule.LAST_CAUGHT_UP, "who may be dropped from the ISR")
     HW_CLAMPED_AT_TRUNCATION = switch(False, "truncation lowers the high watermark to the log end offset")
     REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER = switch(True, "re-election without demotion keeps followers' offsets")
+
+
+def up_to_budget(name):
+    """What may be left of a budget. Up to three all have the same shape, so that one kernel serves them."""
+    return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
 class Replica(Domain, size="replicas"):
@@ -97,8 +115,8 @@ class LeaderEpoch(Domain, size=lambda configuration: configuration.elections + 1
 
 
 class State:
-    # The controller: its leader, leader epoch and ISR; and each election as it was announced (LeaderAndIsr), for as long
-    # as a running broker has yet to hear of it.
+    # The controller: its leader, leader epoch and ISR; and each election as it was announced (LeaderAndIsr), for as
+    # long as a running broker has yet to hear of it.
     controller_leader = field(values=optional(Replica), initially=0)
     controller_epoch = field(values=LeaderEpoch)
     controller_isr = field(Replica, values=Flag)
@@ -123,20 +141,20 @@ class State:
     response_epoch = field(Replica, Replica, Offset, values=optional(LeaderEpoch), initially=NONE)
     response_high_watermark = field(Replica, Replica, values=EndOffset)
 
-    # Clients: the next record to be sent; the leader at which an acks=all request waits; what the producer was told; and
-    # what readers could see first at each offset.
+    # Clients: the next record to be sent; the leader at which an acks=all request waits; what the producer was told;
+    # and what readers could see first at each offset.
     next_record = field(values=between(0, "records"))
     pending = field(Record, values=optional(Replica), initially=NONE)
     acknowledged = field(Record, values=Flag)
     exposed_record = field(Offset, values=optional(Record), initially=NONE)
 
     # What is left of the budgets for faults and for elections that need one.
-    bounces_left = field(values=between(0, "bounces"))
-    crashes_left = field(values=between(0, "crashes"))
-    preferred_elections_left = field(values=between(0, "preferred_elections"))
-    unclean_elections_left = field(values=between(0, "unclean_elections"))
-    power_losses_left = field(values=between(0, "power_losses"))
-    disk_losses_left = field(values=between(0, "disk_losses"))
+    bounces_left = field(values=up_to_budget("bounces"))
+    crashes_left = field(values=up_to_budget("crashes"))
+    preferred_elections_left = field(values=up_to_budget("preferred_elections"))
+    unclean_elections_left = field(values=up_to_budget("unclean_elections"))
+    power_losses_left = field(values=up_to_budget("power_losses"))
+    disk_losses_left = field(values=up_to_budget("disk_losses"))
 
 
 BUDGETS = ("bounces", "crashes", "preferred_elections", "unclean_elections", "power_losses", "disk_losses")

@@ -57,9 +57,12 @@ def bound(default: int, says: str, *, least: int = 0, most: int | None = None, o
     return Entry(default, says, True, None, least, most, option)
 
 
-def budget(default: int, says: str, *, option: str | None = None) -> Any:
-    """A bound that says how many faults (or rare events) of a kind a history may have; every verdict lists them."""
-    return Entry(default, says, True, None, 0, None, option, is_budget=True)
+def budget(default: int, says: str, *, shapes: bool = False, option: str | None = None) -> Any:
+    """How many faults (or rare events) of a kind a history may have; every verdict lists them.
+
+    A run-time value like a setting, unless it `shapes` the state like a bound.
+    """
+    return Entry(default, says, shapes, None, 0, None if shapes else 127, option, is_budget=True)
 
 
 def setting(

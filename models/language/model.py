@@ -454,7 +454,9 @@ class Instance:
             if any(size < 0 for size in sizes) or low > high:
                 raise ModelError(f"{self.model.path}: field {name} has no values ({low}..{high}); check its bounds")
             if low < CELL_LOW or high > CELL_HIGH:
-                raise UsageError(f"field {name} would hold {low}..{high}: a cell holds {CELL_LOW}..{CELL_HIGH}; use smaller bounds")
+                raise UsageError(
+                    f"field {name} would hold {low}..{high}: a cell holds {CELL_LOW}..{CELL_HIGH}; use smaller bounds"
+                )
             places[name] = Place(name, offset, sizes, low, high, declared)
             offset += prod(sizes)
         return places
@@ -545,7 +547,9 @@ class Instance:
         cells = [NONE] * self.cells
         unknown = set(given) - set(self.places)
         if unknown:
-            raise ModelError(f"{self.model.path}: initial states set {', '.join(sorted(unknown))}; there is no such field")
+            raise ModelError(
+                f"{self.model.path}: initial states set {', '.join(sorted(unknown))}; there is no such field"
+            )
         for name, place in self.places.items():
             for position, index in enumerate(place.indices()):
                 value = given.get(name, place.field.initially)
@@ -558,4 +562,3 @@ class Instance:
                     )
                 cells[place.offset + position] = int(value)
         return tuple(cells)
-

@@ -100,7 +100,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What the names after `s.` mean: fields with their number of indices, and configuration entries (bounds or not)."""
+    """What names after `s.` mean: fields with their number of indices, configuration entries (bounds or not)."""
 
     fields: Mapping[str, int]
     configuration: Mapping[str, bool]
@@ -147,7 +147,6 @@ class Reader:
             self._reading.pop()
         return self._read[python]
 
-
     def everything(self) -> tuple[Function, ...]:
         """Every function that was read."""
         return tuple(self._read.values())
@@ -165,9 +164,8 @@ class _FunctionReader:
         self.kind = mark.kind if mark else None
         body = definition.body
         documentation = ast.get_docstring(definition) or ""
-        if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-            if isinstance(body[0].value.value, str):
-                body = body[1:]
+        if ast.get_docstring(definition) is not None:
+            body = body[1:]
         self.function = Function(
             python,
             definition.name,
@@ -209,7 +207,9 @@ class _FunctionReader:
         for argument in arguments.args:
             domain = self._domain(argument)
             if self.kind is Kind.ACTION and argument.arg not in STATE_NAMES and domain is None:
-                self._refuse(argument, f"parameter {argument.arg} has no domain", "annotate it, as in `leader: Replica`")
+                self._refuse(
+                    argument, f"parameter {argument.arg} has no domain", "annotate it, as in `leader: Replica`"
+                )
             parameters.append(Parameter(argument.arg, domain))
         names = tuple(parameter.name for parameter in parameters)
         if any(p.is_subset for p in parameters) and not any(p.is_state for p in parameters):
@@ -342,7 +342,9 @@ class _FunctionReader:
             return _Flow(False, False)
         callee = self._call(call)
         if not callee.writes:
-            self._refuse(statement, f"the value of {callee.name}(...) is dropped", "use it, or call a helper that writes")
+            self._refuse(
+                statement, f"the value of {callee.name}(...) is dropped", "use it, or call a helper that writes"
+            )
         self.writes |= callee.writes
         return _Flow(True, False)
 
@@ -383,10 +385,14 @@ class _FunctionReader:
             kind = self._global(expression.value)
             if isinstance(kind, type) and issubclass(kind, IntEnum):
                 if expression.attr not in kind.__members__:
-                    self._refuse(expression, f"{kind.__name__} has no {expression.attr}", f"it has {', '.join(kind.__members__)}")
+                    self._refuse(
+                        expression, f"{kind.__name__} has no {expression.attr}", f"it has {', '.join(kind.__members__)}"
+                    )
                 self.function.constants[ast.unparse(expression)] = int(kind[expression.attr])
                 return
-            self._refuse(expression, f"`{ast.unparse(expression)}`", "attributes are those of the state or of an IntEnum")
+            self._refuse(
+                expression, f"`{ast.unparse(expression)}`", "attributes are those of the state or of an IntEnum"
+            )
         self._cell(expression)
 
     def _expression_Subscript(self, expression: ast.Subscript) -> None:
@@ -467,7 +473,9 @@ class _FunctionReader:
     def _loop_variable(self, target: ast.expr, iterated: ast.expr) -> None:
         if not isinstance(target, ast.Name) or target.id in STATE_NAMES:
             self._refuse(target, f"`{ast.unparse(target)}` as a loop variable", "use one plain name")
-        is_range = isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name) and iterated.func.id == "range"
+        is_range = (
+            isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name) and iterated.func.id == "range"
+        )
         if not is_range or not isinstance(iterated, ast.Call) or not 1 <= len(iterated.args) <= 2 or iterated.keywords:
             self._refuse(iterated, f"loop over `{ast.unparse(iterated)}`", "loop over range(n) or range(m, n)")
         for argument in iterated.args:
@@ -510,7 +518,9 @@ class _FunctionReader:
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
             self._refuse(expression, f"`{ast.unparse(expression)}`", "write s.field or s.field[index]")
         if node.value.id not in self.function.states:
-            self._refuse(expression, f"`{node.value.id}` is not a state here", f"states are called {', '.join(STATE_NAMES)}")
+            self._refuse(
+                expression, f"`{node.value.id}` is not a state here", f"states are called {', '.join(STATE_NAMES)}"
+            )
         name = node.attr
         if name in self.vocabulary.configuration:
             if indices:
@@ -536,9 +546,10 @@ class _FunctionReader:
 
     def _global(self, expression: ast.Name) -> Any:
         name = expression.id
-        if name in self.python.__globals__:
-            return self.python.__globals__[name]
-        self._refuse(expression, f"`{name}` has no value here", "define it in the module, or assign it on every path before")
+        if name not in self.python.__globals__:
+            hint = "define it in the module, or assign it on every path before"
+            self._refuse(expression, f"`{name}` has no value here", hint)
+        return self.python.__globals__[name]
 
     def _call(self, call: ast.Call) -> Function:
         assert isinstance(call.func, ast.Name)
@@ -556,9 +567,17 @@ class _FunctionReader:
             is_state = isinstance(argument, ast.Name) and argument.id in self.function.states
             is_subset = isinstance(argument, ast.Name) and argument.id in self.subsets
             if parameter.is_state != is_state:
-                self._refuse(argument, f"argument `{ast.unparse(argument)}` of {callee.name}", "pass a state exactly where one is expected")
+                self._refuse(
+                    argument,
+                    f"argument `{ast.unparse(argument)}` of {callee.name}",
+                    "pass a state exactly where one is expected",
+                )
             if parameter.is_subset != is_subset:
-                self._refuse(argument, f"argument `{ast.unparse(argument)}` of {callee.name}", "pass a subset exactly where one is expected")
+                self._refuse(
+                    argument,
+                    f"argument `{ast.unparse(argument)}` of {callee.name}",
+                    "pass a subset exactly where one is expected",
+                )
             if not is_state and not is_subset:
                 self._expression(argument)
         self.reads |= callee.reads

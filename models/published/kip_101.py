@@ -1,4 +1,7 @@
-"""KIP-101 (Kafka 0.11): a follower truncates to where the leader's log leaves the epoch of its last entry. Kip101.tla."""
+"""KIP-101 (Kafka 0.11): a follower truncates to where the leader's log leaves the epoch of its last entry.
+
+Kip101.tla.
+"""
 
 from models.language import action, require
 from models.published.replication import LeaderEpoch, Replica, become_follower_at, may_become_follower

@@ -220,11 +220,7 @@ def leader_raises_high_watermark(s, leader: Replica):
 
 
 def may_become_follower(s, request, r):
-    return (
-        s.request_leader[request] != NONE
-        and s.request_leader[request] != r
-        and request > s.leader_epoch[r]
-    )
+    return s.request_leader[request] != NONE and s.request_leader[request] != r and request > s.leader_epoch[r]
 
 
 def become_follower_at(s, request, r, end_offset):

@@ -1,0 +1,80 @@
+"""Every golden trace is derived anew from its steps, certified, and compared with the whole text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance import golden_support
+from models.errors import UsageError
+from models.language.model import Instance
+
+FILES = sorted(golden_support.FOLDER.glob("*.txt"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_golden_trace(path: Path, request: pytest.FixtureRequest) -> None:
+    golden = golden_support.read(path.read_text(encoding="utf-8"))
+    text = golden_support.render(golden, golden_support.derive(golden))
+    if request.config.getoption("--rewrite-golden"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8"), "rewrite with: pytest --rewrite-golden"
+
+
+def test_there_are_golden_traces() -> None:
+    assert [path.stem for path in FILES if path.stem.startswith("truncate")] == ["truncate_to_high_watermark_weak_isr"]
+
+
+TEXT = """\
+# why
+model: published/kip_101
+configuration: replicas=2
+property: epoch_monotone
+command: check published/kip_101
+
+heading, replicas=2
+
+  #  step                        replica 0          global
+  0  initially                   log_record [none]  next_epoch 0
+  1  controller_elects_leader 0  ·                  next_epoch 1
+                                                    request_leader[0] 0
+ 10  ignored
+"""
+
+
+def test_a_golden_file_is_taken_apart() -> None:
+    with pytest.raises(AssertionError, match="step 10 follows step 1"):
+        golden_support.read(TEXT)
+    golden = golden_support.read(TEXT.replace(" 10  ignored\n", ""))
+    assert golden.comment == ["# why"]
+    assert golden.header == {
+        "model": "published/kip_101",
+        "configuration": "replicas=2",
+        "property": "epoch_monotone",
+        "command": "check published/kip_101",
+    }
+    assert golden.steps == ["controller_elects_leader 0"]
+
+
+def test_a_golden_file_needs_a_comment() -> None:
+    with pytest.raises(AssertionError, match="why this history matters"):
+        golden_support.read(TEXT.removeprefix("# why\n"))
+
+
+def test_a_golden_trace_that_shows_nothing_is_refused() -> None:
+    golden = golden_support.read(TEXT.replace(" 10  ignored\n", ""))
+    with pytest.raises(UsageError, match="after 1 steps epoch_monotone is neither broken nor reached"):
+        golden_support.derive(golden)
+
+
+def test_steps_are_read_as_they_are_spelled(two_replicas: Instance) -> None:
+    for step in two_replicas.steps:
+        assert golden_support.read_step(two_replicas, two_replicas.spell_step(step)) == step
+    with pytest.raises(AssertionError, match="no step `leader_writes 2`; of leader_writes there are: leader_writes 0, "):
+        golden_support.read_step(two_replicas, "leader_writes 2")
+
+
+@pytest.fixture
+def two_replicas() -> Instance:
+    return golden_support.derive(golden_support.read(FILES[-1].read_text(encoding="utf-8"))).instance
