@@ -57,8 +57,8 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """Bytes of a working buffer, a multiple of 8."""
-        return self.first_cell + -(-self.cells // 8) * 8
+        """Bytes of a working buffer: a multiple of 8, with room behind the cells for a load of 8 that starts at any."""
+        return self.first_cell + -(-(self.cells + 7) // 8) * 8
 
     def buffer(self, instance: Instance) -> NDArray[np.int8]:
         """A working buffer that carries the run-time values of an instance of this shape."""

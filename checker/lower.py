@@ -38,10 +38,6 @@ class _Kernel:
         self.numbers = itertools.count()
 
     def text(self) -> str:
-        actions = [
-            [self.function(alternative, is_action=True) for alternative in slot.alternatives]
-            for slot in self.instance.model.slots
-        ]
         # Every property is compiled, so that a kernel does not depend on which of them a setting switches off.
         properties = self.instance.model.properties
         of_steps = [(number, prop) for number, prop in enumerate(properties) if prop.of_steps]
@@ -49,18 +45,19 @@ class _Kernel:
         self.parts.append(self._observe("observe_step", "before, after, taken", "after", of_steps))
         self.parts.append(self._observe("observe_state", "s", "s", of_states))
         self.parts.append(EMIT.format(words_size=8 * self.layout.words))
-        self.parts.append(self._expand(actions))
+        expand = self._expand()
+        self.parts.append(expand)
         self.parts.append(CHECK.format(words_size=8 * self.layout.words))
         return "\n\n".join(self.parts)
 
-    def function(self, function: Function, is_action: bool = False) -> str:
-        """The name of a function in the kernel, which it is added to if it is new."""
+    def function(self, function: Function, is_action: bool = False, skip: int = 0) -> str:
+        """The name of a function in the kernel, which it is added to if it is new, without its first `skip` guards."""
         if function not in self.names:
             for callee in function.functions.values():
                 self.function(callee)
             name = f"{function.name}_{next(self.numbers)}"
             self.names[function] = name
-            self.parts.append(_Lowering(self, function, is_action).text(name))
+            self.parts.append(_Lowering(self, function, is_action).text(name, skip))
         return self.names[function]
 
     def _observe(self, name: str, parameters: str, state: str, properties: Sequence[tuple[int, Property]]) -> str:
@@ -84,39 +81,64 @@ class _Kernel:
         lines.append("    return")
         return "\n".join(lines)
 
-    def _expand(self, actions: Sequence[Sequence[str]]) -> str:
-        lines = [
-            EXPAND_HEAD.format(
-                steps=self.instance.first_steps[-1], status=self.status, words_size=8 * self.layout.words
-            )
-        ]
-        for slot, alternatives in enumerate(actions):
-            choices = self.instance.slot_choices[slot]
-            first = self.instance.first_steps[slot]
+    def _expand(self) -> str:
+        lines = [EXPAND_HEAD.format(
+            steps=self.instance.first_steps[-1], status=self.status, words_size=8 * self.layout.words
+        )]
+        for slot, model_slot in enumerate(self.instance.model.slots):
             lines.append(f"        chosen = read(before, {self.layout.first_choice + slot})")
-            for alternative, name in enumerate(alternatives):
-                indent = 2 * INDENT
-                lines.append(f"{indent}if chosen == {alternative}:")
-                step = f"{first}"
-                multiplier = self.instance.first_steps[slot + 1] - first
-                names = []
-                for position, choice in enumerate(choices):
-                    indent += INDENT
-                    lines.append(f"{indent}for p{position} in range({choice.count}):")
-                    multiplier //= choice.count or 1
-                    step += f" + p{position} * {multiplier}"
-                    names.append(f"p{position}")
-                indent += INDENT
-                arguments = "".join(f", {name}" for name in names)
-                lines.append(f"{indent}if {name}(after{arguments}):")
-                lines.append(f"{indent}    if failed(after):")
-                lines.append(f"{indent}        return pause(results, {self.status}, i, count, 1)")
-                lines.append(
-                    f"{indent}    count = emit(before, after, words, parents, steps, fired, active, results,"
-                    f" count, i, {step}, {slot})"
-                )
+            for alternative, function in enumerate(model_slot.alternatives):
+                lines.append(f"        if chosen == {alternative}:")
+                lines += self._attempts(slot, function)
         lines.append(EXPAND_TAIL.format(status=self.status))
         return "\n".join(lines)
+
+    def _attempts(self, slot: int, function: Function) -> list[str]:
+        """The loops over an action's arguments. A guard stands in the outermost loop that knows all that it asks about,
+        though never before a guard that precedes it in the action."""
+        choices = self.instance.slot_choices[slot]
+        lowering = _Lowering(self, function, is_action=True)
+        lowering.rename_parameters()
+        guards = _leading_guards(function)
+        lines: list[str] = []
+        indent = 3 * INDENT
+        step, stride = str(self.instance.first_steps[slot]), self.instance.first_steps[slot + 1] - self.instance.first_steps[slot]
+        for depth in range(len(choices) + 1):
+            missing = {choice.parameter.name for choice in choices[depth:]}
+            while guards and depth < len(choices) and not missing & _names(guards[0]):
+                lines.append(f"{indent}if {lowering.value(guards.pop(0))}:")
+                indent += INDENT
+            if depth < len(choices):
+                stride //= choices[depth].count or 1
+                step += f" + p{depth} * {stride}"
+                lines.append(f"{indent}for p{depth} in range({choices[depth].count}):")
+                indent += INDENT
+        # What is left of the guards, and the writes, are the action's own function.
+        hoisted = len(_leading_guards(function)) - len(guards)
+        name = self.function(function, is_action=True, skip=hoisted)
+        arguments = "".join(f", p{depth}" for depth in range(len(choices)))
+        lines += [
+            f"{indent}if {name}(s{arguments}):",
+            f"{indent}    if failed(s):",
+            f"{indent}        return pause(results, {self.status}, i, count, 1)",
+            f"{indent}    count = emit(before, s, words, parents, steps, fired, active, results, count, i, {step}, {slot})",
+        ]
+        return lines
+
+
+def _leading_guards(function: Function) -> list[ast.expr]:
+    """The conditions of the guards that an action begins with."""
+    guards = []
+    for statement in function.body:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id in function.functions:
+            break
+        guards.append(call.args[0])
+    return guards
+
+
+def _names(expression: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
 class _Lowering:
@@ -142,10 +164,18 @@ class _Lowering:
         for name in self.assigned & set(self.limits):
             del self.limits[name]
 
-    def text(self, name: str) -> str:
+    def rename_parameters(self) -> None:
+        """Call the parameters p0, p1, ..., as the loops over them do."""
+        for position, parameter in enumerate(self.function.choices):
+            self.renamed[parameter.name] = f"p{position}"
+            if parameter.name in self.limits:
+                self.limits[f"p{position}"] = self.limits[parameter.name]
+
+    def text(self, name: str, skip: int = 0) -> str:
+        """The function, without its first `skip` statements."""
         parameters = ", ".join(parameter.name for parameter in self.function.parameters)
         lines = [f"@njit\ndef {name}({parameters}):"]
-        lines += self.block(self.function.body, INDENT)
+        lines += self.block(self.function.body[skip:], INDENT)
         if self.is_action:
             lines.append(f"{INDENT}return True")
         elif len(lines) == 1:
@@ -248,7 +278,7 @@ class _Lowering:
         if isinstance(expression.value, ast.Name):
             parameter = next(p for p in self.function.parameters if p.name == expression.value.id)
             index = self.index(self.function.states[0], expression.slice, self.kernel.instance.elements(parameter))
-            return f"(({expression.value.id} >> {index}) & 1 != 0)"
+            return f"(({self.value(expression.value)} >> {index}) & 1 != 0)"
         return self.read(expression)
 
     def value_BinOp(self, expression: ast.BinOp) -> str:
@@ -285,7 +315,7 @@ class _Lowering:
             assert name in CHOICES
             return f"{name}({', '.join(self.value(argument) for argument in call.args)})"
         callee = self.function.functions[name]
-        return f"{self.kernel.names[callee]}({', '.join(self.value(argument) for argument in call.args)})"
+        return f"{self.kernel.function(callee)}({', '.join(self.value(argument) for argument in call.args)})"
 
     # ------------------------------------------------------------------------------------------ cells, ranges, folds
 
@@ -426,16 +456,16 @@ def emit(before, after, words, parents, steps, fired, active, results, count, st
     return count + 1'''
 
 EXPAND_HEAD = '''@njit(ENTRY_EXPAND, cache=True)
-def expand(store, first, last, before, after, words, parents, steps, room, fired, active, results):
+def expand(store, first, last, before, s, words, parents, steps, room, fired, active, results):
     """Successors of states first..last-1 of the store, in order, while there is room for those of a whole state."""
     count = 0
     for i in range(first, last):
         if count + {steps} > room:
             return pause(results, {status}, i, count, 0)
         unpack(store + i * {words_size}, before)
-        copy(before, after)'''
+        copy(before, s)'''
 
-EXPAND_TAIL = """        if failed(after) or failed(before):
+EXPAND_TAIL = """        if failed(s) or failed(before):
             return pause(results, {status}, i, count, 1)
     return pause(results, {status}, last, count, 0)"""
 

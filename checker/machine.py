@@ -8,14 +8,14 @@ Arrays would do, at twice the compile time: Numba passes an array as seven value
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from checker.layout import ERROR_BYTES, Layout
+from checker.layout import ERROR_BYTES, Bits, Layout
 
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
@@ -114,22 +114,54 @@ def store_half(typing: Any, address: Any, value: Any) -> Any:
     return types.void(types.int64, types.int64), generate
 
 
+LANES = 8
+"""Cells that are packed or unpacked together: one 64-bit load, and vectors that every processor's compiler knows."""
+
+
+def _groups(layout: Layout) -> list[list[Bits]]:
+    """The cells in runs of at most LANES, none across a word."""
+    groups: list[list[Bits]] = []
+    for bits in layout.bits:
+        if not groups or len(groups[-1]) == LANES or groups[-1][0].word != bits.word:
+            groups.append([])
+        groups[-1].append(bits)
+    return groups
+
+
+def _vector(values: Sequence[int], kind: Any = I64) -> Any:
+    padded = [*values, *[0] * (LANES - len(values))]
+    return ir.Constant(ir.VectorType(kind, LANES), padded)
+
+
 def packer(layout: Layout) -> Callable[[int, int], None]:
-    """`pack(state, words)`: the cells of a working buffer into `layout.words` words at address `words`."""
+    """`pack(state, words)`: the cells of a working buffer into `layout.words` words at address `words`.
+
+    Reads up to LANES - 1 bytes beyond the last cell, so a working buffer has that much room behind it.
+    """
 
     @intrinsic
     def pack(typing: Any, state: Any, words: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             state, words = arguments
-            for word in range(layout.words):
-                cells = [bits for bits in layout.bits if bits.word == word and bits.width]
-                # Sign-extended values add up, modulo 2^64, to the packed word plus this constant.
-                excess = sum(bits.low << bits.shift for bits in cells)
-                total = ir.Constant(I64, -excess & (1 << 64) - 1)
-                for bits in cells:
-                    value = builder.sext(builder.load(_at(builder, state, I8, bits.byte)), I64)
-                    total = builder.add(total, builder.shl(value, ir.Constant(I64, bits.shift)))
-                builder.store(total, _at(builder, words, I64, 8 * word))
+            totals: list[Any] = [None] * layout.words
+            for group in _groups(layout):
+                bytes_at = _at(builder, state, ir.VectorType(I8, LANES), group[0].byte)
+                cells = builder.load(bytes_at, align=1)
+                cells = builder.sub(cells, _vector([bits.low & 0xFF for bits in group], I8))
+                if len(group) < LANES:
+                    cells = builder.and_(cells, _vector([0xFF] * len(group), I8))
+                wide = builder.zext(cells, ir.VectorType(I64, LANES))
+                wide = builder.shl(wide, _vector([bits.shift if bits.width else 0 for bits in group]))
+                total = totals[group[0].word]
+                totals[group[0].word] = wide if total is None else builder.or_(total, wide)
+            for word, total in enumerate(totals):
+                packed = ir.Constant(I64, 0)
+                if total is not None:
+                    kind = ir.FunctionType(I64, [ir.VectorType(I64, LANES)])
+                    name = "llvm.vector.reduce.or.v8i64"
+                    reduce = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+                    packed = builder.call(reduce, [total])
+                builder.store(packed, _at(builder, words, I64, 8 * word))
             return context.get_dummy_value()
 
         return types.void(types.int64, types.int64), generate
@@ -145,14 +177,20 @@ def unpacker(layout: Layout) -> Callable[[int, int], None]:
     def unpack(typing: Any, words: Any, state: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             words, state = arguments
-            for word in range(layout.words):
-                packed = builder.load(_at(builder, words, I64, 8 * word))
-                for bits in layout.bits:
-                    if bits.word == word:
-                        mask = ir.Constant(I64, (1 << bits.width) - 1)
-                        value = builder.and_(builder.lshr(packed, ir.Constant(I64, bits.shift)), mask)
-                        value = builder.trunc(builder.add(value, ir.Constant(I64, bits.low)), I8)
-                        builder.store(value, _at(builder, state, I8, bits.byte))
+            undefined = ir.Constant(ir.VectorType(I64, LANES), ir.Undefined)
+            first = ir.Constant(I32, 0)
+            everywhere = ir.Constant(ir.VectorType(I32, LANES), [0] * LANES)
+            packed = [builder.load(_at(builder, words, I64, 8 * word)) for word in range(layout.words)]
+            # In the order of the bytes, since a group writes LANES bytes and the next one corrects what was too many.
+            for group in _groups(layout):
+                one = builder.insert_element(undefined, packed[group[0].word], first)
+                wide = builder.shuffle_vector(one, undefined, everywhere)
+                wide = builder.lshr(wide, _vector([bits.shift if bits.width else 0 for bits in group]))
+                wide = builder.and_(wide, _vector([(1 << bits.width) - 1 for bits in group]))
+                cells = builder.trunc(wide, ir.VectorType(I8, LANES))
+                cells = builder.add(cells, _vector([bits.low & 0xFF for bits in group], I8))
+                at = _at(builder, state, ir.VectorType(I8, LANES), group[0].byte)
+                builder.store(cells, at, align=1)
             return context.get_dummy_value()
 
         return types.void(types.int64, types.int64), generate

@@ -12,6 +12,8 @@ Memory is reserved once and becomes real as it is touched, so that a search grow
 
 from __future__ import annotations
 
+import contextlib
+import mmap
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +27,7 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SHIFT = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 ZERO, ONE = np.uint64(0), np.uint64(1)
-AHEAD = 12
+AHEAD = 24
 """How many successors ahead the table is fetched, and the candidate's state half as many ahead."""
 
 MOST_STATES = (1 << 32) - 2
@@ -142,6 +144,16 @@ def move(old: Any, new: Any, bits: Any) -> None:
             new[slot] = entry
 
 
+def reserve(count: int, kind: Any) -> NDArray[Any]:
+    """An array of zeros whose memory becomes real as it is touched, in large pages where the system has them."""
+    size = max(1, count * np.dtype(kind).itemsize)
+    memory = mmap.mmap(-1, size)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, kind, count)
+
+
 class Full(Exception):
     """The memory that a search was given is used up."""
 
@@ -175,11 +187,11 @@ class Store:
         step_type = np.uint16 if steps <= 1 << 16 else np.uint32
         self.bytes_of_state = 8 * words + 4 + np.dtype(step_type).itemsize
         self.room = max(1, min(MOST_STATES, memory // self.bytes_of_state))
-        self.states: NDArray[np.uint64] = np.empty(self.room * words, np.uint64)
-        self.parents: NDArray[np.uint32] = np.empty(self.room, np.uint32)
-        self.steps: NDArray[Any] = np.empty(self.room, step_type)
+        self.states: NDArray[np.uint64] = reserve(self.room * words, np.uint64)
+        self.parents: NDArray[np.uint32] = reserve(self.room, np.uint32)
+        self.steps: NDArray[Any] = reserve(self.room, step_type)
         self.bits = FIRST_TABLE_BITS
-        self.table: NDArray[np.uint64] = np.zeros(1 << self.bits, np.uint64)
+        self.table: NDArray[np.uint64] = reserve(1 << self.bits, np.uint64)
         self.count = 0
 
     @property
@@ -216,7 +228,7 @@ class Store:
         needed = self.count * self.bytes_of_state + 3 * self.table.nbytes
         if self.count >= self.room or self.bits == 32 or needed > self.memory:
             raise Full
-        table = np.zeros(2 << self.bits, np.uint64)
+        table = reserve(2 << self.bits, np.uint64)
         move(self.table, table, self.bits + 1)
         self.table = table
         self.bits += 1

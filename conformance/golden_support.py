@@ -43,7 +43,7 @@ def read(text: str) -> Golden:
         if not colon or key not in KEYS:
             break
         header[key] = value
-    steps = []
+    steps: list[str] = []
     for line in lines[start + len(header) :]:
         found = STEP.match(line)
         if found and found[1] != "0":

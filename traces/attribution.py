@@ -134,9 +134,9 @@ def _membership(trace: Trace, loss: Loss) -> str:
 
 def _permission(trace: Trace) -> str:
     """What in the history or in the configuration permits the loss."""
-    acks = _acks(trace)
+    acks = _acks(trace) if trace.property_name == "acked_not_lost" else None
     reasons = []
-    if acks is not None and acks != ALL and trace.property_name == "acked_not_lost":
+    if acks is not None and acks != ALL:
         reasons.append(f"acks={_spelled_acks(trace)} does not wait for the ISR")
     reasons += _given_up(trace)
     if trace.verdict == PERMITTED:

@@ -39,6 +39,13 @@ class Reason:
     readings: tuple[str, ...] = ()
     deeper: tuple[Reason, ...] = ()
 
+    @staticmethod
+    def over(source: str, truth: bool, readings: tuple[str, ...], inner: Reason) -> Reason:
+        """The reason of what `inner` decides; a constant decides nothing, and leaves what was read on the way to it."""
+        if inner.source in ("True", "False"):
+            return Reason(source, truth, readings=readings + inner.readings)
+        return Reason(source, truth, readings=readings, deeper=(inner,))
+
     def lines(self, indent: str = "") -> list[str]:
         """The tree as text, the deciding cells at the end."""
         where = f" for {', '.join(self.bindings)}" if self.bindings else ""
@@ -65,8 +72,7 @@ def why_false(instance: Instance, prop: Property, before: Cells | None, step: St
         names["taken"] = run._Taken(instance, step)  # noqa: SLF001 - the reference's own meaning of `taken`
     else:
         names = {"s": explainer.watch("s", after)}
-    reason = explainer.why_returned(prop.function, names)
-    return Reason(prop.name, False, deeper=(reason,))
+    return Reason.over(prop.name, False, (), explainer.why_returned(prop.function, names))
 
 
 def false_guard(instance: Instance, cells: Cells, step: Step) -> str:
@@ -116,12 +122,17 @@ def _source(expression: ast.expr) -> str:
 
 @dataclass
 class _Scope:
-    """What the names mean at one place: states, parameters, locals; which of them print as letters."""
+    """What the names mean at one place: states, parameters, locals; which of them print as letters.
+
+    `loops` are the variables of the loops around the place, `tests` the conditions around it, innermost last.
+    """
 
     function: Function
     names: dict[str, Any]
     lettered: set[str] = field(default_factory=set)
     assigned: set[str] = field(default_factory=set)
+    loops: list[str] = field(default_factory=list)
+    tests: list[ast.expr] = field(default_factory=list)
 
     def evaluate(self, expression: ast.expr) -> Any:
         """The value of an expression. The names go in as globals, where a generator inside can see them."""
@@ -161,11 +172,19 @@ class _Explainer:
     # -------------------------------------------------------------------------------------------------- statements
 
     def why_returned(self, function: Function, names: dict[str, Any], lettered: Sequence[str] = ()) -> Reason:
-        """Why a function returns what it returns."""
-        found = self.returned(function.body, _Scope(function, names, set(lettered)))
+        """Why a function returns what it returns: the expression that it returns, or the `if` around a constant."""
+        arguments = [names[parameter.name] for parameter in function.parameters]
+        found = self.returned(function.body, _Scope(function, dict(names), set(lettered)))
         assert found is not None, "every path of a property ends with a return"
         expression, scope = found
-        return self.why(expression, scope)
+        if isinstance(expression, ast.Constant) and scope.tests:
+            expression = scope.tests[-1]
+        if isinstance(expression, ast.Constant):
+            self.log.clear()
+            truth = bool(function.python(*arguments))
+            return Reason(str(truth), truth, readings=tuple(dict.fromkeys(self.log)))
+        reason = self.why(expression, scope)
+        return replace(reason, bindings=tuple(map(scope.spell, scope.loops)) + reason.bindings)
 
     def returned(self, statements: Sequence[ast.stmt], scope: _Scope) -> tuple[ast.expr, _Scope] | None:
         """The return statement that is reached, and what the names mean there."""
@@ -181,14 +200,19 @@ class _Explainer:
                     sign = 1 if isinstance(op, ast.Add) else -1
                     scope.names[name] += sign * scope.evaluate(value)
                 case ast.If(test=test, body=body, orelse=orelse):
+                    scope.tests.append(test)
                     found = self.returned(body if scope.evaluate(test) else orelse, scope)
+                    if found is None:
+                        scope.tests.pop()
                 case ast.For(target=ast.Name(id=name), iter=iterated, body=body):
+                    scope.loops.append(name)
                     for bound in self.bind(name, iterated, scope):
                         scope.names[name] = bound
-                        scope.assigned.add(name)
                         found = self.returned(body, scope)
                         if found is not None:
                             break
+                    else:
+                        scope.loops.pop()
             if found is not None:
                 return found
         return None
@@ -241,7 +265,7 @@ class _Explainer:
         inner = self.why_returned(callee, names, lettered)
         spelled = tuple(map(_Scope(callee, names, set(lettered)).spell, renamed))
         inner = replace(inner, bindings=spelled + inner.bindings)
-        return Reason(_source(call), truth, readings=readings, deeper=(inner,))
+        return Reason.over(_source(call), truth, readings, inner)
 
     def why_binding(self, generator: ast.GeneratorExp, names: tuple[str, ...], scope: _Scope) -> Reason:
         """`all` and `any` are explained by the first binding that decides them."""

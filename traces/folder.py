@@ -39,13 +39,11 @@ def write(trace: Trace, folder: Path = DEFAULT) -> Path:
     draft = folder / f".draft-{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        path = _existing(folder, trace, content)
-        if path is None:
-            with draft.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            path = _publish(draft, folder, trace, content)
+        with draft.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        path = _publish(draft, folder / _stem(trace), content)
     except OSError as error:
         raise UsageError(
             f"{folder}: the trace cannot be written: {error.strerror}; make room or give another folder with --out DIR"
@@ -63,21 +61,10 @@ def _stem(trace: Trace) -> str:
     return "_".join(re.sub(r"[^\w.-]", "-", part.replace("/", "."))[:60] for part in parts if part)
 
 
-def _existing(folder: Path, trace: Trace, content: bytes) -> Path | None:
-    """The file that holds this content already."""
+def _publish(draft: Path, stem: Path, content: bytes) -> Path:
+    """Give the finished draft the next free name, unless a file before that holds the same content."""
     for number in count(1):
-        path = folder / f"{_stem(trace)}_{number}{SUFFIX}"
-        if not path.exists():
-            return None
-        if path.is_file() and path.read_bytes() == content:
-            return path
-    raise AssertionError("the numbers do not end")
-
-
-def _publish(draft: Path, folder: Path, trace: Trace, content: bytes) -> Path:
-    """Give the finished draft the next free name, in one step that fails where somebody else was faster."""
-    for number in count(1):
-        path = folder / f"{_stem(trace)}_{number}{SUFFIX}"
+        path = stem.with_name(f"{stem.name}_{number}{SUFFIX}")
         try:
             _move(draft, path)
         except FileExistsError:
@@ -89,7 +76,7 @@ def _publish(draft: Path, folder: Path, trace: Trace, content: bytes) -> Path:
 
 
 def _move(draft: Path, path: Path) -> None:
-    """Give a file a name that is free. Raises FileExistsError where it is not."""
+    """Give a file a name, in one step that fails with FileExistsError where somebody else has it."""
     try:
         os.link(draft, path)
     except FileExistsError:

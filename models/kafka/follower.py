@@ -41,8 +41,8 @@ def follower_is_out_of_range(s, follower: Replica, leader: Replica):
     Kafka: ReplicaFetcherThread.handleOffsetOutOfRange.
     """
     require(leader != follower)
-    require(presumes_leadership(s, leader))
     require(follows(s, follower, leader))
+    require(presumes_leadership(s, leader))
     require(s.fetch[follower][leader] == Fetch.NONE)
     require(s.log_end_offset[follower] > s.log_end_offset[leader])
     if s.unclean_elections == 0:

@@ -40,8 +40,8 @@ def leader_handles_fetch(s, leader: Replica, follower: Replica):
     A fetch that finds nothing new is parked. Before 2.1 nothing compares epochs: an old follower is as good as a new.
     Kafka: ReplicaManager.fetchMessages, Partition.updateReplicaLogReadResult, maybeExpandIsr, maybeIncrementLeaderHW.
     """
-    require(leader != follower)
     require(presumes_leadership(s, leader))
+    require(leader != follower)
     require(follows(s, follower, leader))
     require(s.fetch[follower][leader] == Fetch.NONE)
     require(s.log_end_offset[follower] <= s.log_end_offset[leader])

@@ -4,7 +4,7 @@ Kip101.tla.
 """
 
 from models.language import action, require
-from models.published.replication import LeaderEpoch, Replica, become_follower_at, may_become_follower
+from models.published.replication import LeaderEpoch, Replica, become_follower_at, may_become_follower, names_leader
 
 
 def first_offset_above_epoch(s, leader, epoch, otherwise):
@@ -31,6 +31,7 @@ def truncation_offset(s, leader, r):
 
 @action
 def become_follower(s, request: LeaderEpoch, r: Replica):
+    require(names_leader(s, request))
     require(may_become_follower(s, request, r))
     end_offset = truncation_offset(s, s.request_leader[request], r)
     require(end_offset <= s.log_end_offset[r])

@@ -1,7 +1,14 @@
 """KIP-279 (Kafka 2.0): a follower truncates to the end of what it has in common with the leader. Kip279.tla."""
 
 from models.language import action, require
-from models.published.replication import LeaderEpoch, Replica, become_follower_at, may_become_follower, same_entry
+from models.published.replication import (
+    LeaderEpoch,
+    Replica,
+    become_follower_at,
+    may_become_follower,
+    names_leader,
+    same_entry,
+)
 
 
 def matching_end_offset(s, leader, r):
@@ -15,5 +22,6 @@ def matching_end_offset(s, leader, r):
 
 @action
 def become_follower(s, request: LeaderEpoch, r: Replica):
+    require(names_leader(s, request))
     require(may_become_follower(s, request, r))
     become_follower_at(s, request, r, matching_end_offset(s, s.request_leader[request], r))

@@ -12,6 +12,7 @@ from models.published.replication import (
     is_true_leader,
     leader_writes_isr,
     may_become_follower,
+    names_leader,
     presumes_leadership,
     replicate_entry,
 )
@@ -29,9 +30,10 @@ def follows_epoch(s, follower, leader):
 @action
 def become_follower(s, request: LeaderEpoch, r: Replica):
     """The follower asks the leader of exactly this epoch, and truncates to the end of what they have in common."""
-    require(may_become_follower(s, request, r))
+    require(names_leader(s, request))
     require(presumes_leadership(s, s.request_leader[request]))
     require(s.leader_epoch[s.request_leader[request]] == request)
+    require(may_become_follower(s, request, r))
     become_follower_at(s, request, r, matching_end_offset(s, s.request_leader[request], r))
 
 
@@ -59,8 +61,8 @@ def leader_raises_high_watermark(s, leader: Replica):
 
 @action
 def leader_shrinks_isr(s, leader: Replica, r: Replica):
-    require(leader != r)
     require(is_true_leader(s, leader))
+    require(leader != r)
     require(s.isr[leader][r])
     require(not follows_epoch(s, r, leader) or s.log_end_offset[r] < s.log_end_offset[leader])
     leader_writes_isr(s, leader, r, False)

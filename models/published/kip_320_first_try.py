@@ -14,6 +14,7 @@ from models.published.replication import (
     is_true_leader,
     leader_writes_isr,
     may_become_follower,
+    names_leader,
     presumes_leadership,
     replicate_entry,
     truncate_log,
@@ -47,14 +48,15 @@ def has_committed_in_own_epoch(s, leader):
 @action
 def become_follower(s, request: LeaderEpoch, r: Replica):
     """Nothing is truncated here: that waits until the leader has been asked."""
+    require(names_leader(s, request))
     require(may_become_follower(s, request, r))
     adopt_request(s, r, request)
 
 
 @action
 def follower_truncates(s, leader: Replica, follower: Replica):
-    require(leader != follower)
     require(presumes_leadership(s, leader))
+    require(leader != follower)
     require(follows(s, follower, leader))
     require(s.log_end_offset[follower] > 0)
     require(
@@ -90,8 +92,8 @@ def leader_raises_high_watermark(s, leader: Replica):
 
 @action
 def leader_shrinks_isr(s, leader: Replica, r: Replica):
-    require(leader != r)
     require(is_true_leader(s, leader))
+    require(leader != r)
     require(s.isr[leader][r])
     require(not is_caught_up_in_epoch(s, leader, r, s.log_end_offset[leader]))
     leader_writes_isr(s, leader, r, False)

@@ -163,7 +163,7 @@ def controller_elects_leader(s, r: Replica):
 @action
 def become_leader(s, request: LeaderEpoch):
     """A replica learns that it leads; its log and its high watermark stay as they are."""
-    require(s.request_leader[request] != NONE)
+    require(names_leader(s, request))
     require(request > s.leader_epoch[s.request_leader[request]])
     adopt_request(s, s.request_leader[request], request)
 
@@ -186,8 +186,8 @@ def leader_writes_isr(s, leader, r, is_member):
 
 @action
 def leader_shrinks_isr(s, leader: Replica, r: Replica):
-    require(leader != r)
     require(is_true_leader(s, leader))
+    require(leader != r)
     require(s.isr[leader][r])
     require(not is_caught_up_to(s, leader, r, s.log_end_offset[leader]))
     leader_writes_isr(s, leader, r, False)
@@ -219,8 +219,13 @@ def leader_raises_high_watermark(s, leader: Replica):
 # ------------------------------------------------------------------------------------------------------- follower
 
 
+def names_leader(s, request):
+    """The request was sent, and it names a leader: one without makes nobody a follower."""
+    return s.request_leader[request] != NONE
+
+
 def may_become_follower(s, request, r):
-    return s.request_leader[request] != NONE and s.request_leader[request] != r and request > s.leader_epoch[r]
+    return s.request_leader[request] != r and request > s.leader_epoch[r]
 
 
 def become_follower_at(s, request, r, end_offset):
@@ -238,8 +243,8 @@ def replicate_entry(s, leader, follower):
 
 @action
 def follower_replicates(s, leader: Replica, follower: Replica):
-    require(leader != follower)
     require(presumes_leadership(s, leader))
+    require(leader != follower)
     require(follows(s, follower, leader))
     require(has_entry(s, leader, s.log_end_offset[follower]))
     replicate_entry(s, leader, follower)

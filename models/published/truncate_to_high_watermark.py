@@ -1,12 +1,13 @@
 """Kafka up to 0.10: a follower truncates to its own high watermark. KafkaTruncateToHighWatermark.tla."""
 
 from models.language import action, require
-from models.published.replication import LeaderEpoch, Replica, become_follower_at, may_become_follower
+from models.published.replication import LeaderEpoch, Replica, become_follower_at, may_become_follower, names_leader
 
 
 @action
 def become_follower(s, request: LeaderEpoch, r: Replica):
     """The follower cuts what it is not sure of, which may be something that the new leader will need."""
+    require(names_leader(s, request))
     require(may_become_follower(s, request, r))
     require(s.high_watermark[r] <= s.log_end_offset[r])
     become_follower_at(s, request, r, s.high_watermark[r])

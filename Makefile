@@ -1,0 +1,34 @@
+# Two commands on a machine that has Python 3.11+, pip and make: `make check` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: check test lint benchmark clean
+
+check: .venv/ready
+	$(BIN)/check --bound 6
+
+test: .venv/ready-for-tests
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+lint: .venv/ready-for-tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy models checker traces
+
+benchmark: .venv/ready
+	$(BIN)/python -m benchmarks.limit_loop
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("isrcheck needs Python 3.11 or newer, this is " + sys.version) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+
+.venv/ready: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+.venv/ready-for-tests: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@ .venv/ready
+
+clean:
+	rm -rf .venv

@@ -1,0 +1,124 @@
+"""Who lost what: promised when, removed by what, lost when; and what permits it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from conformance.trace_support import CLASSIC, COMMITTED, kafka, weak_isr
+from traces.attribution import Loss, find_loss, lines
+from traces.trace import HOLDS
+
+TOOK_PLACE = "no unclean election, loss of power or loss of a disk took place"
+NOT_PERMITTED = f"not permitted: acks=all promises it, and {TOOK_PLACE}"
+
+
+def test_the_classic_is_removed_one_step_before_it_is_lost() -> None:
+    found = kafka(CLASSIC, "acked_not_lost")
+    assert find_loss(found) == Loss(0, "acknowledged", 4, 1, 5, None, "lost", 6)
+    assert lines(found) == [
+        "record a: acknowledged at step 4 by leader_handles_fetch 0 1",
+        "  removed from broker 1 at step 5 by broker_bounces 1 0",
+        "  lost at step 6 by controller_fails_over 1",
+        NOT_PERMITTED,
+    ]
+
+
+def test_the_isr_is_incomplete_as_soon_as_a_member_truncates() -> None:
+    found = kafka(CLASSIC[:-1], "isr_is_complete")
+    assert find_loss(found) == Loss(0, "exposed to readers", 4, 1, 5, None, "missing from the ISR", 5)
+    assert lines(found) == [
+        "record a: exposed to readers at step 4 by leader_handles_fetch 0 1",
+        "  removed from broker 1 at step 5 by broker_bounces 1 0",
+        "  missing from the ISR at step 5 by broker_bounces 1 0",
+        f"not permitted: {TOOK_PLACE}",
+    ]
+
+
+def test_acks_0_is_lost_before_anybody_has_it() -> None:
+    found = kafka(["send_is_lost"], "acked_not_lost", acks=0)
+    assert find_loss(found) == Loss(0, "acknowledged", 1, 0, None, None, "lost", 1)
+    assert lines(found) == [
+        "record a: acknowledged at step 1 by send_is_lost",
+        "  never on any broker",
+        "  lost at step 1 by send_is_lost",
+        "permitted: acks=0 does not wait for the ISR",
+    ]
+
+
+def test_acks_1_is_lost_with_a_leader_that_nobody_fetched_from() -> None:
+    found = kafka(["producer_appends 0", "controller_fails_over 1"], "acked_not_lost", acks=1)
+    assert find_loss(found) == Loss(0, "acknowledged", 1, 1, None, None, "lost", 2)
+    assert lines(found) == [
+        "record a: acknowledged at step 1 by producer_appends 0",
+        "  never on broker 1, which was in the ISR from the start",
+        "  lost at step 2 by controller_fails_over 1",
+        "permitted: acks=1 does not wait for the ISR",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("steps", "values", "expected"),
+    [
+        (
+            ["producer_appends 0", "broker_crashes 0", "controller_elects_unclean 2"],
+            {"unclean_elections": 1, "min_insync_replicas": 1},
+            [
+                "record a: acknowledged at step 1 by producer_appends 0",
+                "  never on broker 2, which came into the ISR at step 3 by controller_elects_unclean 2",
+                "  lost at step 3 by controller_elects_unclean 2",
+                "permitted: an unclean election at step 3 by controller_elects_unclean 2",
+            ],
+        ),
+        (
+            [*COMMITTED, "broker_loses_power 0 0"],
+            {"power_losses": 1},
+            [
+                "record a: acknowledged at step 4 by leader_handles_fetch 0 1",
+                "  removed from broker 0 at step 5 by broker_loses_power 0 0",
+                "  lost at step 5 by broker_loses_power 0 0",
+                "permitted: a loss of power at step 5 by broker_loses_power 0 0",
+            ],
+        ),
+        (
+            [*COMMITTED, "broker_loses_disk 0"],
+            {"disk_losses": 1},
+            [
+                "record a: acknowledged at step 4 by leader_handles_fetch 0 1",
+                "  removed from broker 0 at step 5 by broker_loses_disk 0",
+                "  lost at step 5 by broker_loses_disk 0",
+                "permitted: a loss of a disk at step 5 by broker_loses_disk 0",
+            ],
+        ),
+        (
+            ["producer_appends 0", "broker_loses_disk 0"],
+            {"disk_losses": 1, "acks": 1},
+            [
+                "record a: acknowledged at step 1 by producer_appends 0",
+                "  removed from broker 0 at step 2 by broker_loses_disk 0",
+                "  lost at step 2 by broker_loses_disk 0",
+                "permitted: acks=1 does not wait for the ISR; a loss of a disk at step 2 by broker_loses_disk 0",
+            ],
+        ),
+    ],
+)
+def test_what_permits_a_loss_is_named(steps: Sequence[str], values: dict[str, Any], expected: list[str]) -> None:
+    assert lines(kafka(steps, "acked_not_lost", **values)) == expected
+
+
+def test_a_budget_that_is_not_used_permits_nothing() -> None:
+    generous: dict[str, Any] = {"unclean_elections": 1, "power_losses": 1, "disk_losses": 1}
+    assert lines(kafka(CLASSIC, "acked_not_lost", **generous))[-1] == NOT_PERMITTED
+
+
+def test_acks_do_not_excuse_an_incomplete_isr() -> None:
+    found = kafka(CLASSIC[:-1], "isr_is_complete", acks=1)
+    assert lines(found)[-1] == f"not permitted: {TOOK_PLACE}"
+
+
+def test_only_losses_of_records_are_attributed() -> None:
+    assert find_loss(weak_isr()) is None
+    assert find_loss(kafka(COMMITTED, "acked_not_lost", HOLDS)) is None
+    assert lines(kafka(["producer_appends 0"], "log_matching", HOLDS)) == []

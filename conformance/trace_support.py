@@ -1,0 +1,211 @@
+"""What the tests of traces share: histories that are known, and a small model of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from conformance.golden_support import read_step
+from models import registry
+from models.language.model import Instance
+from traces.certify import behaviour
+from traces.trace import Trace
+
+COMMAND = "check something --bound 8"
+
+WEAK_ISR = (
+    "controller_elects_leader 0",
+    "controller_shrinks_isr 1",
+    "become_leader 0",
+    "leader_writes 0",
+    "become_follower 0 1",
+    "follower_replicates 0 1",
+    "leader_raises_high_watermark 0",
+    "become_follower 1 1",
+)
+
+COMMITTED = (
+    "producer_appends 0",
+    "leader_handles_fetch 0 1",
+    "follower_applies_response 1 0",
+    "leader_handles_fetch 0 1",
+)
+"""With the ISR 0 1 record a is then acknowledged; broker 1 holds it above its high watermark."""
+
+CLASSIC = (*COMMITTED, "broker_bounces 1 0", "controller_fails_over 1")
+
+
+def weak_isr() -> Trace:
+    """The shortest failure of weak_isr under truncation to the high watermark."""
+    model, protocol = registry.load("published/truncate_to_high_watermark")
+    return trace(model.instance(protocol, {"replicas": 2, "log_size": 1, "records": 1}), WEAK_ISR, "weak_isr")
+
+
+def kafka(steps: Iterable[str], property_name: str, verdict: str | None = None, **values: int) -> Trace:
+    """A history of Kafka 0.10 that starts from the ISR 0 1."""
+    return trace(registry.load("kafka")[0].instance("0.10", values), steps, property_name, verdict)
+
+
+def trace(instance: Instance, steps: Iterable[str], property_name: str | None, verdict: str | None = None) -> Trace:
+    """The certified trace of steps from the first initial state."""
+    return behaviour(instance, 0, [read_step(instance, step) for step in steps], property_name, COMMAND, verdict)
+
+
+OWN_MODEL = '''\
+"""Parcels on shelves: everything that the language has and that a trace has to spell."""
+
+from enum import IntEnum
+
+from models.language import (
+    NONE,
+    Domain,
+    Flag,
+    Subset,
+    action,
+    always,
+    always_step,
+    between,
+    bound,
+    field,
+    optional,
+    require,
+    setting,
+    sometimes,
+    switch,
+)
+
+
+class Mood(IntEnum):
+    CALM = 0
+    BUSY = 1
+
+
+class Configuration:
+    shelves = bound(2, "shelves", least=1)
+    parcels = bound(3, "parcels", least=1)
+    mood = setting(Mood.CALM, "how it is", values=Mood)
+    LOCKED = switch(False, "the door")
+
+
+class Shelf(Domain, size="shelves"):
+    pass
+
+
+class Parcel(Domain, size="parcels", letters=True):
+    pass
+
+
+class Parcels(Subset, of=Parcel):
+    pass
+
+
+class State:
+    top = field(Shelf, values=optional(Parcel), initially=NONE)
+    lies = field(Parcel, Shelf, values=Flag)
+    mood_of = field(Shelf, values=Mood)
+    count = field(values=between(0, 9))
+    last = field(values=optional(between(0, 9)), initially=NONE)
+
+
+@action
+def clerk_shelves(s, chosen: Parcels, shelf: Shelf):
+    require(s.LOCKED == False)
+    require(any(chosen[p] for p in range(s.parcels)))
+    require(not any(s.lies[p][x] for p in range(s.parcels) if chosen[p] for x in range(s.shelves)))
+    for p in range(s.parcels):
+        if chosen[p]:
+            s.lies[p][shelf] = True
+            s.top[shelf] = p
+            s.count += 1
+    s.mood_of[shelf] = Mood.BUSY
+
+
+@action
+def clerk_loses(s, parcel: Parcel):
+    require(any(s.lies[parcel][x] for x in range(s.shelves)))
+    for x in range(s.shelves):
+        s.lies[parcel][x] = False
+        if s.top[x] == parcel:
+            s.top[x] = NONE
+    s.last = s.count
+
+
+def is_somewhere(s, parcel):
+    for shelf in range(s.shelves):
+        if s.lies[parcel][shelf]:
+            return True
+    return False
+
+
+def shelved(s):
+    number = 0
+    for parcel in range(s.parcels):
+        if is_somewhere(s, parcel):
+            number += 1
+    return number
+
+
+@always
+def nothing_is_lost(s):
+    number = shelved(s)
+    if number == 0:
+        return s.count == 0
+    return number == s.count
+
+
+@always
+def every_parcel_stays(s):
+    return all(is_somewhere(s, parcel) for parcel in range(s.parcels) if parcel < s.count)
+
+
+@always
+def all_three(s):
+    return s.count < 9 and (s.count != 2 or s.last != NONE) and (s.last == NONE if s.count < 3 else s.count > 5)
+
+
+@always
+def either(s):
+    return s.count == 0 or not any(s.lies[p][x] for p in range(s.parcels) for x in range(s.shelves) if x == 1)
+
+
+@always
+def in_order(s):
+    for shelf in range(s.shelves):
+        for parcel in range(s.parcels):
+            if s.lies[parcel][shelf] and is_below(s, shelf, parcel):
+                return False
+    return True
+
+
+def is_below(s, where, parcel):
+    return s.top[where] > parcel
+
+
+@always
+def nothing_is_busy(s):
+    busy = 0
+    for shelf in range(s.shelves):
+        if s.mood_of[shelf] == Mood.BUSY:
+            busy = 1
+    if s.last == NONE:
+        if busy == 1:
+            return False
+    return True
+
+
+@always_step
+def count_stays(before, after, taken):
+    return taken != clerk_shelves or after.count == before.count
+
+
+@sometimes(applies=lambda configuration: not configuration.LOCKED)
+def full(s):
+    return shelved(s) == s.parcels
+'''
+
+
+def own_model(folder: Path) -> Path:
+    """The file of a model that a person wrote."""
+    path = folder / "parcels.py"
+    path.write_text(OWN_MODEL, encoding="utf-8")
+    return path
