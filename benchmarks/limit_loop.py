@@ -111,7 +111,9 @@ def main() -> None:
                 frontier.append(after)
     reference = len(seen) / (time.perf_counter() - started)
     explorer = STATES / statistics.median(searches)
-    print(f"reference {reference:,.0f} distinct/s, explorer {explorer:,.0f} distinct/s: {explorer / reference:,.0f} times")
+    print(
+        f"reference {reference:,.0f} distinct/s, explorer {explorer:,.0f} distinct/s: {explorer / reference:,.0f} times"
+    )
 
 
 if __name__ == "__main__":

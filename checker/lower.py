@@ -61,7 +61,7 @@ class _Kernel:
         return self.names[function]
 
     def _observe(self, name: str, parameters: str, state: str, properties: Sequence[tuple[int, Property]]) -> str:
-        lines = [f"@njit\ndef {name}({parameters}, active, results, state, step):"]
+        lines = [f"@inner\ndef {name}({parameters}, active, results, state, step):"]
         for number, prop in properties:
             arguments = ", ".join(parameter.name for parameter in prop.function.parameters)
             lines.append(f"    if read(active, {number}) != 0:")
@@ -82,9 +82,11 @@ class _Kernel:
         return "\n".join(lines)
 
     def _expand(self) -> str:
-        lines = [EXPAND_HEAD.format(
-            steps=self.instance.first_steps[-1], status=self.status, words_size=8 * self.layout.words
-        )]
+        lines = [
+            EXPAND_HEAD.format(
+                steps=self.instance.first_steps[-1], status=self.status, words_size=8 * self.layout.words
+            )
+        ]
         for slot, model_slot in enumerate(self.instance.model.slots):
             lines.append(f"        chosen = read(before, {self.layout.first_choice + slot})")
             for alternative, function in enumerate(model_slot.alternatives):
@@ -102,7 +104,10 @@ class _Kernel:
         guards = _leading_guards(function)
         lines: list[str] = []
         indent = 3 * INDENT
-        step, stride = str(self.instance.first_steps[slot]), self.instance.first_steps[slot + 1] - self.instance.first_steps[slot]
+        step, stride = (
+            str(self.instance.first_steps[slot]),
+            self.instance.first_steps[slot + 1] - self.instance.first_steps[slot],
+        )
         for depth in range(len(choices) + 1):
             missing = {choice.parameter.name for choice in choices[depth:]}
             while guards and depth < len(choices) and not missing & _names(guards[0]):
@@ -174,7 +179,7 @@ class _Lowering:
     def text(self, name: str, skip: int = 0) -> str:
         """The function, without its first `skip` statements."""
         parameters = ", ".join(parameter.name for parameter in self.function.parameters)
-        lines = [f"@njit\ndef {name}({parameters}):"]
+        lines = [f"@inner\ndef {name}({parameters}):"]
         lines += self.block(self.function.body[skip:], INDENT)
         if self.is_action:
             lines.append(f"{INDENT}return True")
@@ -413,7 +418,7 @@ class _Lowering:
         used = [name for name in here if name in inside]
         name = f"{self.function.name}_fold_{next(self.kernel.numbers)}"
         body = self.fold_lines(call, INDENT)
-        self.kernel.parts.append("\n".join([f"@njit\ndef {name}({', '.join(used)}):", *body]))
+        self.kernel.parts.append("\n".join([f"@inner\ndef {name}({', '.join(used)}):", *body]))
         return f"{name}({', '.join(used)})"
 
 
@@ -427,7 +432,7 @@ def _stored(node: ast.AST) -> list[str]:
 
 COMPARISON = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
-PRELUDE = '''@njit
+PRELUDE = '''@inner
 def note(result, state, step):
     """Count one finding of a property, and keep the first: (count, state, step) as three words."""
     if load_word(result) == 0:
@@ -436,7 +441,7 @@ def note(result, state, step):
     store_word(result, load_word(result) + 1)
 
 
-@njit
+@inner
 def pause(results, status, state, count, has_failed):
     """Say where the kernel stopped: the next state, how many successors there are, whether the model failed there."""
     store_word(results + status, state)
@@ -444,7 +449,7 @@ def pause(results, status, state, count, has_failed):
     store_word(results + status + 16, has_failed)
     return count'''
 
-EMIT = '''@njit
+EMIT = '''@inner
 def emit(before, after, words, parents, steps, fired, active, results, count, state, step, slot):
     """Take down one successor, look at the transition, and undo the step in the working buffer."""
     pack(after, words + count * {words_size})
@@ -455,7 +460,7 @@ def emit(before, after, words, parents, steps, fired, active, results, count, st
     copy(before, after)
     return count + 1'''
 
-EXPAND_HEAD = '''@njit(ENTRY_EXPAND, cache=True)
+EXPAND_HEAD = '''@outer(EXPAND)
 def expand(store, first, last, before, s, words, parents, steps, room, fired, active, results):
     """Successors of states first..last-1 of the store, in order, while there is room for those of a whole state."""
     count = 0
@@ -469,7 +474,7 @@ EXPAND_TAIL = """        if failed(s) or failed(before):
             return pause(results, {status}, i, count, 1)
     return pause(results, {status}, last, count, 0)"""
 
-CHECK = '''@njit(ENTRY_CHECK, cache=True)
+CHECK = '''@outer(CHECK)
 def check(store, first, last, s, active, results):
     """Look at states first..last-1 of the store; says at which one the model failed, or `last`."""
     for i in range(first, last):

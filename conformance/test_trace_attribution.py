@@ -26,6 +26,12 @@ def test_the_classic_is_removed_one_step_before_it_is_lost() -> None:
     ]
 
 
+def test_the_copy_that_was_removed_last_counts() -> None:
+    again = ["broker_bounces 1 0", "leader_handles_fetch 0 1", "follower_applies_response 1 0"]
+    found = kafka([*COMMITTED, *again, *CLASSIC[4:]], "acked_not_lost", bounces=2)
+    assert find_loss(found) == Loss(0, "acknowledged", 4, 1, 8, None, "lost", 9)
+
+
 def test_the_isr_is_incomplete_as_soon_as_a_member_truncates() -> None:
     found = kafka(CLASSIC[:-1], "isr_is_complete")
     assert find_loss(found) == Loss(0, "exposed to readers", 4, 1, 5, None, "missing from the ISR", 5)
@@ -116,6 +122,12 @@ def test_a_budget_that_is_not_used_permits_nothing() -> None:
 def test_acks_do_not_excuse_an_incomplete_isr() -> None:
     found = kafka(CLASSIC[:-1], "isr_is_complete", acks=1)
     assert lines(found)[-1] == f"not permitted: {TOOK_PLACE}"
+
+
+def test_any_other_failure_is_told_what_permits_it() -> None:
+    again = ["broker_loses_disk 0", "broker_restarts 0 0", "producer_appends 0"]
+    found = kafka([*CLASSIC[:3], *again], "log_matching", disk_losses=1)
+    assert lines(found) == ["permitted: a loss of a disk at step 4 by broker_loses_disk 0"]
 
 
 def test_only_losses_of_records_are_attributed() -> None:

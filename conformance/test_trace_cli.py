@@ -126,8 +126,9 @@ def test_a_file_cannot_write_on_the_terminal(written: Path, capsys: pytest.Captu
     assert complaint(capsys, "show", written).endswith(
         "its configuration is missing, or no line of text; write the trace anew"
     )
-    written.write_text(text.replace('"replicas": "2"', f'"replicas": "{"9" * 4000}"'))
-    assert len(complaint(capsys, "show", written)) <= cli.MOST_MESSAGE
+    written.write_text(text.replace('"model": "published"', f'"model": "{"x" * 4000}"'))
+    assert len(complaint(capsys, "show", written)) == cli.MOST_MESSAGE
+    assert complaint(capsys, "show", "\x1b[2J\nnone").startswith(" [2J none: cannot be read: ")
 
 
 # -------------------------------------------------------------------------------------------------- one's own models

@@ -11,7 +11,7 @@ from conformance.trace_support import CLASSIC, kafka, own_model, trace, weak_isr
 from models import registry
 from models.language import NONE, Domain, Flag, action, always, bound, field
 from models.language.model import Instance, Model, assemble
-from traces.explain import MOST_READINGS, false_guard, why_false
+from traces.explain import MOST_READINGS, WIDTH, false_guard, why_false
 from traces.trace import Trace
 
 
@@ -97,13 +97,13 @@ def test_a_constant_is_explained_by_the_condition_around_it(own: Model) -> None:
         "    s.lies[parcel][shelf] is true",
         "      s.lies[b][1] = true",
         "    is_below(s, shelf, parcel) is true",
-        "      s.top[where] > parcel is true for where = 1",
+        "      s.top[where] > other is true for where = 1, other = b",
         "        s.top[1] = c",
     ]
     assert why(trace(own.instance(), ["clerk_shelves {b} 1"], "nothing_is_busy")) == [
         "nothing_is_busy is false",
-        "  busy == 1 is true",
-        "    busy = 1",
+        "  calm == 1 is true",
+        "    calm = 1",
     ]
 
 
@@ -256,4 +256,7 @@ def test_many_cells_are_cut_off(lamps: Instance, name: str, source: str) -> None
     found = why(trace(lamps, [], name))
     assert found[:2] == [f"{name} is false", f"  {source} is false"]
     shown = ", ".join(f"s.is_lit[{lamp}] = false" for lamp in range(MOST_READINGS))
-    assert found[2:] == [f"    {shown}, and {20 - MOST_READINGS} more cells"]
+    text = f"{shown}, and {20 - MOST_READINGS} more cells"
+    assert " ".join(line.strip() for line in found[2:]) == text
+    assert [len(line) - len(line.lstrip()) for line in found[2:]] == [4, 8, 8]
+    assert max(map(len, found)) <= WIDTH

@@ -107,7 +107,16 @@ def test_the_values_are_those_of_itf(own: Model) -> None:
     written = trace(own.instance(), ["clerk_shelves {a,c} 1", "clerk_loses a"], "nothing_is_lost")
     document = json.loads(itf.to_text(written))
     assert document["params"] == []
-    assert document["vars"] == ["top", "lies", "mood_of", "count", "last", "mbt::actionTaken", "mbt::nondetPicks"]
+    assert document["vars"] == [
+        "top",
+        "lies",
+        "mood_of",
+        "is_lost",
+        "count",
+        "last",
+        "mbt::actionTaken",
+        "mbt::nondetPicks",
+    ]
     assert document["states"] == [
         {
             "#meta": {"index": 0},
@@ -116,6 +125,7 @@ def test_the_values_are_those_of_itf(own: Model) -> None:
             "top": ["none", "none"],
             "lies": [[False, False], [False, False], [False, False]],
             "mood_of": ["CALM", "CALM"],
+            "is_lost": [False, False, False],
             "count": number(0),
             "last": "none",
         },
@@ -126,6 +136,7 @@ def test_the_values_are_those_of_itf(own: Model) -> None:
             "top": ["none", "c"],
             "lies": [[False, True], [False, False], [False, True]],
             "mood_of": ["CALM", "BUSY"],
+            "is_lost": [False, False, False],
             "count": number(2),
             "last": "none",
         },
@@ -136,6 +147,7 @@ def test_the_values_are_those_of_itf(own: Model) -> None:
             "top": ["none", "c"],
             "lies": [[False, False], [False, False], [False, True]],
             "mood_of": ["CALM", "BUSY"],
+            "is_lost": [True, False, False],
             "count": number(2),
             "last": number(2),
         },

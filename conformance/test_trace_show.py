@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from conformance.trace_support import CLASSIC, COMMAND, COMMITTED, kafka, own_model, trace
@@ -65,6 +67,15 @@ def test_a_broker_that_is_down_keeps_its_log_and_a_new_epoch_shows() -> None:
     assert [row.cells[4] for row in found if row.cells[4]] == [("reads a, acked a",), ("reads b, acked b",)]
 
 
+def test_a_high_watermark_above_the_log_end_shows_what_is_missing() -> None:
+    found = kafka(CLASSIC[:1], "acked_not_lost", HOLDS)
+    cells = list(found.states[-1])
+    cells[found.instance.places["high_watermark"].offset] = 2
+    cells[found.instance.places["high_watermark"].offset + 1] = 1
+    lanes = rows(replace(found, states=(found.states[0], tuple(cells))))[1].cells
+    assert lanes == ((), ("L0 a0 -|",), ("f0 -|",), (), ())
+
+
 def test_a_leader_that_believes_in_another_isr_says_so() -> None:
     last = rows(kafka(CLASSIC, "acked_not_lost"))[-1]
     assert last.cells == (("e1 leader 1 isr 1",), ("L0 a0| (isr 01)",), (), (), ())
@@ -80,12 +91,14 @@ parcels, shelves=3 mood=BUSY
 
   #  step                   shelf 0       shelf 1       shelf 2       global
   0  initially              top none      top none      top none      lies [{} {} {}]
-                            mood_of CALM  mood_of CALM  mood_of CALM  count 0
+                            mood_of CALM  mood_of CALM  mood_of CALM  is_lost {}
+                                                                      count 0
                                                                       last none
   1  clerk_shelves {a,c} 1  ·             top c         ·             lies[a] {1}
                                           mood_of BUSY                lies[c] {1}
                                                                       count 2
   2  clerk_loses c          ·             top none      ·             lies[c] {}
+                                                                      is_lost {c}
                                                                       last 2
 
 VIOLATED at step 2: nothing_is_lost
@@ -109,12 +122,14 @@ parcels, default configuration
        top      [none none]
        lies     [{} {} {}]
        mood_of  [CALM CALM]
+       is_lost  {}
        count    0
        last     none
   1  clerk_shelves {a} 0
        top      [a none]
        lies     [{0} {} {}]
        mood_of  [BUSY CALM]
+       is_lost  {}
        count    1
        last     none
 
@@ -140,6 +155,13 @@ def test_the_verdicts_of_a_path_that_breaks_nothing(own: Model) -> None:
     assert holds[-2:] == ["HOLDS ON THIS PATH: nothing_is_lost", f"reproduce: {COMMAND}"]
     plain = view(trace(own.instance(), [], None))
     assert plain[-2:] == ["", f"reproduce: {COMMAND}"]
+
+
+def test_what_the_protocol_sets_is_no_news(own: Model) -> None:
+    usual = own.protocols[""]
+    model = replace(own, protocols={"shut": replace(usual, name="shut", switches={"LOCKED": 1})})
+    assert view(trace(model.instance(), [], None))[0] == "parcels/shut, default configuration"
+    assert view(trace(model.instance(None, {"LOCKED": 0}), [], None))[0] == "parcels/shut, LOCKED=off"
 
 
 def test_swapped_actions_stand_in_the_heading() -> None:

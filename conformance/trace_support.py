@@ -103,6 +103,7 @@ class State:
     top = field(Shelf, values=optional(Parcel), initially=NONE)
     lies = field(Parcel, Shelf, values=Flag)
     mood_of = field(Shelf, values=Mood)
+    is_lost = field(Parcel, values=Flag)
     count = field(values=between(0, 9))
     last = field(values=optional(between(0, 9)), initially=NONE)
 
@@ -127,6 +128,7 @@ def clerk_loses(s, parcel: Parcel):
         s.lies[parcel][x] = False
         if s.top[x] == parcel:
             s.top[x] = NONE
+    s.is_lost[parcel] = True
     s.last = s.count
 
 
@@ -177,18 +179,18 @@ def in_order(s):
     return True
 
 
-def is_below(s, where, parcel):
-    return s.top[where] > parcel
+def is_below(s, where, other):
+    return s.top[where] > other
 
 
 @always
 def nothing_is_busy(s):
-    busy = 0
+    calm = s.shelves
     for shelf in range(s.shelves):
         if s.mood_of[shelf] == Mood.BUSY:
-            busy = 1
+            calm -= 1
     if s.last == NONE:
-        if busy == 1:
+        if calm == 1:
             return False
     return True
 

@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import importlib.util
 import sys
+from functools import cache
 from pathlib import Path
 
 from models.errors import UsageError
@@ -32,13 +33,18 @@ def load(name: str) -> tuple[Model, str | None]:
     """The model of this name, and the protocol that the name carries. Raises UsageError."""
     family, _, protocol = name.partition("/")
     if name in SINGLE:
-        return assemble(name, importlib.import_module(SINGLE[name])), None
+        return _single(name), None
     if family in FAMILIES:
         model: Model = importlib.import_module(FAMILIES[family]).MODEL
         if protocol and protocol not in model.protocols:
             raise UsageError(f"no model {name}; {nearest(name, names())}")
         return model, protocol or None
     raise UsageError(f"no model {name}; {nearest(name, names())}, or give a file: check FILE.py")
+
+
+@cache
+def _single(name: str) -> Model:
+    return assemble(name, importlib.import_module(SINGLE[name]))
 
 
 def load_file(path: Path) -> Model:
@@ -59,7 +65,7 @@ def load_file(path: Path) -> Model:
         raise
     except SyntaxError as error:
         raise UsageError(f"{error.filename or path}:{error.lineno}: not Python: {error.msg}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         line = _line_in(path, error)
         raise UsageError(f"{path}:{line}: loading the model failed: {type(error).__name__}: {error}") from None
     finally:
@@ -67,7 +73,7 @@ def load_file(path: Path) -> Model:
     return assemble(path.stem, module)
 
 
-def _line_in(path: Path, error: Exception) -> int:
+def _line_in(path: Path, error: BaseException) -> int:
     line = 1
     trace = error.__traceback__
     while trace is not None:

@@ -137,11 +137,11 @@ def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, af
     """Whether a property of transitions is true of this one."""
     arguments: list[Any] = [State(instance, before), State(instance, after)]
     if len(prop.function.parameters) == 3:
-        arguments.append(_Taken(instance, step))
+        arguments.append(Taken(instance, step))
     return _ask(prop, *arguments)
 
 
-class _Taken:
+class Taken:
     """The action of a step: equal to every version of that action, whichever the protocol uses."""
 
     def __init__(self, instance: Instance, step: Step) -> None:

@@ -101,10 +101,10 @@ def _last_change(states: list[State], is_true: Callable[[State], bool], to: bool
 
 
 def lines(trace: Trace) -> list[str]:
-    """The loss in words, and whether the configuration permits it."""
+    """The loss in words, and what permits it; of any other failure, what permits it."""
     loss = find_loss(trace)
     if loss is None:
-        return []
+        return [_permission(trace)] if trace.verdict == PERMITTED and _given_up(trace) else []
     record = spell_element(loss.record)
     states = [State(trace.instance, cells) for cells in trace.states]
     found = [f"record {record}: {loss.promise} {_when(trace, loss.promised)}"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,6 +21,9 @@ from models.language.declare import Disabled
 from models.language.model import Instance, Place, Property, Step, spell_element
 from models.language.syntax import Function
 from models.run import Cells
+
+WIDTH = 120
+"""Columns of the terminal that the explanation is written for."""
 
 MOST_READINGS = 12
 """Cells that are listed for one expression; a fold over everything can read hundreds."""
@@ -49,16 +53,28 @@ class Reason:
     def lines(self, indent: str = "") -> list[str]:
         """The tree as text, the deciding cells at the end."""
         where = f" for {', '.join(self.bindings)}" if self.bindings else ""
-        found = [f"{indent}{self.source} is {'true' if self.truth else 'false'}{where}"]
+        found = _wrapped(f"{self.source} is {'true' if self.truth else 'false'}{where}", indent)
         if self.conditions:
-            found.append(f"{indent}  given {' and '.join(self.conditions)}")
+            found += _wrapped(f"given {' and '.join(self.conditions)}", indent + "  ")
         if self.readings:
             shown = self.readings[:MOST_READINGS]
             more = len(self.readings) - len(shown)
-            found.append(f"{indent}  {', '.join(shown)}{f', and {more} more cells' if more else ''}")
+            found += _wrapped(f"{', '.join(shown)}{f', and {more} more cells' if more else ''}", indent + "  ")
         for reason in self.deeper:
             found += reason.lines(indent + "  ")
         return found
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    """A long line as several, the later ones further in."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent + "    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def why_false(instance: Instance, prop: Property, before: Cells | None, step: Step | None, after: Cells) -> Reason:
@@ -69,7 +85,7 @@ def why_false(instance: Instance, prop: Property, before: Cells | None, step: St
         assert before is not None
         assert step is not None
         names = {"before": explainer.watch("before", before), "after": explainer.watch("after", after)}
-        names["taken"] = run._Taken(instance, step)  # noqa: SLF001 - the reference's own meaning of `taken`
+        names["taken"] = run.Taken(instance, step)
     else:
         names = {"s": explainer.watch("s", after)}
     return Reason.over(prop.name, False, (), explainer.why_returned(prop.function, names))

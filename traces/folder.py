@@ -39,7 +39,7 @@ def write(trace: Trace, folder: Path = DEFAULT) -> Path:
     draft = folder / f".draft-{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with draft.open("xb") as file:
+        with draft.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

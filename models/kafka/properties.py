@@ -160,7 +160,7 @@ def a_follower_truncates(before, after):
     return any(after.is_up[r] and after.log_end_offset[r] < before.log_end_offset[r] for r in range(before.replicas))
 
 
-@sometimes(applies=lambda c: can_commit(c) and can_fail_over(c) and c.replicas > 2 and c.min_insync_replicas > 1)
+@sometimes(applies=lambda c: c.acks == Acks.ALL and can_commit(c) and can_fail_over(c) and c.replicas > 2)
 def a_zombie_acknowledges(before, after):
     """A leader that the controller has replaced tells a producer that its record is written."""
     return any(
@@ -172,7 +172,7 @@ def a_zombie_acknowledges(before, after):
 
 
 @sometimes(applies=lambda c: c.replicas > 1)
-def the_isr_shrinks_and_grows_again(before, after, taken):
+def a_follower_joins_the_isr(before, after, taken):
     """A fetch brings a follower into the ISR."""
     return taken != controller_fails_over and any(
         after.controller_isr[r] and not before.controller_isr[r] for r in range(before.replicas)
@@ -198,7 +198,7 @@ def an_appended_record_is_refused(before, after):
     )
 
 
-@sometimes(applies=lambda c: can_commit(c) and c.crashes > 0)
+@sometimes(applies=lambda c: can_commit(c) and c.crashes > 0 and c.replicas > 1)
 def a_restart_finds_a_stale_high_watermark(before, after, taken):
     return taken == broker_restarts and any(
         after.high_watermark[r] < before.high_watermark[r] for r in range(before.replicas)
