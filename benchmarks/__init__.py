@@ -1,0 +1,1 @@
+"""Measurements, as ratios within one run; nothing here is asserted by a test."""

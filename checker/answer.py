@@ -128,7 +128,8 @@ def text(question: Question, main: Run, asides: Sequence[tuple[str, Run]], histo
         reached = next(v for v in main.verdicts if v.prop.name == "a_write_is_acknowledged")
         lines += [
             "",
-            f"No acks=all write is ever acknowledged ({reached.text}): min.insync.replicas is above the replicas there are.",
+            f"No acks=all write is ever acknowledged ({reached.text}):"
+            + " min.insync.replicas is above the number of replicas.",
         ]
     if history:
         lines += ["", "The shortest history", "", *("  " + line for line in history.splitlines())]

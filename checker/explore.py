@@ -28,7 +28,7 @@ from models.run import Cells
 CHUNK = 1 << 16
 """States that are expanded or looked at between two chances to stop, report progress or be interrupted."""
 
-BATCH_BYTES = 1 << 21
+BATCH_BYTES = 1 << 18
 """Size of the successors on their way to the store: small enough for the second-level cache."""
 
 
@@ -141,7 +141,7 @@ def explore(
     with `want_permitted` they stay open until a permitted failure is found, whatever else is.
     Raises ModelError where the model leaves its own declaration.
     """
-    search = _Search(instance, limits, kernel or kernel_of(instance, announce), report)
+    search = Search(instance, limits, kernel or kernel_of(instance, announce), report)
     search.count_all = count_all
     search.decisive = 3 if want_permitted else 0
     if only:
@@ -149,13 +149,15 @@ def explore(
     return search.run()
 
 
-class _Search:
+class Search:
+    """One search: the states that it has seen stay in `store` when it is done."""
+
     def __init__(
         self,
         instance: Instance,
         limits: Limits,
         kernel: Kernel,
-        report: Callable[[Progress], None],
+        report: Callable[[Progress], None] = lambda progress: None,
     ) -> None:
         self.instance = instance
         self.limits = limits
@@ -181,6 +183,7 @@ class _Search:
         self.reported = self.started
 
     def run(self) -> Exploration:
+        """Search, and say what was found, also where a limit or a person ends it."""
         result = self.result
         for number, prop in self.properties:
             self.active[number] = prop in self.watched
@@ -260,22 +263,10 @@ class _Search:
     def _expand(self, first: int, last: int) -> None:
         """Take every step from every state of a level."""
         status = 6 * len(self.properties)
+        addresses = self._addresses()
         at = first
         while at < last:
-            generated = self.kernel.expand(
-                self.store.states.ctypes.data,
-                at,
-                min(at + CHUNK, last),
-                self.before.ctypes.data,
-                self.after.ctypes.data,
-                self.batch.states.ctypes.data,
-                self.batch.parents.ctypes.data,
-                self.batch.steps.ctypes.data,
-                self.room,
-                self.fired.ctypes.data,
-                self.active.ctypes.data,
-                self.results.ctypes.data,
-            )
+            generated = self.kernel.expand(addresses[0], at, min(at + CHUNK, last), *addresses[1:])
             at, has_failed = int(self.results[status]), int(self.results[status + 2])
             if has_failed:
                 self._explain_failure(at)
@@ -285,6 +276,18 @@ class _Search:
             if self._out_of_time():
                 return
         self._settle(of_steps=True)
+
+    def _addresses(self) -> list[int]:
+        """What the kernel's `expand` is given, but for the range of states; the arrays stay where they are."""
+        before = [self.store.states.ctypes.data]
+        after = (self.before, self.after, self.batch.states, self.batch.parents, self.batch.steps)
+        results = (self.fired, self.active, self.results)
+        return [
+            *before,
+            *(array.ctypes.data for array in after),
+            self.room,
+            *(array.ctypes.data for array in results),
+        ]
 
     def _out_of_time(self) -> bool:
         now = time.monotonic()

@@ -122,11 +122,12 @@ class _Kernel:
         hoisted = len(_leading_guards(function)) - len(guards)
         name = self.function(function, is_action=True, skip=hoisted)
         arguments = "".join(f", p{depth}" for depth in range(len(choices)))
+        output = "words, parents, steps, fired, active, results"
         lines += [
             f"{indent}if {name}(s{arguments}):",
             f"{indent}    if failed(s):",
             f"{indent}        return pause(results, {self.status}, i, count, 1)",
-            f"{indent}    count = emit(before, s, words, parents, steps, fired, active, results, count, i, {step}, {slot})",
+            f"{indent}    count = emit(before, s, {output}, count, i, {step}, {slot})",
         ]
         return lines
 

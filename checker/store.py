@@ -27,7 +27,11 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 SHIFT = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 ZERO, ONE = np.uint64(0), np.uint64(1)
-AHEAD = 24
+TOP = np.uint64(1 << 63)
+RECENT_BITS = 12
+"""States met a moment ago that are remembered: few enough for the second-level cache."""
+
+AHEAD = 12
 """How many successors ahead the table is fetched, and the candidate's state half as many ahead."""
 
 MOST_STATES = (1 << 32) - 2
@@ -77,6 +81,33 @@ def same_state(store: Any, first: Any, states: Any, other: Any, words: Any) -> A
 
 
 @njit(cache=True)
+def sift(states: Any, words: Any, size: Any, recent: Any, kept: Any, hashes: Any) -> Any:
+    """Leave out successors that were met a moment ago: more than half of all repetitions, for one look into a cache.
+
+    `recent` holds, by hash, the last state met there with its hash. Writes the positions of the rest, in order, to
+    `kept` and their hashes to `hashes`; returns how many they are.
+    """
+    entry_words = words + 1
+    mask = np.uint64(len(recent) // entry_words - 1)
+    count = 0
+    for i in range(size):
+        mixed = hash_state(states, i * words, words)
+        at = np.int64(mixed & mask) * entry_words
+        # Bit 63 is not part of a slot of `recent`; set, it tells an entry from an empty one.
+        mark = mixed | TOP
+        difference = recent[at] ^ mark
+        recent[at] = mark
+        for word in range(words):
+            difference |= recent[at + 1 + word] ^ states[i * words + word]
+            recent[at + 1 + word] = states[i * words + word]
+        # Written either way, and kept only where it differs: whether it does cannot be foreseen by a processor.
+        kept[count] = i
+        hashes[count] = mixed
+        count += difference != ZERO
+    return count
+
+
+@njit(cache=True)
 def merge(
     table: Any,
     bits: Any,
@@ -88,33 +119,32 @@ def merge(
     states: Any,
     from_states: Any,
     by_steps: Any,
+    kept: Any,
+    hashes: Any,
     first: Any,
     last: Any,
-    hashes: Any,
     room: Any,
 ) -> Any:
-    """Insert successors first..last-1 of a batch in order, at most up to `room` states; returns (next, new count)."""
+    """Insert the successors at kept[first..last-1], in order, up to `room` states; returns (next, new count)."""
     shift = np.uint64(64 - bits)
     mask = np.int64(len(table) - 1)
-    for i in range(first, min(first + AHEAD, last)):
-        hashes[i] = hash_state(states, i * words, words)
-        prefetch(table, np.int64(hashes[i] >> shift))
-    for i in range(first, last):
-        if i + AHEAD < last:
-            hashes[i + AHEAD] = hash_state(states, (i + AHEAD) * words, words)
-            prefetch(table, np.int64(hashes[i + AHEAD] >> shift))
-        if i + AHEAD // 2 < last:
-            entry = table[np.int64(hashes[i + AHEAD // 2] >> shift)]
+    for k in range(first, min(first + AHEAD, last)):
+        prefetch(table, np.int64(hashes[k] >> shift))
+    for k in range(first, last):
+        if k + AHEAD < last:
+            prefetch(table, np.int64(hashes[k + AHEAD] >> shift))
+        if k + AHEAD // 2 < last:
+            entry = table[np.int64(hashes[k + AHEAD // 2] >> shift)]
             if entry != ZERO:
                 prefetch(store, (np.int64(entry & LOW) - 1) * words)
-        mixed = hashes[i]
-        tag = mixed >> SHIFT
-        slot = np.int64(mixed >> shift)
+        i = np.int64(kept[k])
+        tag = hashes[k] >> SHIFT
+        slot = np.int64(hashes[k] >> shift)
         while True:
             entry = table[slot]
             if entry == ZERO:
                 if count >= room:
-                    return i, count
+                    return k, count
                 for word in range(words):
                     store[count * words + word] = states[i * words + word]
                 parents[count] = from_states[i]
@@ -147,10 +177,11 @@ def move(old: Any, new: Any, bits: Any) -> None:
 def reserve(count: int, kind: Any) -> NDArray[Any]:
     """An array of zeros whose memory becomes real as it is touched, in large pages where the system has them."""
     size = max(1, count * np.dtype(kind).itemsize)
-    memory = mmap.mmap(-1, size)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with contextlib.suppress(OSError):
-            memory.madvise(mmap.MADV_HUGEPAGE)
+    if not hasattr(mmap, "MADV_HUGEPAGE"):
+        return np.zeros(count, kind)
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with contextlib.suppress(OSError):
+        memory.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, kind, count)
 
 
@@ -165,6 +196,7 @@ class Batch:
     states: NDArray[np.uint64]
     parents: NDArray[np.uint32]
     steps: NDArray[np.uint32]
+    kept: NDArray[np.uint32]
     hashes: NDArray[np.uint64]
 
     @classmethod
@@ -172,6 +204,7 @@ class Batch:
         """Room for so many successors."""
         return cls(
             np.empty(room * words, np.uint64),
+            np.empty(room, np.uint32),
             np.empty(room, np.uint32),
             np.empty(room, np.uint32),
             np.empty(room, np.uint64),
@@ -192,6 +225,7 @@ class Store:
         self.steps: NDArray[Any] = reserve(self.room, step_type)
         self.bits = FIRST_TABLE_BITS
         self.table: NDArray[np.uint64] = reserve(1 << self.bits, np.uint64)
+        self.recent: NDArray[np.uint64] = np.zeros((words + 1) << RECENT_BITS, np.uint64)
         self.count = 0
 
     @property
@@ -202,7 +236,8 @@ class Store:
     def add(self, batch: Batch, size: int) -> None:
         """Insert a batch. Raises Full where the memory does not allow it; what fitted is kept, in order."""
         done = 0
-        while done < size:
+        rest = sift(batch.states, self.words, size, self.recent, batch.kept, batch.hashes)
+        while done < rest:
             room = min(self.room, int(FULLNESS * len(self.table)))
             done, self.count = merge(
                 self.table,
@@ -215,12 +250,13 @@ class Store:
                 batch.states,
                 batch.parents,
                 batch.steps,
-                done,
-                size,
+                batch.kept,
                 batch.hashes,
+                done,
+                rest,
                 room,
             )
-            if done < size:
+            if done < rest:
                 self._grow()
 
     def _grow(self) -> None:

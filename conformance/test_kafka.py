@@ -98,7 +98,7 @@ def test_histories_start_with_every_isr_that_is_large_enough(replicas, min_insyn
 
 
 def test_any_start_takes_every_quiescent_cluster():
-    # 3 leaders x, by size of the ISR (1: once, 2: twice, 3: once), prefixes of 0, 1 or 2 records outside: 14 + 2 x 6 + 3.
+    # 3 leaders; by ISR (one of 1, two of 2, one of 3 members) the prefixes of 0, 1, 2 records outside: 14 + 2 x 6 + 3.
     instance = MODEL.instance("0.10", {"start": 1})
     assert len(instance.initial_states) == 3 * (14 + 2 * 6 + 3)
 

@@ -26,7 +26,8 @@ def test_figures_equal_those_of_tlc(row):
 
 
 def test_the_bound_of_a_violation_is_one_less_than_its_level():
-    instance = MODEL.instance("truncate_to_high_watermark", {"replicas": 2, "log_size": 1, "records": 1, "max_epoch": 2})
+    bounds = {"replicas": 2, "log_size": 1, "records": 1, "max_epoch": 2}
+    instance = MODEL.instance("truncate_to_high_watermark", bounds)
     exploration = explore(instance, Limits(7, 1 << 30))
     assert exploration.findings["weak_isr"].found.count == 0
     exploration = explore(instance, Limits(8, 1 << 30))
