@@ -132,11 +132,12 @@ def text(question: Question, main: Run, asides: Sequence[tuple[str, Run]], histo
             + " min.insync.replicas is above the number of replicas.",
         ]
     if history:
-        lines += ["", "The shortest history", "", *("  " + line for line in history.splitlines())]
+        lines += ["", "The shortest history", "", *(f"  {line}".rstrip() for line in history.splitlines())]
     lines += ["", "Beside the verdict (each with one such fault more)"]
     for says, run in asides:
         lines.append(f"  {says}: {aside_line(run)}")
-    lines += table([["  " + name, f"trace show {path}"] for name, path in main.traces.items()])
+    if main.traces:
+        lines += ["", "Histories", *table([[name, f"trace show {path}"] for name, path in main.traces.items()], "  ")]
     return "\n".join([*lines, "", verdict_line(main)])
 
 

@@ -14,6 +14,7 @@ from checker.explore import Progress
 from checker.report import human_bytes
 from models.errors import UsageError
 
+SECONDS_BETWEEN_LINES = 10
 LEAST_MEMORY = 16 << 20
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -33,7 +34,7 @@ class ProgressLine:
     def report(self, progress: Progress) -> None:
         """Where a search stands."""
         now = time.monotonic()
-        if not self.is_terminal and now - self.said < 10:
+        if not self.is_terminal and min(progress.seconds, now - self.said) < SECONDS_BETWEEN_LINES:
             return
         self.said = now
         rate = progress.generated / max(progress.seconds, 1e-9)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import mmap
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,16 @@ AHEAD = 12
 MOST_STATES = (1 << 32) - 2
 FIRST_TABLE_BITS = 16
 FULLNESS = 0.7
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile with Numba, and keep the result where Numba finds a place for it."""
+    try:
+        kept: Callable[..., Any] = njit(cache=True)(function)
+    except RuntimeError:
+        # No folder can be written to: the function is compiled for this run alone.
+        kept = njit(function)
+    return kept
 
 
 @intrinsic
@@ -80,7 +91,7 @@ def same_state(store: Any, first: Any, states: Any, other: Any, words: Any) -> A
     return True
 
 
-@njit(cache=True)
+@compiled
 def sift(states: Any, words: Any, size: Any, recent: Any, kept: Any, hashes: Any) -> Any:
     """Leave out successors that were met a moment ago: more than half of all repetitions, for one look into a cache.
 
@@ -107,7 +118,7 @@ def sift(states: Any, words: Any, size: Any, recent: Any, kept: Any, hashes: Any
     return count
 
 
-@njit(cache=True)
+@compiled
 def merge(
     table: Any,
     bits: Any,
@@ -160,7 +171,7 @@ def merge(
     return last, count
 
 
-@njit(cache=True)
+@compiled
 def move(old: Any, new: Any, bits: Any) -> None:
     """Put the entries of a table into a larger one, whose slots are the top `bits` bits of the hash."""
     shift = np.uint64(64 - bits)
