@@ -1,9 +1,9 @@
 """How a record becomes committed, visible to readers, and acknowledged."""
 
-from models.kafka.log import has_entry
 from models.kafka.roles import isr_size
 from models.kafka.state import Acks
 from models.language import NONE
+from models.log import has_entry
 
 
 def has_enough_replicas(s, leader):

@@ -1,10 +1,11 @@
 """What a follower does: it applies responses, loses some, and finds itself beyond its leader's log."""
 
 from models.kafka.faults import stop_broker
-from models.kafka.log import append_entry, truncate_log
+from models.kafka.log import truncate_log
 from models.kafka.roles import clear_fetch, follows, presumes_leadership
 from models.kafka.state import Fetch, Replica
 from models.language import NONE, action, require
+from models.log import append_entry
 
 
 @action

@@ -1,10 +1,10 @@
 """What a leader does: it serves fetches, answers parked ones, and drops followers from the ISR."""
 
 from models.kafka.commit import advance_high_watermark
-from models.kafka.log import has_entry
 from models.kafka.roles import follows, is_controllers_leader, presumes_leadership
 from models.kafka.state import Fetch, Replica, ReplicaSet, ShrinkRule
 from models.language import action, require
+from models.log import has_entry
 
 
 def send_response(s, leader, follower, high_watermark):

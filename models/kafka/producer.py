@@ -1,10 +1,10 @@
 """What producers do: send each record once, to a broker that takes itself for the leader."""
 
 from models.kafka.commit import advance_high_watermark, has_enough_replicas, note_append
-from models.kafka.log import append_entry
 from models.kafka.roles import presumes_leadership
 from models.kafka.state import Acks, Replica
 from models.language import action, require
+from models.log import append_entry
 
 
 @action

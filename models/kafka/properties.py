@@ -2,11 +2,12 @@
 
 from models.kafka.controller import controller_fails_over
 from models.kafka.faults import broker_restarts
-from models.kafka.log import has_entry, holds_record, same_entry
+from models.kafka.log import holds_record
 from models.kafka.producer import producer_is_refused
 from models.kafka.roles import presumes_leadership
 from models.kafka.state import Acks
 from models.language import NONE, always, always_step, sometimes
+from models.log import has_entry, logs_match, same_entry
 
 # ------------------------------------------------------------------------------------- what is promised, and when not
 
@@ -73,16 +74,7 @@ def committed_agrees(s):
 @always(permitted=data_was_given_up)
 def log_matching(s):
     """The same offset and epoch on two replicas means the same records up to there."""
-    return all(
-        same_entry(s, a, b, below)
-        for a in range(s.replicas)
-        for b in range(s.replicas)
-        if a < b
-        for offset in range(s.log_size)
-        if has_entry(s, a, offset) and has_entry(s, b, offset) and s.log_epoch[a][offset] == s.log_epoch[b][offset]
-        for below in range(s.log_size)
-        if below <= offset
-    )
+    return logs_match(s)
 
 
 @always(permitted=data_was_given_up)

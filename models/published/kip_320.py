@@ -1,6 +1,7 @@
 """KIP-320 (Kafka 2.1): what a follower does counts only while it is in the leader's epoch. Kip320.tla."""
 
 from models.language import action, require
+from models.log import has_entry
 from models.published.kip_279 import matching_end_offset
 from models.published.kip_320_first_try import has_committed_in_own_epoch
 from models.published.replication import (
@@ -8,7 +9,6 @@ from models.published.replication import (
     Replica,
     become_follower_at,
     follows,
-    has_entry,
     is_true_leader,
     leader_writes_isr,
     may_become_follower,

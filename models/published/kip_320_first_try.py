@@ -4,20 +4,19 @@ Kip320FirstTry.tla, a negative example: a fetch of an older epoch can still be c
 """
 
 from models.language import action, require
+from models.log import cut_log, has_entry
 from models.published.kip_279 import matching_end_offset
 from models.published.replication import (
     LeaderEpoch,
     Replica,
     adopt_request,
     follows,
-    has_entry,
     is_true_leader,
     leader_writes_isr,
     may_become_follower,
     names_leader,
     presumes_leadership,
     replicate_entry,
-    truncate_log,
 )
 
 
@@ -64,7 +63,7 @@ def follower_truncates(s, leader: Replica, follower: Replica):
         or s.log_epoch[leader][s.log_end_offset[follower] - 1] != s.log_epoch[follower][s.log_end_offset[follower] - 1]
     )
     end_offset = matching_end_offset(s, leader, follower)
-    truncate_log(s, follower, end_offset)
+    cut_log(s, follower, end_offset)
     s.high_watermark[follower] = min(s.high_watermark[follower], end_offset)
 
 

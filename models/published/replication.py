@@ -18,6 +18,7 @@ from models.language import (
     optional,
     require,
 )
+from models.log import append_entry, cut_log, has_entry, logs_match, same_entry
 
 
 class Configuration:
@@ -58,38 +59,6 @@ class State:
     next_epoch = field(values=between(0, lambda configuration: configuration.max_epoch + 1))
     request_leader = field(LeaderEpoch, values=optional(Replica), initially=NONE)
     request_isr = field(LeaderEpoch, Replica, values=Flag)
-
-
-# -------------------------------------------------------------------------------------------- vocabulary of a log
-
-
-def has_entry(s, r, offset):
-    return offset < s.log_end_offset[r]
-
-
-def same_entry(s, a, b, offset):
-    """Both hold an entry at this offset, and it is the same one."""
-    return (
-        has_entry(s, a, offset)
-        and has_entry(s, b, offset)
-        and s.log_record[a][offset] == s.log_record[b][offset]
-        and s.log_epoch[a][offset] == s.log_epoch[b][offset]
-    )
-
-
-def append_entry(s, r, record, epoch):
-    s.log_record[r][s.log_end_offset[r]] = record
-    s.log_epoch[r][s.log_end_offset[r]] = epoch
-    s.log_end_offset[r] += 1
-
-
-def truncate_log(s, r, end_offset):
-    """Cut the log at `end_offset`; cells above it are emptied, so that equal logs are equal states."""
-    for offset in range(s.log_size):
-        if offset >= end_offset:
-            s.log_record[r][offset] = NONE
-            s.log_epoch[r][offset] = NONE
-    s.log_end_offset[r] = min(s.log_end_offset[r], end_offset)
 
 
 # ------------------------------------------------------------------------------------------- vocabulary of roles
@@ -229,7 +198,7 @@ def may_become_follower(s, request, r):
 
 
 def become_follower_at(s, request, r, end_offset):
-    truncate_log(s, r, end_offset)
+    cut_log(s, r, end_offset)
     s.high_watermark[r] = min(s.high_watermark[r], end_offset)
     adopt_request(s, r, request)
 
@@ -290,16 +259,7 @@ def leader_in_isr(s):
 @always
 def log_matching(s):
     """The same offset and epoch on two replicas means the same entries up to there."""
-    return all(
-        same_entry(s, a, b, below)
-        for a in range(s.replicas)
-        for b in range(s.replicas)
-        if a < b
-        for offset in range(s.log_size)
-        if has_entry(s, a, offset) and has_entry(s, b, offset) and s.log_epoch[a][offset] == s.log_epoch[b][offset]
-        for below in range(s.log_size)
-        if below <= offset
-    )
+    return logs_match(s)
 
 
 @always

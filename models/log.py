@@ -1,0 +1,50 @@
+"""The vocabulary of a log, shared by the models that have one.
+
+A model that uses it declares `log_record[replica][offset]`, `log_epoch[replica][offset]` and `log_end_offset[replica]`,
+with NONE in the cells from the log end offset on, and the bounds `replicas` and `log_size`.
+"""
+
+from models.language import NONE
+
+
+def has_entry(s, r, offset):
+    return offset < s.log_end_offset[r]
+
+
+def same_entry(s, a, b, offset):
+    """Both hold an entry at this offset, and it is the same one."""
+    return (
+        has_entry(s, a, offset)
+        and has_entry(s, b, offset)
+        and s.log_record[a][offset] == s.log_record[b][offset]
+        and s.log_epoch[a][offset] == s.log_epoch[b][offset]
+    )
+
+
+def append_entry(s, r, record, epoch):
+    s.log_record[r][s.log_end_offset[r]] = record
+    s.log_epoch[r][s.log_end_offset[r]] = epoch
+    s.log_end_offset[r] += 1
+
+
+def cut_log(s, r, end_offset):
+    """Cut a log at `end_offset`; cells above it are emptied, so that equal logs are equal states."""
+    for offset in range(s.log_size):
+        if offset >= end_offset:
+            s.log_record[r][offset] = NONE
+            s.log_epoch[r][offset] = NONE
+    s.log_end_offset[r] = min(s.log_end_offset[r], end_offset)
+
+
+def logs_match(s):
+    """The same offset and epoch on two replicas means the same entries up to there."""
+    return all(
+        same_entry(s, a, b, below)
+        for a in range(s.replicas)
+        for b in range(s.replicas)
+        if a < b
+        for offset in range(s.log_size)
+        if has_entry(s, a, offset) and has_entry(s, b, offset) and s.log_epoch[a][offset] == s.log_epoch[b][offset]
+        for below in range(s.log_size)
+        if below <= offset
+    )
