@@ -134,7 +134,7 @@ def test_a_permitted_failure_that_is_not_recorded_is_new(check):
     assert (check(record, "--bound", "3")[0], check(record, "--bound", "1")[0]) == (12, 0)
 
 
-def test_a_permitted_failure_recorded_as_a_violation_is_not_the_same(check):
+def test_a_permitted_failure_is_not_the_violation_that_is_recorded(check):
     record = PERMITTED.replace("[run.violated]\n[run.permitted]\n", "[run.permitted]\n[run.violated]\n")
     code, _, content = check(record, "--bound", "3")
     assert (code, cells(content)) == (10, {"acked_not_lost": "recorded, but not found"})

@@ -19,15 +19,15 @@ def test_the_classic_is_removed_one_step_before_it_is_lost() -> None:
     found = kafka(CLASSIC, "acked_not_lost")
     assert find_loss(found) == Loss(0, "acknowledged", 4, 1, 5, None, "lost", 6)
     assert lines(found) == [
-        "record a: acknowledged at step 4 by leader_handles_fetch 0 1",
-        "  removed from broker 1 at step 5 by broker_bounces 1 0",
-        "  lost at step 6 by controller_fails_over 1",
+        "record a: acknowledged at step 4 by leader_handles_fetch 0 from 1",
+        "  removed from broker 1 at step 5 by broker_bounces 1 checkpoint 0",
+        "  lost at step 6 by controller_fails_over to 1",
         NOT_PERMITTED,
     ]
 
 
 def test_the_copy_that_was_removed_last_counts() -> None:
-    again = ["broker_bounces 1 0", "leader_handles_fetch 0 1", "follower_applies_response 1 0"]
+    again = ["broker_bounces 1 checkpoint 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"]
     found = kafka([*COMMITTED, *again, *CLASSIC[4:]], "acked_not_lost", bounces=2)
     assert find_loss(found) == Loss(0, "acknowledged", 4, 1, 8, None, "lost", 9)
 
@@ -36,9 +36,9 @@ def test_the_isr_is_incomplete_as_soon_as_a_member_truncates() -> None:
     found = kafka(CLASSIC[:-1], "isr_is_complete")
     assert find_loss(found) == Loss(0, "exposed to readers", 4, 1, 5, None, "missing from the ISR", 5)
     assert lines(found) == [
-        "record a: exposed to readers at step 4 by leader_handles_fetch 0 1",
-        "  removed from broker 1 at step 5 by broker_bounces 1 0",
-        "  missing from the ISR at step 5 by broker_bounces 1 0",
+        "record a: exposed to readers at step 4 by leader_handles_fetch 0 from 1",
+        "  removed from broker 1 at step 5 by broker_bounces 1 checkpoint 0",
+        "  missing from the ISR at step 5 by broker_bounces 1 checkpoint 0",
         f"not permitted: {TOOK_PLACE}",
     ]
 
@@ -55,12 +55,12 @@ def test_acks_0_is_lost_before_anybody_has_it() -> None:
 
 
 def test_acks_1_is_lost_with_a_leader_that_nobody_fetched_from() -> None:
-    found = kafka(["producer_appends 0", "controller_fails_over 1"], "acked_not_lost", acks=1)
+    found = kafka(["producer_appends at 0", "controller_fails_over to 1"], "acked_not_lost", acks=1)
     assert find_loss(found) == Loss(0, "acknowledged", 1, 1, None, None, "lost", 2)
     assert lines(found) == [
-        "record a: acknowledged at step 1 by producer_appends 0",
+        "record a: acknowledged at step 1 by producer_appends at 0",
         "  never on broker 1, which was in the ISR from the start",
-        "  lost at step 2 by controller_fails_over 1",
+        "  lost at step 2 by controller_fails_over to 1",
         "permitted: acks=1 does not wait for the ISR",
     ]
 
@@ -69,40 +69,40 @@ def test_acks_1_is_lost_with_a_leader_that_nobody_fetched_from() -> None:
     ("steps", "values", "expected"),
     [
         (
-            ["producer_appends 0", "broker_crashes 0", "controller_elects_unclean 2"],
+            ["producer_appends at 0", "broker_crashes 0", "controller_elects_unclean 2"],
             {"unclean_elections": 1, "min_insync_replicas": 1},
             [
-                "record a: acknowledged at step 1 by producer_appends 0",
+                "record a: acknowledged at step 1 by producer_appends at 0",
                 "  never on broker 2, which came into the ISR at step 3 by controller_elects_unclean 2",
                 "  lost at step 3 by controller_elects_unclean 2",
                 "permitted: an unclean election at step 3 by controller_elects_unclean 2",
             ],
         ),
         (
-            [*COMMITTED, "broker_loses_power 0 0"],
+            [*COMMITTED, "broker_loses_power 0 keeping 0"],
             {"power_losses": 1},
             [
-                "record a: acknowledged at step 4 by leader_handles_fetch 0 1",
-                "  removed from broker 0 at step 5 by broker_loses_power 0 0",
-                "  lost at step 5 by broker_loses_power 0 0",
-                "permitted: a loss of power at step 5 by broker_loses_power 0 0",
+                "record a: acknowledged at step 4 by leader_handles_fetch 0 from 1",
+                "  removed from broker 0 at step 5 by broker_loses_power 0 keeping 0",
+                "  lost at step 5 by broker_loses_power 0 keeping 0",
+                "permitted: a loss of power at step 5 by broker_loses_power 0 keeping 0",
             ],
         ),
         (
             [*COMMITTED, "broker_loses_disk 0"],
             {"disk_losses": 1},
             [
-                "record a: acknowledged at step 4 by leader_handles_fetch 0 1",
+                "record a: acknowledged at step 4 by leader_handles_fetch 0 from 1",
                 "  removed from broker 0 at step 5 by broker_loses_disk 0",
                 "  lost at step 5 by broker_loses_disk 0",
                 "permitted: a loss of a disk at step 5 by broker_loses_disk 0",
             ],
         ),
         (
-            ["producer_appends 0", "broker_loses_disk 0"],
+            ["producer_appends at 0", "broker_loses_disk 0"],
             {"disk_losses": 1, "acks": 1},
             [
-                "record a: acknowledged at step 1 by producer_appends 0",
+                "record a: acknowledged at step 1 by producer_appends at 0",
                 "  removed from broker 0 at step 2 by broker_loses_disk 0",
                 "  lost at step 2 by broker_loses_disk 0",
                 "permitted: acks=1 does not wait for the ISR; a loss of a disk at step 2 by broker_loses_disk 0",
@@ -125,7 +125,7 @@ def test_acks_do_not_excuse_an_incomplete_isr() -> None:
 
 
 def test_any_other_failure_is_told_what_permits_it() -> None:
-    again = ["broker_loses_disk 0", "broker_restarts 0 0", "producer_appends 0"]
+    again = ["broker_loses_disk 0", "broker_restarts 0 checkpoint 0", "producer_appends at 0"]
     found = kafka([*CLASSIC[:3], *again], "log_matching", disk_losses=1)
     assert lines(found) == ["permitted: a loss of a disk at step 4 by broker_loses_disk 0"]
 
@@ -133,4 +133,4 @@ def test_any_other_failure_is_told_what_permits_it() -> None:
 def test_only_losses_of_records_are_attributed() -> None:
     assert find_loss(weak_isr()) is None
     assert find_loss(kafka(COMMITTED, "acked_not_lost", HOLDS)) is None
-    assert lines(kafka(["producer_appends 0"], "log_matching", HOLDS)) == []
+    assert lines(kafka(["producer_appends at 0"], "log_matching", HOLDS)) == []

@@ -66,7 +66,7 @@ def test_an_initial_state_is_compared_with_the_one_most_like_it() -> None:
     one_more = with_cell(true, 0, places["controller_isr"].offset + 2, 1)
     assert refused(one_more) == smaller
     other_start = with_cell(one_more, 0, places["isr"].offset + 2, 1)
-    assert refused(other_start).startswith("step 1 (producer_appends 0) leads elsewhere: ")
+    assert refused(other_start).startswith("step 1 (producer_appends at 0) leads elsewhere: ")
     assert refused(with_cell(other_start, 0, places["high_watermark"].offset, 1)) == (
         "state 0 is not an initial state: high_watermark[0] is 0, the trace says 1"
     )
@@ -179,10 +179,10 @@ def test_a_trace_can_be_empty() -> None:
 
 
 def test_a_permitted_failure_is_told_from_a_violation() -> None:
-    steps = ["producer_appends 0", "controller_fails_over 1"]
+    steps = ["producer_appends at 0", "controller_fails_over to 1"]
     assert kafka(steps, "acked_not_lost", acks=1).verdict == PERMITTED
     with pytest.raises(
-        UsageError, match=r"^acked_not_lost is PERMITTED at step 2 \(controller_fails_over 1\), the trace s"
+        UsageError, match=r"^acked_not_lost is PERMITTED at step 2 \(controller_fails_over to 1\), the trace s"
     ):
         kafka(steps, "acked_not_lost", VIOLATED, acks=1)
     assert kafka(CLASSIC, "acked_not_lost").verdict == VIOLATED

@@ -42,7 +42,7 @@ def test_show(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_list(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     folder.write(weak_isr(), tmp_path / "counterexamples")
     folder.write(
-        kafka(["producer_appends 0", "controller_fails_over 1"], "acked_not_lost", PERMITTED, acks=1, replicas=2),
+        kafka(["producer_appends at 0", "controller_fails_over to 1"], "acked_not_lost", PERMITTED, acks=1, replicas=2),
         tmp_path / "counterexamples",
     )
     monkeypatch.chdir(tmp_path)
@@ -235,4 +235,4 @@ def test_a_kafka_trace_as_a_process(tmp_path: Path) -> None:
     path = folder.write(kafka(CLASSIC, "acked_not_lost"), tmp_path)
     found = run("show", path)
     assert (found.returncode, found.stderr) == (0, "")
-    assert "lost at step 6 by controller_fails_over 1" in found.stdout
+    assert "lost at step 6 by controller_fails_over to 1" in found.stdout

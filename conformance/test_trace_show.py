@@ -18,14 +18,14 @@ from traces.trace import HOLDS
 CLASSIC_VIEW = """\
 kafka/0.10, default configuration
 
-  #  step                           controller          broker 0         broker 1  broker 2  clients
-  0  initially                      e0 leader 0 isr 01  L0 |             f0 |      f0 |      ·
-  1  producer_appends 0             ·                   L0 |a0           ·         ·         ·
-  2  leader_handles_fetch 0 1       ·                   ·                ·         ·         ·
-  3  follower_applies_response 1 0  ·                   ·                f0 |a0    ·         ·
-  4  leader_handles_fetch 0 1       ·                   L0 a0|           ·         ·         reads a, acked a
-  5  broker_bounces 1 0             ·                   ·                f0 |      ·         ·
-  6  controller_fails_over 1        e1 leader 1 isr 1   L0 a0| (isr 01)  ·         ·         ·
+  #  step                                controller          broker 0         broker 1  broker 2  clients
+  0  initially                           e0 leader 0 isr 01  L0 |             f0 |      f0 |      ·
+  1  producer_appends at 0               ·                   L0 |a0           ·         ·         ·
+  2  leader_handles_fetch 0 from 1       ·                   ·                ·         ·         ·
+  3  follower_applies_response 1 from 0  ·                   ·                f0 |a0    ·         ·
+  4  leader_handles_fetch 0 from 1       ·                   L0 a0|           ·         ·         reads a, acked a
+  5  broker_bounces 1 checkpoint 0       ·                   ·                f0 |      ·         ·
+  6  controller_fails_over to 1          e1 leader 1 isr 1   L0 a0| (isr 01)  ·         ·         ·
 
 VIOLATED at step 6: acked_not_lost: The controller's leader holds every record that a producer takes for written.
 acked_not_lost is false
@@ -34,9 +34,9 @@ acked_not_lost is false
     s.controller_leader = 1
     any(s.log_record[r][offset] == record for offset in range(s.log_size)) is false for r = 1
       s.log_record[1][0] = none, s.log_record[1][1] = none
-record a: acknowledged at step 4 by leader_handles_fetch 0 1
-  removed from broker 1 at step 5 by broker_bounces 1 0
-  lost at step 6 by controller_fails_over 1
+record a: acknowledged at step 4 by leader_handles_fetch 0 from 1
+  removed from broker 1 at step 5 by broker_bounces 1 checkpoint 0
+  lost at step 6 by controller_fails_over to 1
 not permitted: acks=all promises it, and no unclean election, loss of power or loss of a disk took place
 reproduce: check something --bound 8
 """
@@ -52,9 +52,9 @@ def test_a_broker_that_is_down_keeps_its_log_and_a_new_epoch_shows() -> None:
     steps = [
         *COMMITTED,
         "broker_crashes 0",
-        "controller_fails_over 1",
-        "broker_becomes_leader 1 1",
-        "producer_appends 1",
+        "controller_fails_over to 1",
+        "broker_becomes_leader 1 in epoch 1",
+        "producer_appends at 1",
     ]
     found = rows(kafka(steps, "acked_not_lost", HOLDS, min_insync_replicas=1))
     assert [row.cells[0] for row in found if row.cells[0]] == [

@@ -25,14 +25,14 @@ WEAK_ISR = (
 )
 
 COMMITTED = (
-    "producer_appends 0",
-    "leader_handles_fetch 0 1",
-    "follower_applies_response 1 0",
-    "leader_handles_fetch 0 1",
+    "producer_appends at 0",
+    "leader_handles_fetch 0 from 1",
+    "follower_applies_response 1 from 0",
+    "leader_handles_fetch 0 from 1",
 )
 """With the ISR 0 1 record a is then acknowledged; broker 1 holds it above its high watermark."""
 
-CLASSIC = (*COMMITTED, "broker_bounces 1 0", "controller_fails_over 1")
+CLASSIC = (*COMMITTED, "broker_bounces 1 checkpoint 0", "controller_fails_over to 1")
 
 
 def weak_isr() -> Trace:

@@ -17,7 +17,7 @@ def announce_leader(s, leader):
         s.metadata_isr[s.controller_epoch][r] = s.controller_isr[r]
 
 
-@action
+@action(shows="to {elected}")
 def controller_fails_over(s, elected: Replica):
     """The controller gives up on the leader, dead or not, and elects a running member of the ISR.
 

@@ -38,7 +38,7 @@ def start_broker(s, broker, checkpoint):
     forget_heard_metadata(s)
 
 
-@action
+@action(shows="{broker} checkpoint {checkpoint}")
 def broker_bounces(s, broker: Replica, checkpoint: EndOffset):
     """A broker that does not lead is back before the controller notices: it keeps its place in the ISR."""
     require(s.bounces_left > 0)
@@ -59,7 +59,7 @@ def broker_crashes(s, broker: Replica):
     stop_broker(s, broker)
 
 
-@action
+@action(shows="{broker} keeping {kept}")
 def broker_loses_power(s, broker: Replica, kept: EndOffset):
     """The machine dies, and the end of the log from `kept` on had not been flushed."""
     require(s.power_losses_left > 0)
@@ -83,7 +83,7 @@ def broker_loses_disk(s, broker: Replica):
     s.high_watermark[broker] = 0
 
 
-@action
+@action(shows="{broker} checkpoint {checkpoint}")
 def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
     """A broker that is down comes back."""
     require(not s.is_up[broker])

@@ -8,7 +8,7 @@ from models.language import NONE, action, require
 from models.log import append_entry
 
 
-@action
+@action(shows="{follower} from {leader}")
 def follower_applies_response(s, follower: Replica, leader: Replica):
     """The follower appends what it was sent, and takes over the high watermark as far as its log reaches.
 
@@ -27,14 +27,14 @@ def follower_applies_response(s, follower: Replica, leader: Replica):
     clear_fetch(s, follower, leader)
 
 
-@action
+@action(shows="to {follower} from {leader}")
 def response_is_lost(s, follower: Replica, leader: Replica):
     """The connection breaks, or the response no longer fits the follower's log; it will fetch again."""
     require(s.fetch[follower][leader] == Fetch.ANSWERED)
     clear_fetch(s, follower, leader)
 
 
-@action
+@action(shows="{follower} at {leader}")
 def follower_is_out_of_range(s, follower: Replica, leader: Replica):
     """The follower's log is longer than its leader's: OFFSET_OUT_OF_RANGE.
 

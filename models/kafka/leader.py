@@ -32,7 +32,7 @@ def write_isr(s, leader, r, is_member):
     s.controller_isr[r] = is_member
 
 
-@action
+@action(shows="{leader} from {follower}")
 def leader_handles_fetch(s, leader: Replica, follower: Replica):
     """The leader serves one fetch: it answers with what it has, and learns how far the follower has come.
 
@@ -57,7 +57,7 @@ def leader_handles_fetch(s, leader: Replica, follower: Replica):
         s.fetch[follower][leader] = Fetch.PARKED
 
 
-@action
+@action(shows="{leader} to {follower}")
 def leader_answers_parked_fetch(s, leader: Replica, follower: Replica):
     """A parked fetch is answered with the records and the high watermark of this moment.
 
@@ -75,7 +75,7 @@ def may_be_dropped(s, leader, r):
     )
 
 
-@action
+@action(shows="{leader} by {removed}")
 def leader_shrinks_isr(s, leader: Replica, removed: ReplicaSet):
     """The leader drops followers from the ISR, all at once, and looks at its high watermark again.
 

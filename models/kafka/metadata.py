@@ -15,7 +15,7 @@ from models.kafka.state import FollowerSkip, LeaderEpoch, Replica
 from models.language import NONE, action, require
 
 
-@action
+@action(shows="{broker} in epoch {epoch}")
 def broker_becomes_leader(s, broker: Replica, epoch: LeaderEpoch):
     """A broker learns that it was elected. Its log and its high watermark stay: a leader never truncates itself.
 
@@ -43,7 +43,7 @@ def keeps_fetching(s, broker, epoch):
     return s.FOLLOWER_SKIP == FollowerSkip.SAME_LEADER and follows(s, broker, s.metadata_leader[epoch])
 
 
-@action
+@action(shows="{broker} in epoch {epoch}")
 def broker_becomes_follower(s, broker: Replica, epoch: LeaderEpoch):
     """A broker learns that another one leads, and truncates to its own high watermark before it fetches.
 

@@ -7,7 +7,7 @@ from models.language import action, require
 from models.log import append_entry
 
 
-@action
+@action(shows="at {leader}")
 def producer_appends(s, leader: Replica):
     """A leader, zombie or not, appends the next record. Kafka: Partition.appendRecordsToLeader.
 
@@ -24,7 +24,7 @@ def producer_appends(s, leader: Replica):
     advance_high_watermark(s, leader)
 
 
-@action
+@action(shows="at {leader}")
 def producer_is_refused(s, leader: Replica):
     """NOT_ENOUGH_REPLICAS: nothing is appended, and the producer is told so."""
     require(presumes_leadership(s, leader))

@@ -201,6 +201,7 @@ class Mark:
     kind: Kind
     permitted: Callable[..., Any] | None = None
     applies: Callable[[Any], bool] | None = None
+    shows: str | None = None
 
 
 def mark_of(function: Any) -> Mark | None:
@@ -217,9 +218,13 @@ def _marking(mark: Mark) -> Callable[[Any], Any]:
     return mark_function
 
 
-def action(function: Any) -> Any:
-    """A step of the protocol: `require(...)` guards first, then writes in place. Its parameters are its choices."""
-    return _marking(Mark(Kind.ACTION))(function)
+def action(function: Any = None, *, shows: str | None = None) -> Any:
+    """A step of the protocol: `require(...)` guards first, then writes in place. Its parameters are its choices.
+
+    `shows` says how its arguments are printed, as in `@action(shows="{leader} from {follower}")`.
+    """
+    mark = _marking(Mark(Kind.ACTION, shows=shows))
+    return mark if function is None else mark(function)
 
 
 def _property(kind: Kind) -> Callable[..., Any]:

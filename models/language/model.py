@@ -18,6 +18,7 @@ from enum import IntEnum
 from functools import cached_property
 from math import prod
 from pathlib import Path
+from string import Formatter
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -136,6 +137,12 @@ class Slot:
     def parameters(self) -> tuple[Parameter, ...]:
         """The choices that make one step out of the action."""
         return self.alternatives[0].choices
+
+    @property
+    def shows(self) -> str | None:
+        """How the arguments of a step are printed; None: one after the other."""
+        mark = mark_of(self.alternatives[0].python)
+        return mark.shows if mark is not None else None
 
 
 @dataclass(frozen=True)
@@ -277,6 +284,7 @@ def assemble(
     )
     for slot in slots:
         _same_parameters(slot)
+        _shown_parameters(slot)
     properties = tuple(
         _property(reader, property_name, python)
         for property_name, python in _marked(bases, Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES).items()
@@ -321,6 +329,17 @@ def _same_parameters(slot: Slot) -> None:
                 f"{other.path}:{other.line}: {slot.name} takes other parameters than at {first.path}:{first.line};"
                 " a swapped action keeps the parameters of the action that it replaces"
             )
+
+
+def _shown_parameters(slot: Slot) -> None:
+    names = {parameter.name for parameter in slot.parameters}
+    shown = [name for _, name, _, _ in Formatter().parse(slot.shows or "") if name is not None]
+    if slot.shows is not None and set(shown) != names:
+        first = slot.alternatives[0]
+        raise LanguageError(
+            f"{first.path}:{first.line}: `shows` of {slot.name} names {', '.join(shown) or 'nothing'};"
+            f" it has to name every parameter: {', '.join(names) or 'there are none, leave it out'}"
+        )
 
 
 def _property(reader: Reader, name: str, python: Callable[..., Any]) -> Property:
@@ -527,7 +546,9 @@ class Instance:
     def spell_step(self, step: Step) -> str:
         """A step as one line of a trace: the action's name and its arguments."""
         choices = self.slot_choices[step.slot]
-        return " ".join([step.action, *(c.spell(o) for c, o in zip(choices, step.ordinals, strict=True))])
+        arguments = {c.parameter.name: c.spell(o) for c, o in zip(choices, step.ordinals, strict=True)}
+        shows = self.model.slots[step.slot].shows
+        return f"{step.action} {shows.format(**arguments)}" if shows else " ".join([step.action, *arguments.values()])
 
     @cached_property
     def properties(self) -> tuple[Property, ...]:
