@@ -21,6 +21,14 @@ I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
 
 def _at(builder: Any, address: Any, kind: Any, offset: int = 0) -> Any:
+    """The pointer to `address + offset`.
+
+    An address is a whole number here, and Numba optimises a function again after LLVM has split its addresses into base
+    and index: either may have become the base. Unless the function says that null may be read, a path on which the
+    base is known to be 0 counts as unreachable, and is silently dropped.
+    """
+    # llvmlite knows fewer attributes than LLVM, and refuses the others in its own `add`.
+    set.add(builder.function.attributes, "null_pointer_is_valid")
     if offset:
         address = builder.add(address, ir.Constant(I64, offset))
     return builder.inttoptr(address, kind.as_pointer())
