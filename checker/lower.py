@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 
 from checker.layout import ABSENT, ERROR_BYTES, Layout
 from models.language.model import Instance, Place, Property
-from models.language.syntax import CHOICES, FOLDS, TAKEN, Function
+from models.language.syntax import CHOICES, FOLDS, STATE_NAMES, TAKEN, Function, stored
 
 INDENT = "    "
 
@@ -108,8 +108,11 @@ class _Kernel:
             str(self.instance.first_steps[slot]),
             self.instance.first_steps[slot + 1] - self.instance.first_steps[slot],
         )
+        if any(choice.count == 0 for choice in choices):
+            return [f"{indent}pass"]  # no step, so no guard is asked either
         for depth in range(len(choices) + 1):
-            missing = {choice.parameter.name for choice in choices[depth:]}
+            # A version of an action may give its parameters other names.
+            missing = {parameter.name for parameter in function.choices[depth:]}
             while guards and depth < len(choices) and not missing & _names(guards[0]):
                 lines.append(f"{indent}if {lowering.value(guards.pop(0))}:")
                 indent += INDENT
@@ -161,25 +164,30 @@ class _Lowering:
         self.limits: dict[str, int] = {}
         if is_action:
             slot = next(n for n, one in enumerate(kernel.instance.model.slots) if function in one.alternatives)
-            for choice in kernel.instance.slot_choices[slot]:
+            for parameter, choice in zip(function.choices, kernel.instance.slot_choices[slot], strict=True):
                 if not choice.is_subset:
-                    self.limits[choice.parameter.name] = choice.elements
-        stores = [name for statement in function.body for name in _stored(statement)]
-        self.assigned = set(stores)
+                    self.limits[self.name(parameter.name)] = choice.elements
+        stores = [name for statement in function.body for name in stored(statement)]
+        self.own = {parameter.name for parameter in function.parameters} | set(stores)
         self.assigned_once = {name for name in stores if stores.count(name) == 1}
-        for name in self.assigned & set(self.limits):
-            del self.limits[name]
+        for name in stores:
+            self.limits.pop(self.name(name), None)
+
+    def name(self, name: str) -> str:
+        """What a name of the model's function is called in the kernel. No name of the kernel's own ends like that."""
+        return self.renamed.get(name, name if name in STATE_NAMES or name == TAKEN else f"{name}_")
 
     def rename_parameters(self) -> None:
         """Call the parameters p0, p1, ..., as the loops over them do."""
         for position, parameter in enumerate(self.function.choices):
+            limit = self.limits.get(self.name(parameter.name))
             self.renamed[parameter.name] = f"p{position}"
-            if parameter.name in self.limits:
-                self.limits[f"p{position}"] = self.limits[parameter.name]
+            if limit is not None:
+                self.limits[f"p{position}"] = limit
 
     def text(self, name: str, skip: int = 0) -> str:
         """The function, without its first `skip` statements."""
-        parameters = ", ".join(parameter.name for parameter in self.function.parameters)
+        parameters = ", ".join(self.name(parameter.name) for parameter in self.function.parameters)
         lines = [f"@inner\ndef {name}({parameters}):"]
         lines += self.block(self.function.body[skip:], INDENT)
         if self.is_action:
@@ -199,7 +207,7 @@ class _Lowering:
     def statement_Assign(self, statement: ast.Assign, indent: str) -> list[str]:
         target, value = statement.targets[0], self.value(statement.value)
         if isinstance(target, ast.Name):
-            return [f"{indent}{target.id} = {value}"]
+            return [f"{indent}{self.name(target.id)} = {value}"]
         state, place, offset = self.cell(target)
         return [f"{indent}write({state}, {offset}, int({value}), {place.low}, {place.high})"]
 
@@ -207,7 +215,7 @@ class _Lowering:
         sign = "+" if isinstance(statement.op, ast.Add) else "-"
         value = self.value(statement.value)
         if isinstance(statement.target, ast.Name):
-            return [f"{indent}{statement.target.id} {sign}= {value}"]
+            return [f"{indent}{self.name(statement.target.id)} {sign}= {value}"]
         state, place, offset = self.cell(statement.target)
         there = f"at_{next(self.kernel.numbers)}"
         return [
@@ -224,9 +232,9 @@ class _Lowering:
     def statement_For(self, statement: ast.For, indent: str) -> list[str]:
         assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
         low, high = self.range(statement.iter)
-        name = statement.target.id
+        name = self.name(statement.target.id)
         known = dict(self.limits)
-        if low >= 0 and name in self.assigned_once:
+        if low >= 0 and statement.target.id in self.assigned_once:
             self.limits[name] = high
         lines = [f"{indent}for {name} in range({low}, {high}):", *self.block(statement.body, indent + INDENT)]
         self.limits = known
@@ -259,9 +267,10 @@ class _Lowering:
         return repr(expression.value)
 
     def value_Name(self, expression: ast.Name) -> str:
-        if expression.id in self.function.constants:
+        # The variable of a fold may hide a constant of the same name.
+        if expression.id in self.function.constants and expression.id not in self.renamed:
             return f"({self.function.constants[expression.id]!r})"
-        return self.renamed.get(expression.id, expression.id)
+        return self.name(expression.id)
 
     def value_Attribute(self, expression: ast.Attribute) -> str:
         constant = self.function.constants.get(ast.unparse(expression))
@@ -343,7 +352,7 @@ class _Lowering:
 
     def index(self, state: str, index: ast.expr, size: int) -> str:
         is_safe = (
-            isinstance(index, ast.Name) and self.limits.get(self.renamed.get(index.id, index.id), size + 1) <= size
+            isinstance(index, ast.Name) and self.limits.get(self.name(index.id), size + 1) <= size
         )
         if isinstance(index, ast.Constant):
             is_safe = isinstance(index.value, int) and 0 <= index.value < size
@@ -411,24 +420,21 @@ class _Lowering:
 
     def fold_call(self, call: ast.Call) -> str:
         """A fold inside an expression: a function of its own, over the names that it uses."""
-        own = {part.target.id for part in call.args[0].generators}  # type: ignore[attr-defined]
-        names = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)} - own
-        inside = {self.renamed.get(one, one) for one in names}
-        here = [parameter.name for parameter in self.function.parameters]
-        here += sorted((self.assigned | set(self.renamed.values())) - set(here))
-        used = [name for name in here if name in inside]
+        used = sorted({self.name(one) for one in _free_names(call) if one in self.own or one in self.renamed})
         name = f"{self.function.name}_fold_{next(self.kernel.numbers)}"
         body = self.fold_lines(call, INDENT)
         self.kernel.parts.append("\n".join([f"@inner\ndef {name}({', '.join(used)}):", *body]))
         return f"{name}({', '.join(used)})"
 
 
-def _stored(node: ast.AST) -> list[str]:
-    """The locals that a statement assigns, one entry per place; the variables of generators are their own."""
-    if isinstance(node, ast.comprehension):
-        return []
-    own = [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
-    return own + [name for child in ast.iter_child_nodes(node) for name in _stored(child)]
+def _free_names(node: ast.AST) -> set[str]:
+    """The names that an expression reads, without the variables of the generators in it."""
+    if isinstance(node, ast.Name):
+        return {node.id}
+    names = {name for child in ast.iter_child_nodes(node) for name in _free_names(child)}
+    if isinstance(node, ast.GeneratorExp):
+        names -= {name for part in node.generators for name in _free_names(part.target)}
+    return names
 
 
 COMPARISON = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}

@@ -48,6 +48,9 @@ CHOICES = ("min", "max")
 STATE_NAMES = ("s", "before", "after")
 """A state always goes by one of these names; `s` is the one that an action writes."""
 
+LEAST, MOST = -(1 << 31), (1 << 31) - 1
+"""The numbers that may be written down: far from where the 64-bit arithmetic of the engines ends."""
+
 TAKEN = "taken"
 """In a property of transitions: the action that was taken, to be compared with an action's name."""
 
@@ -86,6 +89,7 @@ class Function:
     actions: dict[str, str] = field(default_factory=dict)
     writes: frozenset[str] = frozenset()
     reads: frozenset[str] = frozenset()
+    returns_value: bool = False
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -109,12 +113,25 @@ class Vocabulary:
 
 @cache
 def _parsed(path: str) -> ast.Module:
-    return ast.parse(Path(path).read_text(encoding="utf-8"), path)
+    # As bytes, so that a declared encoding counts.
+    return ast.parse(Path(path).read_bytes(), path)
 
 
 def _definition(python: Callable[..., Any]) -> ast.FunctionDef:
-    code = python.__code__
-    for node in ast.walk(_parsed(code.co_filename)):
+    code = getattr(inspect.unwrap(python), "__code__", None)
+    if code is None:
+        raise LanguageError(f"{python!r} is not a function of the modelling language; write it as a plain `def`")
+    here = f"{code.co_filename}:{code.co_firstlineno}: {code.co_name}"
+    if not isinstance(python, types.FunctionType):
+        raise LanguageError(f"{here} is wrapped into a {type(python).__name__}; leave the decorator out")
+    if code.co_freevars:
+        names = ", ".join(code.co_freevars)
+        raise LanguageError(f"{here} uses {names} of the function around it; define it at the top of the module")
+    try:
+        tree = _parsed(code.co_filename)
+    except OSError:
+        raise LanguageError(f"{here} has no source that can be read; write it in a file") from None
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             if first == code.co_firstlineno:
@@ -178,9 +195,13 @@ class _FunctionReader:
         self.writes: set[str] = set()
         self.reads: set[str] = set()
         self.returns_value = any(isinstance(node, ast.Return) for node in ast.walk(definition))
+        self.function.returns_value = self.returns_value
         self.function.parameters = self._parameters(definition)
-        self.subsets = {p.name for p in self.function.parameters if p.is_subset}
-        self.locals = {p.name for p in self.function.parameters if not p.is_state and not p.is_subset}
+        self.subsets = {p.name: p.domain for p in self.function.parameters if p.is_subset}
+        special = (*STATE_NAMES, *self.subsets, TAKEN)
+        self.locals = {p.name for p in self.function.parameters} - set(special)
+        # As in Python, a name that is assigned anywhere in a function is the function's own everywhere in it.
+        self.own = {p.name for p in self.function.parameters} | {name for one in body for name in stored(one)}
         ended = self._block(body, written=False).ended
         if self.returns_value and not ended:
             self._refuse(definition, "a path ends without `return`", "end every path of a helper with `return value`")
@@ -222,8 +243,10 @@ class _FunctionReader:
         if self.kind in expected and names not in expected[self.kind]:
             allowed = " or ".join(f"({', '.join(one)})" for one in expected[self.kind])
             self._refuse(definition, f"its parameters are ({', '.join(names)})", f"here they must be {allowed}")
-        if self.kind is Kind.ACTION and names[:1] != ("s",):
-            self._refuse(definition, "an action's first parameter is the state", "call it `s`")
+        if self.kind is Kind.ACTION and (names[:1] != ("s",) or set(names[1:]) & {*STATE_NAMES, TAKEN}):
+            self._refuse(
+                definition, "an action's first parameter is the state, and the only one", "call it `s`, the others not"
+            )
         return tuple(parameters)
 
     def _domain(self, argument: ast.arg) -> type[Domain] | type[Subset] | None:
@@ -363,6 +386,12 @@ class _FunctionReader:
     def _expression_Constant(self, expression: ast.Constant) -> None:
         if not isinstance(expression.value, int):
             self._refuse(expression, f"the constant {expression.value!r}", "values are whole numbers and truth values")
+        self._constant(expression, expression.value)
+
+    def _constant(self, expression: ast.expr, value: int) -> int:
+        if not LEAST <= value <= MOST:
+            self._refuse(expression, f"the constant {value}", f"numbers lie in {LEAST}..{MOST}")
+        return value if isinstance(value, bool) else int(value)
 
     def _expression_Name(self, expression: ast.Name) -> None:
         name = expression.id
@@ -376,7 +405,7 @@ class _FunctionReader:
             self._refuse(expression, "`taken` is used as a value", "compare it with an action: taken == name")
         named = self._global(expression)
         if isinstance(named, int):
-            self.function.constants[name] = named if isinstance(named, bool) else int(named)
+            self.function.constants[name] = self._constant(expression, named)
             return
         self._refuse(expression, f"`{name}` is a {type(named).__name__}", "only whole numbers can be named")
 
@@ -388,7 +417,8 @@ class _FunctionReader:
                     self._refuse(
                         expression, f"{kind.__name__} has no {expression.attr}", f"it has {', '.join(kind.__members__)}"
                     )
-                self.function.constants[ast.unparse(expression)] = int(kind[expression.attr])
+                member = self._constant(expression, int(kind[expression.attr]))
+                self.function.constants[ast.unparse(expression)] = member
                 return
             self._refuse(
                 expression, f"`{ast.unparse(expression)}`", "attributes are those of the state or of an IntEnum"
@@ -429,6 +459,9 @@ class _FunctionReader:
     def _taken(self, expression: ast.Compare) -> None:
         left, right = expression.left, expression.comparators[0]
         is_comparison = len(expression.ops) == 1 and isinstance(expression.ops[0], ast.Eq | ast.NotEq)
+        is_known = TAKEN in (parameter.name for parameter in self.function.parameters)
+        if not is_known:
+            self._refuse(expression, "`taken` has no value here", "it is the third parameter of a property of steps")
         if not is_comparison or not isinstance(right, ast.Name) or not isinstance(left, ast.Name) or left.id != TAKEN:
             self._refuse(expression, f"`{ast.unparse(expression)}`", "write taken == action, with the action's name")
         action = self.vocabulary.actions.get(self._global(right))
@@ -456,26 +489,32 @@ class _FunctionReader:
             callee = self._call(call)
             if callee.writes:
                 self._refuse(call, f"{callee.name} writes to the state", "call it as a statement of its own")
+            if not callee.returns_value:
+                self._refuse(call, f"{callee.name} returns nothing", "end it with `return value`")
 
     def _fold(self, call: ast.Call) -> None:
         name = ast.unparse(call.func)
         if len(call.args) != 1 or call.keywords or not isinstance(call.args[0], ast.GeneratorExp):
             self._refuse(call, f"{name} without a generator", f"write {name}(... for x in range(n))")
         generator = call.args[0]
-        known = set(self.locals)
+        known, own = set(self.locals), self.own
+        # Its variables hide other names in the whole of it, also before they have a value.
+        hidden = {name for part in generator.generators for name in stored(part.target)}
+        self.locals, self.own = self.locals - hidden, own | hidden
         for part in generator.generators:
             self._loop_variable(part.target, part.iter)
             for condition in part.ifs:
                 self._expression(condition)
         self._expression(generator.elt)
-        self.locals = known
+        self.locals, self.own = known, own
 
     def _loop_variable(self, target: ast.expr, iterated: ast.expr) -> None:
-        if not isinstance(target, ast.Name) or target.id in STATE_NAMES:
+        if not isinstance(target, ast.Name) or target.id in (*STATE_NAMES, *self.subsets, TAKEN):
             self._refuse(target, f"`{ast.unparse(target)}` as a loop variable", "use one plain name")
         is_range = (
             isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name) and iterated.func.id == "range"
         )
+        is_range = is_range and self._is_builtin("range")
         if not is_range or not isinstance(iterated, ast.Call) or not 1 <= len(iterated.args) <= 2 or iterated.keywords:
             self._refuse(iterated, f"loop over `{ast.unparse(iterated)}`", "loop over range(n) or range(m, n)")
         for argument in iterated.args:
@@ -542,11 +581,11 @@ class _FunctionReader:
         return node.value.id, name
 
     def _is_builtin(self, name: str) -> bool:
-        return name not in self.python.__globals__ and name not in self.locals
+        return name not in self.python.__globals__ and name not in self.own
 
     def _global(self, expression: ast.Name) -> Any:
         name = expression.id
-        if name not in self.python.__globals__:
+        if name not in self.python.__globals__ or name in self.own:
             hint = "define it in the module, or assign it on every path before"
             self._refuse(expression, f"`{name}` has no value here", hint)
         return self.python.__globals__[name]
@@ -566,6 +605,9 @@ class _FunctionReader:
         for parameter, argument in zip(callee.parameters, call.args, strict=True):
             is_state = isinstance(argument, ast.Name) and argument.id in self.function.states
             is_subset = isinstance(argument, ast.Name) and argument.id in self.subsets
+            is_taken = isinstance(argument, ast.Name) and argument.id == TAKEN and TAKEN in self.own
+            if (parameter.name == TAKEN) != is_taken:
+                self._refuse(argument, f"argument `{ast.unparse(argument)}` of {callee.name}", "pass `taken` as `taken`")
             if parameter.is_state != is_state:
                 self._refuse(
                     argument,
@@ -578,10 +620,20 @@ class _FunctionReader:
                     f"argument `{ast.unparse(argument)}` of {callee.name}",
                     "pass a subset exactly where one is expected",
                 )
-            if not is_state and not is_subset:
+            if is_subset and isinstance(argument, ast.Name) and self.subsets[argument.id] is not parameter.domain:
+                self._refuse(argument, f"argument `{argument.id}` of {callee.name}", "pass a subset of the same kind")
+            if not is_state and not is_subset and not is_taken:
                 self._expression(argument)
         self.reads |= callee.reads
         return callee
+
+
+def stored(node: ast.AST) -> list[str]:
+    """The names that a statement assigns, one entry per place; the variables of generators are their own."""
+    if isinstance(node, ast.comprehension):
+        return []
+    own = [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
+    return own + [name for child in ast.iter_child_nodes(node) for name in stored(child)]
 
 
 @dataclass(frozen=True)
