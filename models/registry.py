@@ -64,10 +64,10 @@ def load_file(path: Path) -> Model:
     except UsageError:
         raise
     except SyntaxError as error:
-        raise UsageError(f"{error.filename or path}:{error.lineno}: not Python: {error.msg}") from None
+        raise UsageError(f"{error.filename or path}:{error.lineno or 1}: not Python: {error.msg}") from None
     except (Exception, SystemExit) as error:
-        line = _line_in(path, error)
-        raise UsageError(f"{path}:{line}: loading the model failed: {type(error).__name__}: {error}") from None
+        line, reason = _line_in(path, error), " ".join(str(error).split())
+        raise UsageError(f"{path}:{line}: loading the model failed: {type(error).__name__}: {reason}") from None
     finally:
         sys.path.remove(str(path.resolve().parent))
     return assemble(path.stem, module)

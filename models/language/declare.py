@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Any, ClassVar
 
+CELL_LOW, CELL_HIGH = -128, 127
+"""What one cell of a state, and one run-time value, can hold in every engine."""
+
 NONE = -1
 """The value of an `optional(...)` field or entry that holds nothing."""
 
@@ -51,6 +54,12 @@ class Entry:
     option: str | None
     is_budget: bool = False
 
+    def __post_init__(self) -> None:
+        if self.least > self.default or (self.most is not None and self.default > self.most):
+            raise ValueError(f"its default {self.default} is outside {self.least}..{self.most}")
+        if not self.is_bound and not (CELL_LOW <= self.least and self.most is not None and self.most <= CELL_HIGH):
+            raise ValueError(f"{self.least}..{self.most} is too wide: a setting holds {CELL_LOW}..{CELL_HIGH}")
+
 
 def bound(default: int, says: str, *, least: int = 0, most: int | None = None, option: str | None = None) -> Any:
     """A number that shapes the state, from `least` to `most`; `option` is its own flag on the command line."""
@@ -76,7 +85,7 @@ def setting(
 ) -> Any:
     """A run-time number, or a name out of `values`."""
     if values is not None:
-        least, most = min(values), max(values)
+        least, most = _ends(values)
     return Entry(default, says, False, values, least, most, option)
 
 
@@ -85,7 +94,15 @@ def switch(default: bool | IntEnum, says: str) -> Any:
     if isinstance(default, bool):
         return Entry(int(default), says, False, bool, 0, 1, None)
     kind = type(default)
-    return Entry(int(default), says, False, kind, min(kind), max(kind), None)
+    return Entry(int(default), says, False, kind, *_ends(kind), None)
+
+
+def _ends(values: type[IntEnum]) -> tuple[int, int]:
+    """The least and the greatest value of an enumeration, every number between which has a name."""
+    low, high = int(min(values)), int(max(values))
+    if {int(member) for member in values} != set(range(low, high + 1)):
+        raise TypeError(f"{values.__name__} leaves numbers out between {low} and {high}; number its members one by one")
+    return low, high
 
 
 # ---------------------------------------------------------------------------------------------------------- domains
@@ -154,7 +171,7 @@ def as_values(values: type[Domain] | type[IntEnum] | Values) -> Values:
     if issubclass(values, Domain):
         domain = values
         return Values(0, lambda configuration: size_of(domain.size, configuration) - 1, letters=domain.letters)
-    return Values(min(values), max(values), names=values)
+    return Values(*_ends(values), names=values)
 
 
 def size_of(size: Size, configuration: Any) -> int:
@@ -178,6 +195,9 @@ class Field:
 
 def field(*over: type[Domain], values: type[Domain] | type[IntEnum] | Values, initially: int | bool = 0) -> Any:
     """Declare a field of the state: the domains of its indices, its values, and what every cell starts with."""
+    for domain in over:
+        if not (isinstance(domain, type) and issubclass(domain, Domain)):
+            raise TypeError(f"a field is indexed by domains, and {domain!r} is none")
     return Field(over, as_values(values), int(initially))
 
 

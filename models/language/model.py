@@ -23,11 +23,14 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from models.errors import LanguageError, ModelError, UsageError
-from models.language.declare import NONE, Domain, Entry, Field, Kind, Mark, Subset, Values, mark_of, size_of
+from models.language.declare import CELL_HIGH, CELL_LOW, NONE, Domain, Entry, Field, Kind, Mark, Subset, Values, mark_of, size_of
 from models.language.syntax import Function, Parameter, Reader, Vocabulary
 
-CELL_LOW, CELL_HIGH = -128, 127
-"""What one cell of a state can hold, in every engine."""
+MOST_STEPS = 1 << 20
+"""How many different steps a model may have under one configuration."""
+
+RESERVED = ("cells", "items")
+"""Names that states and configurations use for themselves, besides those that start with an underscore."""
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -38,6 +41,24 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------- configuration
+
+
+class NoEntryError(ModelError, AttributeError):
+    """A model asks for a configuration entry that it does not declare."""
+
+
+def asked(path: str, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Run a function of a model's author that is plain Python; what goes wrong there is bad input, in one line."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        line, trace = 1, error.__traceback__
+        while trace is not None:
+            line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == path else line
+            trace = trace.tb_next
+        reason = " ".join(str(error).split())
+        kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
+        raise ModelError(f"{path}:{line}: {what}: {kind}{reason}") from None
 
 
 class Configuration:
@@ -53,7 +74,7 @@ class Configuration:
         try:
             return self._values[name]
         except KeyError:
-            raise AttributeError(f"the configuration has no {name}; {nearest(name, self._values)}") from None
+            raise NoEntryError(f"the configuration has no {name}; {nearest(name, self._values)}") from None
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a configuration is immutable")
@@ -98,7 +119,7 @@ def parse(name: str, entry: Entry, text: str) -> int:
         members = {_member(member).lower(): int(member) for member in entry.values}
         if text.lower() in members:
             return members[text.lower()]
-        if not text.lstrip("-").isdigit() or int(text) not in members.values():
+        if text not in map(str, members.values()):
             raise UsageError(f"{name}={text}: no such value; there are: {', '.join(map(_member, entry.values))}")
         return int(text)
     try:
@@ -259,6 +280,9 @@ def assemble(
     for field_name in fields:
         if field_name in entries:
             raise LanguageError(f"{path}:1: `{field_name}` is both a field and a configuration entry; rename one")
+    for declared_name in (*fields, *entries):
+        if declared_name in RESERVED or declared_name.startswith("_"):
+            raise LanguageError(f"{path}:1: `{declared_name}` is a name of the language's own; choose another one")
     versions = variants or {"": (None, {})}
     modules = [module for module, _ in versions.values() if module is not None]
     common = _marked(bases, Kind.ACTION)
@@ -270,6 +294,7 @@ def assemble(
                 alternatives.append(python)
     if not origins:
         raise LanguageError(f"{path}:1: no @action; a model needs at least one step")
+    _one_name_each(origins)
     owners = {python: action_name for action_name, alternatives in origins.items() for python in alternatives}
     reader = Reader(
         Vocabulary(
@@ -317,6 +342,18 @@ def assemble(
     )
 
 
+def _one_name_each(origins: Mapping[str, Sequence[Callable[..., Any]]]) -> None:
+    names: dict[Callable[..., Any], str] = {}
+    for name, alternatives in origins.items():
+        for python in alternatives:
+            other = names.setdefault(python, name)
+            if other != name:
+                code = inspect.unwrap(python).__code__
+                raise LanguageError(
+                    f"{code.co_filename}:{code.co_firstlineno}: one action under two names, {other} and {name}; keep one"
+                )
+
+
 def _choice(found: Sequence[Callable[..., Any]], python: Callable[..., Any] | None) -> int | None:
     return None if python is None else found.index(python)
 
@@ -345,8 +382,20 @@ def _shown_parameters(slot: Slot) -> None:
 def _property(reader: Reader, name: str, python: Callable[..., Any]) -> Property:
     mark = mark_of(python)
     assert isinstance(mark, Mark)
-    permitted = None if mark.permitted is None else reader.read(mark.permitted)
-    return Property(name, mark.kind, reader.read(python), permitted, mark.applies)
+    function = reader.read(python)
+    permitted = None
+    if mark.permitted is not None:
+        permitted = reader.read(mark.permitted) if inspect.isfunction(mark.permitted) else None
+        is_question = permitted is not None and permitted.returns_value and not permitted.writes
+        if permitted is None or not is_question or [p.name for p in permitted.parameters] != ["s"]:
+            where = permitted or function
+            raise LanguageError(
+                f"{where.path}:{where.line}: {name} is permitted by something else than a question about one state;"
+                " give permitted= a function of `s` that returns a truth value"
+            )
+    if mark.applies is not None and not callable(mark.applies):
+        raise LanguageError(f"{function.path}:{function.line}: {name}: applies= takes a function of the configuration")
+    return Property(name, mark.kind, function, permitted, mark.applies)
 
 
 # --------------------------------------------------------------------------------------------------------- instance
@@ -467,10 +516,12 @@ class Instance:
         places = {}
         offset = 0
         for name, declared in self.model.fields.items():
-            sizes = tuple(size_of(domain.size, self.configuration) for domain in declared.over)
-            low = size_of(declared.values.low, self.configuration)
-            high = size_of(declared.values.high, self.configuration)
-            if any(size < 0 for size in sizes) or low > high:
+            sizes = tuple(self._size(domain.size, f"field {name}") for domain in declared.over)
+            low = self._size(declared.values.low, f"field {name}")
+            high = self._size(declared.values.high, f"field {name}")
+            if any(size < 0 for size in sizes):
+                raise ModelError(f"{self.model.path}: field {name} has a negative size ({min(sizes)}); check its domains")
+            if low > high:
                 raise ModelError(f"{self.model.path}: field {name} has no values ({low}..{high}); check its bounds")
             if low < CELL_LOW or high > CELL_HIGH:
                 raise UsageError(
@@ -497,12 +548,19 @@ class Instance:
         """How many elements the domain of a parameter has."""
         domain = parameter.domain
         assert domain is not None
-        return size_of((domain.of if issubclass(domain, Subset) else domain).size, self.configuration)
+        size = (domain.of if issubclass(domain, Subset) else domain).size
+        return max(0, self._size(size, f"domain {domain.__name__}"))
+
+    def _size(self, size: Any, what: str) -> int:
+        number: int = asked(self.model.path, what, size_of, size, self.configuration)
+        return number
 
     @cached_property
     def first_steps(self) -> tuple[int, ...]:
         """For each action the number of its first step; one more entry holds the total."""
         counts = [prod(choice.count for choice in choices) for choices in self.slot_choices]
+        if sum(counts) > MOST_STEPS:
+            raise UsageError(f"{self.model.name} would have {sum(counts)} steps; at most {MOST_STEPS}, use smaller bounds")
         return tuple(itertools.accumulate(counts, initial=0))
 
     def function(self, slot: int) -> Function | None:
@@ -553,18 +611,25 @@ class Instance:
     @cached_property
     def properties(self) -> tuple[Property, ...]:
         """The properties whose mechanism is on under this configuration."""
-        return tuple(p for p in self.model.properties if p.applies is None or p.applies(self.configuration))
+        return tuple(
+            p
+            for p in self.model.properties
+            if p.applies is None or asked(self.model.path, f"{p.name} applies", p.applies, self.configuration)
+        )
 
     @cached_property
     def initial_states(self) -> tuple[tuple[int, ...], ...]:
         """The cells of every initial state, in the order in which the model gives them, without repetition."""
-        given = self.model.start(self.configuration) if self.model.start is not None else [{}]
+        start = self.model.start
+        given = [{}] if start is None else asked(self.model.path, "initial states", lambda: list(start(self.configuration)))
         states = dict.fromkeys(self._cells_of(one) for one in given)
         if not states:
             raise ModelError(f"{self.model.name}: this configuration has no initial state")
         return tuple(states)
 
     def _cells_of(self, given: Mapping[str, Any]) -> tuple[int, ...]:
+        if not isinstance(given, Mapping):
+            raise ModelError(f"{self.model.path}: an initial state is {given!r}; yield a dictionary {{field: value}}")
         cells = [NONE] * self.cells
         unknown = set(given) - set(self.places)
         if unknown:
@@ -572,14 +637,20 @@ class Instance:
                 f"{self.model.path}: initial states set {', '.join(sorted(unknown))}; there is no such field"
             )
         for name, place in self.places.items():
-            for position, index in enumerate(place.indices()):
-                value = given.get(name, place.field.initially)
-                for one in index if name in given else ():
-                    value = value[one]
-                if not place.low <= int(value) <= place.high:
+            values = self._flat(name, given[name], place.sizes) if name in given else [place.field.initially] * place.count
+            for position, (index, value) in enumerate(zip(place.indices(), values, strict=True)):
+                if not isinstance(value, int) or not place.low <= value <= place.high:
                     raise ModelError(
-                        f"{self.model.path}: {name}{''.join(f'[{i}]' for i in index)} starts with {int(value)},"
+                        f"{self.model.path}: {name}{''.join(f'[{i}]' for i in index)} starts with {value!r},"
                         f" outside {place.low}..{place.high}"
                     )
                 cells[place.offset + position] = int(value)
         return tuple(cells)
+
+    def _flat(self, name: str, value: Any, sizes: Sequence[int]) -> list[Any]:
+        """The cells of a nested list that has exactly these sizes."""
+        if not sizes:
+            return [value]
+        if not isinstance(value, Sequence) or len(value) != sizes[0]:
+            raise ModelError(f"{self.model.path}: {name} starts with {value!r}; give a list of {sizes[0]}")
+        return [cell for one in value for cell in self._flat(name, one, sizes[1:])]
