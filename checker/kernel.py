@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import llvmlite.binding
 import numba
@@ -68,11 +70,29 @@ def kernel_of(instance: Instance, announce: Callable[[str], None] = lambda messa
     text = lower(instance, layout)
     folder = cache_folder() / "kernels" / _digest(text, layout)
     path = folder / "kernel.py"
+    kept = _keep(path, text)
+    if not kept:
+        announce(f"compiling {instance.model.name} (not kept: {folder} cannot be written)")
+    elif not any(folder.glob("__pycache__/*.nbi")):
+        announce(f"compiling {instance.model.name} (once for this shape)")
+    try:
+        namespace = _compiled(path, text, layout, kept)
+    except Exception:
+        if not kept:
+            raise
+        # What Numba kept is damaged, or there is no room for more: compiled for this run alone.
+        shutil.rmtree(folder, ignore_errors=True)
+        announce(f"compiling {instance.model.name} again (what was kept in {folder} is of no use)")
+        namespace = _compiled(path, text, layout, kept=False)
+    return Kernel(layout, namespace["expand"], namespace["check"], len(instance.model.properties))
+
+
+def _compiled(path: Path, text: str, layout: Layout, kept: bool) -> dict[str, Any]:
+    """The names that the kernel's text defines, compiled, or loaded from beside `path` where it is kept there."""
     # Numba rebuilds a cached function through the module that its name points to.
-    module = ModuleType(f"isrcheck_kernel_{folder.name}")
+    module = ModuleType(f"isrcheck_kernel_{path.parent.name}")
     sys.modules[module.__name__] = module
     namespace = module.__dict__
-    kept = _keep(path, text)
     namespace |= {
         "inner": njit(**LEAN),
         "outer": lambda signature: njit(signature, cache=kept, _nrt=False),
@@ -84,21 +104,17 @@ def kernel_of(instance: Instance, announce: Callable[[str], None] = lambda messa
     }
     for name in ("read", "write", "element", "failed", "load_word", "store_word", "store_half"):
         namespace[name] = getattr(machine, name)
-    if not kept:
-        announce(f"compiling {instance.model.name} (not kept: {folder} cannot be written)")
-    elif not any(folder.glob("__pycache__/*.nbi")):
-        announce(f"compiling {instance.model.name} (once for this shape)")
     exec(compile(text, str(path), "exec"), namespace)  # noqa: S102 - our own text, never read back from the cache
-    return Kernel(layout, namespace["expand"], namespace["check"], len(instance.model.properties))
+    return namespace
 
 
 def _keep(path: Path, text: str) -> bool:
     """Put the lowered text where Numba looks for it; False where that is impossible."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
+        if not path.exists() or path.read_bytes() != text.encode():
             draft = path.with_suffix(f".{os.getpid()}")
-            draft.write_text(text, encoding="utf-8")
+            draft.write_bytes(text.encode())
             draft.replace(path)
     except OSError:
         return False
