@@ -194,7 +194,7 @@ class Search:
         except Full:
             result.stopped = "memory"
         result.frontier = self.store.count - self.expanded
-        if result.levels and sum(result.levels) < self.store.count:
+        if sum(result.levels) < self.store.count:
             result.levels.append(self.store.count - sum(result.levels))
         result.seconds = time.monotonic() - self.started
         result.bytes_used = self.store.bytes_used
@@ -270,8 +270,9 @@ class Search:
             at, has_failed = int(self.results[status]), int(self.results[status + 2])
             if has_failed:
                 self._explain_failure(at)
-            self.store.add(self.batch, generated)
+            # Before the store can be full, so that it equals what the actions have fired.
             self.result.generated += generated
+            self.store.add(self.batch, generated)
             self.expanded = at
             if self._out_of_time():
                 return
