@@ -351,9 +351,7 @@ class _Lowering:
         return node.value.id, place, text
 
     def index(self, state: str, index: ast.expr, size: int) -> str:
-        is_safe = (
-            isinstance(index, ast.Name) and self.limits.get(self.name(index.id), size + 1) <= size
-        )
+        is_safe = isinstance(index, ast.Name) and self.limits.get(self.name(index.id), size + 1) <= size
         if isinstance(index, ast.Constant):
             is_safe = isinstance(index.value, int) and 0 <= index.value < size
         value = self.value(index)

@@ -57,7 +57,7 @@ class Entry:
     def __post_init__(self) -> None:
         if self.least > self.default or (self.most is not None and self.default > self.most):
             raise ValueError(f"its default {self.default} is outside {self.least}..{self.most}")
-        if not self.is_bound and not (CELL_LOW <= self.least and self.most is not None and self.most <= CELL_HIGH):
+        if not self.is_bound and not (self.least >= CELL_LOW and self.most is not None and self.most <= CELL_HIGH):
             raise ValueError(f"{self.least}..{self.most} is too wide: a setting holds {CELL_LOW}..{CELL_HIGH}")
 
 

@@ -7,10 +7,12 @@ Out: a `Model` (what was declared, checked against the closed language) and an `
 
 from __future__ import annotations
 
+import ast
 import difflib
 import hashlib
 import inspect
 import itertools
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +25,21 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from models.errors import LanguageError, ModelError, UsageError
-from models.language.declare import CELL_HIGH, CELL_LOW, NONE, Domain, Entry, Field, Kind, Mark, Subset, Values, mark_of, size_of
-from models.language.syntax import Function, Parameter, Reader, Vocabulary
+from models.language.declare import (
+    CELL_HIGH,
+    CELL_LOW,
+    NONE,
+    Domain,
+    Entry,
+    Field,
+    Kind,
+    Mark,
+    Subset,
+    Values,
+    mark_of,
+    size_of,
+)
+from models.language.syntax import Function, Parameter, Reader, Vocabulary, parsed
 
 MOST_STEPS = 1 << 20
 """How many different steps a model may have under one configuration."""
@@ -195,8 +210,9 @@ class Model:
     def digest(self) -> str:
         """SHA-256 over the text of every file that the model is made of, as 64 hexadecimal digits."""
         content = hashlib.sha256()
-        for source in self.sources:
-            content.update(Path(source).name.encode() + b"\0" + Path(source).read_bytes() + b"\0")
+        # By name, not by folder: a model that was moved is the same model.
+        for name, text in sorted((Path(source).name, Path(source).read_bytes()) for source in self.sources):
+            content.update(name.encode() + b"\0" + text + b"\0")
         return content.hexdigest()
 
     def protocol(self, name: str | None) -> Protocol:
@@ -328,6 +344,7 @@ def assemble(
         protocols[protocol] = Protocol(protocol, inspect.getdoc(module or bases[0]) or "", values, choices)
     sources = {path, *(inspect.getsourcefile(module) or "" for module in (*bases, *modules))}
     sources |= {function.path for function in reader.everything()}
+    sources = _with_imports({source for source in sources if source})
     return Model(
         name,
         inspect.getdoc(bases[0]) or "",
@@ -338,8 +355,25 @@ def assemble(
         properties,
         starts[0] if starts else None,
         protocols,
-        tuple(sorted(source for source in sources if source)),
+        tuple(sorted(sources)),
     )
+
+
+def _with_imports(sources: set[str]) -> set[str]:
+    """These files, and those beside them that they import: a helper's constants are part of the model, too."""
+    found: set[str] = set()
+    while sources - found:
+        source = min(sources - found)
+        found.add(source)
+        for node in ast.walk(parsed(source)):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            files = {getattr(sys.modules.get(name), "__file__", None) for name in names}
+            sources |= {file for file in files if file and Path(file).parent == Path(source).parent}
+    return found
 
 
 def _one_name_each(origins: Mapping[str, Sequence[Callable[..., Any]]]) -> None:
@@ -350,7 +384,7 @@ def _one_name_each(origins: Mapping[str, Sequence[Callable[..., Any]]]) -> None:
             if other != name:
                 code = inspect.unwrap(python).__code__
                 raise LanguageError(
-                    f"{code.co_filename}:{code.co_firstlineno}: one action under two names, {other} and {name}; keep one"
+                    f"{code.co_filename}:{code.co_firstlineno}: one action has two names, {other} and {name}; keep one"
                 )
 
 
@@ -520,7 +554,7 @@ class Instance:
             low = self._size(declared.values.low, f"field {name}")
             high = self._size(declared.values.high, f"field {name}")
             if any(size < 0 for size in sizes):
-                raise ModelError(f"{self.model.path}: field {name} has a negative size ({min(sizes)}); check its domains")
+                raise ModelError(f"{self.model.path}: field {name} has size {min(sizes)}; check its domains")
             if low > high:
                 raise ModelError(f"{self.model.path}: field {name} has no values ({low}..{high}); check its bounds")
             if low < CELL_LOW or high > CELL_HIGH:
@@ -560,7 +594,7 @@ class Instance:
         """For each action the number of its first step; one more entry holds the total."""
         counts = [prod(choice.count for choice in choices) for choices in self.slot_choices]
         if sum(counts) > MOST_STEPS:
-            raise UsageError(f"{self.model.name} would have {sum(counts)} steps; at most {MOST_STEPS}, use smaller bounds")
+            raise UsageError(f"{self.model.name} has {sum(counts)} steps, more than {MOST_STEPS}; use smaller bounds")
         return tuple(itertools.accumulate(counts, initial=0))
 
     def function(self, slot: int) -> Function | None:
@@ -621,7 +655,9 @@ class Instance:
     def initial_states(self) -> tuple[tuple[int, ...], ...]:
         """The cells of every initial state, in the order in which the model gives them, without repetition."""
         start = self.model.start
-        given = [{}] if start is None else asked(self.model.path, "initial states", lambda: list(start(self.configuration)))
+        given: list[Any] = [{}]
+        if start is not None:
+            given = asked(self.model.path, "initial states", lambda: list(start(self.configuration)))
         states = dict.fromkeys(self._cells_of(one) for one in given)
         if not states:
             raise ModelError(f"{self.model.name}: this configuration has no initial state")
@@ -637,7 +673,9 @@ class Instance:
                 f"{self.model.path}: initial states set {', '.join(sorted(unknown))}; there is no such field"
             )
         for name, place in self.places.items():
-            values = self._flat(name, given[name], place.sizes) if name in given else [place.field.initially] * place.count
+            values = [place.field.initially] * place.count
+            if name in given:
+                values = self._flat(name, given[name], place.sizes)
             for position, (index, value) in enumerate(zip(place.indices(), values, strict=True)):
                 if not isinstance(value, int) or not place.low <= value <= place.high:
                     raise ModelError(

@@ -112,8 +112,8 @@ class Vocabulary:
 
 
 @cache
-def _parsed(path: str) -> ast.Module:
-    # As bytes, so that a declared encoding counts.
+def parsed(path: str) -> ast.Module:
+    """The syntax tree of a file; read as bytes, so that a declared encoding counts."""
     return ast.parse(Path(path).read_bytes(), path)
 
 
@@ -128,7 +128,7 @@ def _definition(python: Callable[..., Any]) -> ast.FunctionDef:
         names = ", ".join(code.co_freevars)
         raise LanguageError(f"{here} uses {names} of the function around it; define it at the top of the module")
     try:
-        tree = _parsed(code.co_filename)
+        tree = parsed(code.co_filename)
     except OSError:
         raise LanguageError(f"{here} has no source that can be read; write it in a file") from None
     for node in ast.walk(tree):
@@ -607,7 +607,8 @@ class _FunctionReader:
             is_subset = isinstance(argument, ast.Name) and argument.id in self.subsets
             is_taken = isinstance(argument, ast.Name) and argument.id == TAKEN and TAKEN in self.own
             if (parameter.name == TAKEN) != is_taken:
-                self._refuse(argument, f"argument `{ast.unparse(argument)}` of {callee.name}", "pass `taken` as `taken`")
+                what = f"argument `{ast.unparse(argument)}` of {callee.name}"
+                self._refuse(argument, what, "pass `taken` as `taken`")
             if parameter.is_state != is_state:
                 self._refuse(
                     argument,
