@@ -12,7 +12,6 @@ Memory is reserved once and becomes real as it is touched, so that a search grow
 
 from __future__ import annotations
 
-import contextlib
 import mmap
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -186,13 +185,15 @@ def move(old: Any, new: Any, bits: Any) -> None:
 
 
 def reserve(count: int, kind: Any) -> NDArray[Any]:
-    """An array of zeros whose memory becomes real as it is touched, in large pages where the system has them."""
-    size = max(1, count * np.dtype(kind).itemsize)
-    if not hasattr(mmap, "MADV_HUGEPAGE"):
+    """An array of zeros whose memory becomes real as it is touched.
+
+    In pages of the ordinary size: large ones made the search 0.9 times as long where the system had them at hand, and
+    1.2 times where it had to make them first.
+    """
+    if not hasattr(mmap, "MAP_PRIVATE"):
         return np.zeros(count, kind)
+    size = max(1, count * np.dtype(kind).itemsize)
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    with contextlib.suppress(OSError):
-        memory.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(memory, kind, count)
 
 
