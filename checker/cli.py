@@ -20,6 +20,7 @@ from checker.options import Options, command_of, instance_of, read_options
 from checker.properties_file import PropertiesError
 from checker.report import Run
 from checker.verdict import (
+    DISAGREE,
     INTERRUPTED,
     SAFE,
     UNDECIDED,
@@ -55,6 +56,10 @@ def main(words: Sequence[str] | None = None) -> int:
         return _complain("this machine does not give that much memory; ask for less with --memory")
     except OSError as error:
         return _complain(f"{error.filename or 'output'}: {error.strerror}; make room, or write elsewhere")
+    except AssertionError as error:
+        # The kernel and the reference have to agree; this is an error of ours, never the user's.
+        print(f"check: the engines disagree, which is an error in isrcheck: {error}", file=sys.stderr)
+        return DISAGREE
 
 
 def _complain(message: str) -> int:

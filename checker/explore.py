@@ -22,7 +22,8 @@ from checker.kernel import Kernel, kernel_of
 from checker.store import Batch, Full, Store
 from models import run
 from models.errors import ModelError
-from models.language.model import Instance, Step
+from models.language.declare import Kind
+from models.language.model import Instance, Property, Step
 from models.run import Cells
 
 CHUNK = 1 << 16
@@ -338,12 +339,11 @@ class Search:
         cells = self.instance.initial_states[initial]
         words = self.kernel.layout.words
         cells = self.kernel.layout.unpack([int(w) for w in self.store.states[index * words : (index + 1) * words]])
-        history = f"after {len(steps)} steps" if steps else "in an initial state"
+        history = f"after {len(steps)} step{'s' * (len(steps) > 1)}" if steps else "in an initial state"
         try:
             for prop in self.instance.properties:
                 if not prop.of_steps:
-                    run.holds(self.instance, prop, cells)
-                    run.is_permitted(self.instance, prop, cells)
+                    self._ask_permitted(prop, run.holds(self.instance, prop, cells), cells)
             for step, after in run.successors(self.instance, cells):
                 self._ask_step(cells, step, after)
         except ModelError as error:
@@ -353,4 +353,9 @@ class Search:
     def _ask_step(self, cells: Cells, step: Step, after: Cells) -> None:
         for prop in self.instance.properties:
             if prop.of_steps:
-                run.holds_step(self.instance, prop, cells, step, after)
+                self._ask_permitted(prop, run.holds_step(self.instance, prop, cells, step, after), after)
+
+    def _ask_permitted(self, prop: Property, truth: bool, cells: Cells) -> None:
+        """As the kernel does: only a failure is asked whether it is permitted."""
+        if not truth and prop.kind is not Kind.SOMETIMES:
+            run.is_permitted(self.instance, prop, cells)

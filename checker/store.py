@@ -250,7 +250,9 @@ class Store:
         done = 0
         rest = sift(batch.states, self.words, size, self.recent, batch.kept, batch.hashes)
         while done < rest:
-            room = min(self.room, int(FULLNESS * len(self.table)))
+            # What the table takes is not there for states.
+            left = (self.memory - self.table.nbytes) // self.bytes_of_state
+            room = min(self.room, int(FULLNESS * len(self.table)), max(1, left))
             done, self.count = merge(
                 self.table,
                 self.bits,

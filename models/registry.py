@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -59,6 +60,9 @@ def load_file(path: Path) -> Model:
     sys.modules[specification.name] = module
     # Helper modules beside the file can be imported by their plain names.
     sys.path.insert(0, str(path.resolve().parent))
+    # Python takes what it once compiled for fresh by date and size alone; here the source is read, each time.
+    kept = sys.dont_write_bytecode, sys.pycache_prefix
+    sys.dont_write_bytecode, sys.pycache_prefix = True, os.devnull
     try:
         specification.loader.exec_module(module)
     except UsageError:
@@ -69,6 +73,7 @@ def load_file(path: Path) -> Model:
         line, reason = _line_in(path, error), " ".join(str(error).split())
         raise UsageError(f"{path}:{line}: loading the model failed: {type(error).__name__}: {reason}") from None
     finally:
+        sys.dont_write_bytecode, sys.pycache_prefix = kept
         sys.path.remove(str(path.resolve().parent))
     return assemble(path.stem, module)
 

@@ -15,6 +15,7 @@ from typing import Any
 from models.errors import ModelError
 from models.language.declare import Disabled
 from models.language.model import Instance, Place, Property, Step
+from models.language.syntax import Function
 
 Cells = tuple[int, ...]
 """One state: the cells of every field in order of declaration."""
@@ -155,11 +156,12 @@ class Taken:
 
 def is_permitted(instance: Instance, prop: Property, cells: Cells) -> bool:
     """Whether a failure of the property in this state is one that the configuration permits."""
-    return prop.permitted is not None and bool(prop.permitted.python(State(instance, cells)))
+    return prop.permitted is not None and _ask(prop, State(instance, cells), function=prop.permitted)
 
 
-def _ask(prop: Property, *arguments: Any) -> bool:
+def _ask(prop: Property, *arguments: Any, function: Function | None = None) -> bool:
+    asked = function or prop.function
     try:
-        return bool(prop.function.python(*arguments))
+        return bool(asked.python(*arguments))
     except ModelError as error:
-        raise ModelError(f"{prop.function.path}:{prop.function.line}: {prop.name}: {error}") from None
+        raise ModelError(f"{asked.path}:{asked.line}: {prop.name}: {error}") from None

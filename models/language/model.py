@@ -403,9 +403,14 @@ def _same_parameters(slot: Slot) -> None:
 
 
 def _shown_parameters(slot: Slot) -> None:
-    names = {parameter.name for parameter in slot.parameters}
-    shown = [name for _, name, _, _ in Formatter().parse(slot.shows or "") if name is not None]
-    if slot.shows is not None and set(shown) != names:
+    names = [parameter.name for parameter in slot.parameters]
+    try:
+        shown = [name for _, name, _, _ in Formatter().parse(slot.shows or "") if name is not None]
+        if set(shown) == set(names):
+            (slot.shows or "").format(**dict.fromkeys(names, "a"))
+    except (ValueError, TypeError):
+        shown = [repr(slot.shows)]
+    if slot.shows is not None and set(shown) != set(names):
         first = slot.alternatives[0]
         raise LanguageError(
             f"{first.path}:{first.line}: `shows` of {slot.name} names {', '.join(shown) or 'nothing'};"
