@@ -137,7 +137,7 @@ def text(question: Question, main: Run, asides: Sequence[tuple[str, Run]], histo
     for says, run in asides:
         lines.append(f"  {says}: {aside_line(run)}")
     if main.traces:
-        lines += ["", "Histories", *table([[name, f"trace show {path}"] for name, path in main.traces.items()], "  ")]
+        lines += ["", "Histories", *table([[name, main.show(path)] for name, path in main.traces.items()], "  ")]
     return "\n".join([*lines, "", verdict_line(main)])
 
 
@@ -146,7 +146,7 @@ def aside_line(run: Run) -> str:
     verdict = next(v for v in run.verdicts if v.prop.name == PROMISE)
     if verdict.permitted is not None and verdict.permitted.witness is not None:
         path = run.traces.get(f"{PROMISE} (permitted)") or run.traces.get(PROMISE)
-        shown = f": trace show {path}" if path else ""
+        shown = f": {run.show(path)}" if path else ""
         return f"an acknowledged record can be lost, at step {verdict.permitted.witness.depth}{shown}"
     exploration = run.exploration
     if exploration.exhausted:
@@ -169,6 +169,9 @@ def verdict_line(run: Run) -> str:
             return (
                 f"UNDECIDED: nothing that is promised breaks within {exploration.judged} steps; more was not searched"
             )
+        case Word.NO_VIOLATION:
+            left = f"{exploration.frontier:,} frontier states were left"
+            return f"NO VIOLATION TO DEPTH {exploration.judged}: nothing that is promised breaks so far; {left}"
         case _:
             return "HOLDS: nothing that is promised breaks, in the whole state space of these bounds"
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from checker import answer, matrix, published, report
-from checker.console import ProgressLine, give_up_stdout
+from checker.console import ProgressLine, give_up_stdout, interrupts, prepare_streams
 from checker.explore import Exploration, Limits, explore
+from checker.kernel import kernel_of
 from checker.options import Options, command_of, instance_of, read_options
 from checker.properties_file import PropertiesError
 from checker.report import Run
@@ -43,8 +43,15 @@ from traces.trace import Trace
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run `check`; returns its exit code."""
+    prepare_streams()
+    with interrupts() as seen:
+        return _guarded(sys.argv[1:] if words is None else words, seen)
+
+
+def _guarded(words: Sequence[str], seen: list[int]) -> int:
+    """Run `check`, and turn whatever goes wrong into one line and an exit code."""
     try:
-        code = _run(read_options(sys.argv[1:] if words is None else words))
+        code = _run(read_options(words), seen)
         sys.stdout.flush()
         return code
     except (UsageError, PropertiesError) as error:
@@ -55,6 +62,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _complain("this machine does not give that much memory; ask for less with --memory")
     except OSError as error:
+        give_up_stdout()
         return _complain(f"{error.filename or 'output'}: {error.strerror}; make room, or write elsewhere")
     except AssertionError as error:
         # The kernel and the reference have to agree; this is an error of ours, never the user's.
@@ -67,14 +75,15 @@ def _complain(message: str) -> int:
     return USAGE
 
 
-def _run(options: Options) -> int:
+def _run(options: Options, seen: list[int]) -> int:
+    searches = _Searches(options, seen)
     if options.config:
-        return _answer_configuration(options)
+        return _answer_configuration(options, searches)
     if options.target is None:
-        return _matrix(options)
+        return _matrix(options, searches)
     if options.target == "published" and options.protocol is None:
         return _published(options)
-    return _one_model(options)
+    return _one_model(options, searches)
 
 
 class _Traces:
@@ -110,30 +119,41 @@ class _Traces:
         return files
 
 
-def _search(
-    options: Options,
-    instance: Instance,
-    target: str,
-    traces: _Traces,
-    *,
-    limits: Limits,
-    only: Sequence[str] = (),
-    want_permitted: bool = False,
-) -> Run:
-    progress = ProgressLine(report.title(instance))
-    exploration = explore(
-        instance,
-        limits,
-        count_all=options.count_all,
-        only=only,
-        want_permitted=want_permitted,
-        report=progress.report,
-        announce=progress.announce,
-    )
-    progress.clear()
-    found = verdicts(exploration)
-    command = command_of(target, instance, limits.depth)
-    return Run(exploration, found, command, options.count_all, traces.write(target, instance, found))
+class _Searches:
+    """Searches one after the other, for the options that were given; `seen` notes that Ctrl-C was pressed."""
+
+    def __init__(self, options: Options, seen: list[int]) -> None:
+        self.options = options
+        self.seen = seen
+
+    def run(
+        self,
+        instance: Instance,
+        target: str,
+        traces: _Traces,
+        *,
+        limits: Limits,
+        only: Sequence[str] = (),
+        want_permitted: bool = False,
+    ) -> Run:
+        """Search an instance, judge what was found, and write its traces."""
+        progress = ProgressLine(report.title(instance))
+        kernel = kernel_of(instance, progress.announce)
+        if self.seen:
+            raise KeyboardInterrupt
+        exploration = explore(
+            instance,
+            limits,
+            count_all=self.options.count_all,
+            only=only,
+            want_permitted=want_permitted,
+            kernel=kernel,
+            report=progress.report,
+        )
+        progress.clear()
+        found = verdicts(exploration)
+        command = command_of(target, instance, limits.depth)
+        return Run(exploration, found, command, self.options.count_all, traces.write(target, instance, found))
 
 
 def _finish(options: Options, text: str, content: Mapping[str, Any], traces: _Traces, code: int, stopped: bool) -> int:
@@ -153,22 +173,22 @@ def _was_interrupted(explorations: Sequence[Exploration]) -> bool:
     return any(exploration.stopped == "interrupt" for exploration in explorations)
 
 
-def _one_model(options: Options) -> int:
+def _one_model(options: Options, searches: _Searches) -> int:
     assert options.target is not None
     instance = instance_of(options)
     traces = _Traces(options.out)
-    run = _search(options, instance, options.target, traces, limits=options.limits)
+    run = searches.run(instance, options.target, traces, limits=options.limits)
     content = {"runs": [report.as_object(run)], "verdict": run.word.value}
-    code = exit_code(run.word, strict=options.strict)
+    code = exit_code(run.word, strict=options.strict, found=run.verdicts)
     return _finish(options, report.text(run), content, traces, code, _was_interrupted([run.exploration]))
 
 
-def _matrix(options: Options) -> int:
+def _matrix(options: Options, searches: _Searches) -> int:
     traces = _Traces(options.out)
     pairs = []
     for record in matrix.recorded():
         target = record.instance.model.name
-        run = _search(options, record.instance, target, traces, limits=options.limits)
+        run = searches.run(record.instance, target, traces, limits=options.limits)
         pairs.append((record, run))
         if run.exploration.stopped == "interrupt":
             break
@@ -209,9 +229,14 @@ def _published(options: Options) -> int:
     lines = [[*published.SIZES, *published.FIGURES]]
     lines[0].insert(0, "variant")
     runs, stopped, differing, cut = [], False, 0, False
-    for row in published.rows():
+    rows = list(published.rows())
+    for row in rows:
         progress = ProgressLine(f"{row.variant} {' '.join(map(str, row.sizes.values()))}")
-        exploration, ours = published.compare(row, options.limits, progress.report, progress.announce)
+        try:
+            exploration, ours = published.compare(row, options.limits, progress.report, progress.announce)
+        except KeyboardInterrupt:
+            cut = stopped = True
+            break
         progress.clear()
         run = Run(
             exploration, verdicts(exploration), command_of(f"published/{row.variant}", row.instance(), None), True
@@ -226,7 +251,7 @@ def _published(options: Options) -> int:
         differing += ours != row.figures
         lines.append(published.line(row, ours))
     same = len(lines) - 1 - differing
-    closing = f"{same} of {len(lines) - 1} rows equal TLC's figures (ours = TLC's; states@level of the first violation)"
+    closing = f"{same} of {len(rows)} rows equal TLC's figures (ours = TLC's; states@level of the first violation)"
     if cut:
         closing = f"UNDECIDED: {closing}; at least one row was cut short"
     code = UNEXPECTED if differing else UNDECIDED if cut else SAFE
@@ -235,28 +260,31 @@ def _published(options: Options) -> int:
     return _finish(options, text, {"runs": runs, "verdict": verdict}, _Traces(options.out), code, stopped)
 
 
-def _answer_configuration(options: Options) -> int:
+def _answer_configuration(options: Options, searches: _Searches) -> int:
     question = answer.read_question(options.config, options.kafka_version)
     traces, aside_traces = _Traces(options.out), _Traces(options.out)
     if question.instance is None:
         text, content = answer.refusal(question), answer.refusal_object(question)
         return _finish(options, text, content, traces, UNDECIDED, False)
-    started = time.monotonic()
     seconds = options.limits.seconds if options.limits.seconds is not None else answer.SECONDS
     asides = []
     for says, instance in question.asides():
         limits = replace(options.limits, seconds=seconds * answer.ASIDE_SHARE)
-        run = _search(
-            options, instance, "kafka", aside_traces, limits=limits, only=(answer.PROMISE,), want_permitted=True
-        )
+        run = searches.run(instance, "kafka", aside_traces, limits=limits, only=(answer.PROMISE,), want_permitted=True)
+        if run.exploration.stopped == "interrupt":
+            cut = replace(question, why_undecided="it was interrupted before the cluster itself was searched")
+            return _finish(options, answer.refusal(cut), answer.refusal_object(cut), traces, UNDECIDED, True)
         asides.append((says, run))
-    # What the questions on the side leave of the time belongs to the verdict.
-    left = max(seconds - (time.monotonic() - started), seconds * answer.ASIDE_SHARE)
-    main_run = _search(options, question.instance, "kafka", traces, limits=replace(options.limits, seconds=left))
-    told = traces.shortest.get(answer.PROMISE) or next(iter(traces.shortest.values()), None)
+    # What the questions on the side leave of the time belongs to the verdict; compiling takes none of it.
+    left = max(seconds - sum(run.exploration.seconds for _, run in asides), seconds * answer.ASIDE_SHARE)
+    main_run = searches.run(question.instance, "kafka", traces, limits=replace(options.limits, seconds=left))
+    word = answer.word_of(main_run)
+    rests_on = [verdict.prop.name for verdict in answer.promises(main_run) if verdict.word is word]
+    rests_on.sort(key=lambda name: name != answer.PROMISE)
+    told = next((traces.shortest[name] for name in rests_on if name in traces.shortest), None)
     history = "" if told is None else "\n".join(view(told))
     traces.failure = traces.failure or aside_traces.failure
     content = answer.answer_object(question, main_run, asides)
-    code = exit_code(answer.word_of(main_run), strict=options.strict)
+    code = exit_code(word, strict=options.strict, found=answer.promises(main_run))
     stopped = _was_interrupted([main_run.exploration, *(run.exploration for _, run in asides)])
     return _finish(options, answer.text(question, main_run, asides, history), content, traces, code, stopped)

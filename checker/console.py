@@ -5,10 +5,16 @@ In:  what a command has to say. Out: stderr and stdout; nothing about models.
 
 from __future__ import annotations
 
+import codecs
 import os
+import shutil
+import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from checker.explore import Progress
 from checker.report import human_bytes
@@ -44,6 +50,8 @@ class ProgressLine:
             f" {human_bytes(progress.bytes_used)}"
         )
         if self.is_terminal:
+            # A line that wraps around could not be overwritten.
+            line = line[: shutil.get_terminal_size().columns - 1]
             print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
         else:
             print(line, file=sys.stderr, flush=True)
@@ -78,6 +86,48 @@ def parse_memory(text: str) -> int:
     if count < LEAST_MEMORY:
         raise UsageError(f"--memory {text}: a search needs at least {LEAST_MEMORY >> 20}M")
     return count
+
+
+@contextmanager
+def interrupts() -> Iterator[list[int]]:
+    """Ctrl-C raises KeyboardInterrupt, and is also noted in the list that is given: Python drops an exception that is
+    raised while LLVM calls it back."""
+    seen: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        seen.append(number)
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGINT, note)
+    except ValueError:  # not the main thread, which alone is told of signals
+        yield seen
+        return
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def prepare_streams() -> None:
+    """Output that nobody takes goes nowhere, and signs that a terminal does not have become others."""
+    codecs.register_error("isrcheck", lambda error: (_plain(error), _end(error)))
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for as long as we run
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="isrcheck")
+
+
+def _plain(error: UnicodeError) -> str:
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join("." if sign == "\u00b7" else "?" for sign in error.object[error.start : error.end])
+
+
+def _end(error: UnicodeError) -> int:
+    assert isinstance(error, UnicodeEncodeError)
+    return error.end
 
 
 def give_up_stdout() -> None:

@@ -43,12 +43,13 @@ class Match(Enum):
     SAME = "as recorded"
 
 
-def recorded(path: Path = RECORD) -> list[Recorded]:
+def recorded(path: Path | None = None) -> list[Recorded]:
     """The recorded runs. Raises UsageError where the file is damaged."""
+    path = path or RECORD
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         return [_recorded(run) for run in content["run"]]
-    except (tomllib.TOMLDecodeError, KeyError, OSError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         raise UsageError(f"{path}: the recorded verdicts cannot be read ({error}); restore the file") from None
 
 
@@ -138,5 +139,5 @@ def text(pairs: Sequence[tuple[Recorded, Run]]) -> str:
             f"  faults considered: {faults_line(instance)}",
             f"  sometimes: {len(reached)} of {len(sought)} reached" + (f"; {missing}" if missing else ""),
         ]
-        lines += table([["  " + name, f"trace show {path}"] for name, path in run.traces.items()])
+        lines += table([["  " + name, run.show(path)] for name, path in run.traces.items()])
     return "\n".join(lines)

@@ -8,9 +8,13 @@ A model's configuration entries become options of their own once the model is kn
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,6 +36,9 @@ EPILOG = """\
 Every configuration entry of a model is an option: --replicas 3, --acks all, or --set NAME=VALUE; --switch NAME=on|off.
 exit codes: 0 nothing promised is broken; 12 violated; 10 an expected figure or counterexample was not found;
 3 undecided; 2 bad input; 130 interrupted"""
+
+
+MOST_DIGITS = 9
 
 
 class _Parser(argparse.ArgumentParser):
@@ -94,6 +101,13 @@ def read_options(words: Sequence[str]) -> Options:
         parser.add_argument(f"--{name}", action="append", default=[], metavar="FILE", help=f"the same, of a {name}")
     parser.add_argument("--kafka-version", metavar="V", help="the release of the brokers, such as 0.10.2")
     known, rest = parser.parse_known_args(list(words))
+    for option, value in pairwise(words):
+        if value == known.target and option in rest and option.startswith("--"):
+            raise UsageError(f"{option} {value}: name the model first, as in: check kafka {option} {value}")
+    if known.protocol == "":
+        raise UsageError("--protocol has no name behind it; give one, or leave it out")
+    if Path(known.out).exists() and not Path(known.out).is_dir():
+        raise UsageError(f"{known.out}: not a folder; name another one with --out DIR")
     files: list[tuple[Role | None, Path]] = [(None, Path(name)) for name in known.config]
     for role in Role:
         files += [(role, Path(name)) for name in getattr(known, role.name.lower())]
@@ -150,7 +164,7 @@ def _is_one_of_published(options: Options) -> bool:
 def _whole(option: str, text: str | None) -> int | None:
     if text is None:
         return None
-    if not text.isdecimal() or not text.isascii():
+    if not text.isdecimal() or not text.isascii() or len(text) > MOST_DIGITS:
         raise UsageError(f"{option} {text}: not a number of steps; give 0 or more")
     return int(text)
 
@@ -175,7 +189,9 @@ def model_of(options: Options) -> tuple[Model, str | None]:
     """The model that was named, or written in FILE.py, and the protocol that its name carries. Raises UsageError."""
     assert options.target is not None
     if options.target.endswith(".py"):
-        return registry.load_file(Path(options.target)), None
+        # What the file prints while it is loaded is none of our output.
+        with redirect_stdout(sys.stderr):
+            return registry.load_file(Path(options.target)), None
     return registry.load(options.target)
 
 
@@ -184,11 +200,10 @@ def instance_of(options: Options) -> Instance:
     model, named = model_of(options)
     if named is not None and options.protocol is not None and named != options.protocol:
         raise UsageError(f"{options.target} is protocol {named} already; leave --protocol {options.protocol} out")
-    values = dict(_own_options(model, options.rest))
-    for kind, given in (("--set", options.settings), ("--switch", options.switches)):
-        for pair in given:
-            name, value = _pair(kind, pair)
-            values[_entry(model, name, is_switch=kind == "--switch")] = value
+    values: dict[str, str] = {}
+    for name, value in _given(model, options):
+        if values.setdefault(name, value) != value:
+            raise UsageError(f"{name} is given twice, as {values[name]} and as {value}; keep one of them")
     parsed = {name: parse(name, model.entries[name], value) for name, value in values.items()}
     swaps = dict(_pair("--swap", pair) for pair in options.swaps)
     return model.instance(options.protocol or named, parsed, swaps)
@@ -212,11 +227,36 @@ def _entry(model: Model, name: str, *, is_switch: bool) -> str:
     return entry
 
 
-def _own_options(model: Model, rest: Sequence[str]) -> Mapping[str, str]:
+def _given(model: Model, options: Options) -> Iterator[tuple[str, str]]:
+    """Every entry that is set on the command line, with the text behind it, as often as it is set."""
+    for name, values in _own_options(model, options.rest).items():
+        for value in values:
+            yield name, value
+    for kind, given in (("--set", options.settings), ("--switch", options.switches)):
+        for pair in given:
+            name, value = _pair(kind, pair)
+            yield _entry(model, name, is_switch=kind == "--switch"), value
+
+
+RESERVED = (
+    *("--help", "--bound", "--protocol", "--set", "--switch", "--swap", "--continue", "--memory", "--seconds"),
+    *("--engine", "--json", "--strict", "--out", "--config", "--kafka-version"),
+    *(f"--{role.name.lower()}" for role in Role),
+)
+"""The options of `check` itself, which an entry of a model cannot have."""
+
+
+def _own_options(model: Model, rest: Sequence[str]) -> Mapping[str, list[str]]:
     parser = _Parser(prog=f"check {model.name}", allow_abbrev=False, add_help=False)
+    taken = dict.fromkeys(RESERVED, "check itself")
     for name, entry in model.entries.items():
         if entry.option is not None:
-            parser.add_argument(entry.option, dest=name)
+            if not re.fullmatch(r"--[a-z][a-z0-9-]*", entry.option):
+                raise UsageError(f"{model.path}: option {entry.option!r} of {name}: write it as in option='--replicas'")
+            if entry.option in taken:
+                raise UsageError(f"{model.path}: option {entry.option} of {name} is that of {taken[entry.option]}")
+            taken[entry.option] = name
+            parser.add_argument(entry.option, dest=name, action="append")
     known, unknown = parser.parse_known_args(list(rest))
     if unknown:
         options = [entry.option for entry in model.entries.values() if entry.option]

@@ -6,6 +6,7 @@ Out: text for a terminal, and the object that `--json` prints for one run (docum
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,16 @@ class Run:
     command: str
     counted_all: bool = False
     traces: Mapping[str, Path] = field(default_factory=dict)
+
+    def show(self, path: Path) -> str:
+        """The command that shows a trace, ready to be typed."""
+        own = ["--model", self.command_words[1]] if self.command_words[1].endswith(".py") else []
+        return shlex.join(["trace", "show", str(path), *own])
+
+    @property
+    def command_words(self) -> list[str]:
+        """The command that repeats the search, word by word."""
+        return shlex.split(self.command)
 
     @property
     def word(self) -> Word:
@@ -145,7 +156,7 @@ def never_fired(exploration: Exploration) -> list[str]:
 
 def trace_lines(run: Run) -> list[str]:
     """The trace files, and the command that shows each."""
-    rows = [[name, f"trace show {path}"] for name, path in run.traces.items()]
+    rows = [[name, run.show(path)] for name, path in run.traces.items()]
     return table(rows)
 
 
@@ -195,6 +206,8 @@ def verdict_line(run: Run) -> str:
         case Word.UNDECIDED:
             why = WHY_STOPPED.get(exploration.stopped or "", "")
             return f"UNDECIDED: {why}; every state to depth {exploration.judged} was judged"
+        case Word.NOT_APPLICABLE:
+            return "n/a: there is no property to check; the whole state space of these bounds was searched"
         case Word.NO_VIOLATION:
             return f"NO VIOLATION TO DEPTH {exploration.judged}: {exploration.frontier:,} frontier states were left"
         case _:

@@ -6,7 +6,7 @@ Out: a `Verdict` for each property of the model, and one overall.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -101,18 +101,19 @@ def _judge(exploration: Exploration, prop: Property) -> Verdict:
     return Verdict(prop, Word.NO_VIOLATION, exploration.judged)
 
 
-def overall(found: Iterable[Verdict], *, is_complete: bool) -> Word:
+def overall(found: Sequence[Verdict], *, is_complete: bool) -> Word:
     """The gravest of several verdicts; a search that was cut short is at best undecided."""
     words = {verdict.word for verdict in found}
     if not is_complete:
         words.add(Word.UNDECIDED)
     words -= {Word.NOT_APPLICABLE, Word.REACHED, Word.NOT_REACHED}
-    return next((word for word in Word if word in words), Word.HOLDS)
+    return next((word for word in Word if word in words), Word.HOLDS if found else Word.NOT_APPLICABLE)
 
 
-def exit_code(word: Word, *, strict: bool) -> int:
-    """The exit code for an overall verdict; `strict` counts what is permitted as violated."""
-    if word is Word.VIOLATED or (strict and word is Word.PERMITTED):
+def exit_code(word: Word, *, strict: bool, found: Iterable[Verdict] = ()) -> int:
+    """The exit code for an overall verdict on what was found; `strict` counts what is permitted as violated."""
+    words = {word, *(verdict.word for verdict in found)}
+    if word is Word.VIOLATED or (strict and Word.PERMITTED in words):
         return VIOLATED
     if word is Word.UNREACHABLE:
         return UNEXPECTED

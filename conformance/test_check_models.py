@@ -291,7 +291,7 @@ def test_a_value_out_of_range_says_which_step_and_after_how_many(check, tmp_path
         2,
         "",
         f"check: {tmp_path / 'model.py'}:{line}: process_enters 1: 2 is written to owner, whose values are -1..1;"
-        " guard the step, or widen the field (after 1 steps)\n",
+        " guard the step, or widen the field (after 1 step)\n",
     )
 
 
@@ -305,7 +305,7 @@ def test_an_index_out_of_range_in_a_property_says_so(check, tmp_path):
         2,
         "",
         f"check: {tmp_path / 'model.py'}:{line}: both_wait: index 2 of place is outside 0..1;"
-        " test the index before it is used (after 1 steps)\n",
+        " test the index before it is used (after 1 step)\n",
     )
 
 

@@ -35,9 +35,6 @@ def stays_small(s):
     return s.count < 2
 '''
 
-FULL = Path("/dev/full")
-needs_full_device = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full on this system")
-
 
 @pytest.fixture
 def folder(tmp_path):
@@ -72,20 +69,6 @@ def test_a_reader_that_goes_away_changes_nothing(folder, form):
         errors = process.stderr.read().decode()
         assert process.wait() == 12
     assert [line for line in errors.splitlines() if not line.startswith("compiling ")] == []
-
-
-@needs_full_device
-@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
-def test_a_full_device_is_one_line(folder, form):
-    with FULL.open("w") as full:
-        done = subprocess.run(
-            command("model.py", *form), cwd=folder, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True,
-            check=False,
-        )  # fmt: skip
-    assert done.returncode == 2
-    (line,) = [line for line in done.stderr.splitlines() if not line.startswith("compiling ")]
-    assert line.startswith("check: ")
-    assert "No space left on device" in line
 
 
 def test_nothing_is_read_from_stdin(folder):

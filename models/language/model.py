@@ -12,6 +12,7 @@ import difflib
 import hashlib
 import inspect
 import itertools
+import re
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -137,10 +138,9 @@ def parse(name: str, entry: Entry, text: str) -> int:
         if text not in map(str, members.values()):
             raise UsageError(f"{name}={text}: no such value; there are: {', '.join(map(_member, entry.values))}")
         return int(text)
-    try:
-        return int(text)
-    except ValueError:
-        raise UsageError(f"{name}={text}: not a whole number") from None
+    if not re.fullmatch(r"-?(0|[1-9][0-9]{0,8})", text):
+        raise UsageError(f"{name}={text[:40]}: not a whole number of at most nine digits")
+    return int(text)
 
 
 # ------------------------------------------------------------------------------------------------------------ model

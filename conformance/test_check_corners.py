@@ -1,7 +1,4 @@
-"""Behaviour of `check` that is right and not there yet: each test fails today, for the reason that its mark gives.
-
-Whoever repairs one takes its mark away (strict marks say so), and moves the test beside its siblings.
-"""
+"""Corners of `check` that a first user ran into: interrupts, odd input, odd surroundings, words that said too much."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -25,10 +21,6 @@ from traces.cli import main as trace
 
 PROJECT = Path(__file__).resolve().parents[1]
 MAIN = "import sys; from checker.cli import main; sys.exit(main())"
-
-
-def still_open(reason):
-    return pytest.mark.xfail(reason=reason, strict=True)
 
 
 MODEL = '''\
@@ -96,7 +88,6 @@ def process(folder, *words, redirect="", **changes):
 # --------------------------------------------------------------------------------------------------- untrue or missing
 
 
-@still_open("answer.verdict_line has no case for NO VIOLATION TO DEPTH, and says HOLDS")
 def test_a_cluster_that_was_searched_to_a_bound_does_not_hold(check):
     """562 states of 25 million, and the verdict of a cluster that loses records in six steps was HOLDS."""
     words = ("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "3")
@@ -106,7 +97,6 @@ def test_a_cluster_that_was_searched_to_a_bound_does_not_hold(check):
     assert "HOLDS" not in text
 
 
-@still_open("cli.main does not know NotCertifiedError")
 def test_a_disagreement_of_the_engines_exits_70_in_one_line(check, monkeypatch):
     def disagree(*arguments):
         raise NotCertifiedError("the reference does not confirm what was found (reproduce: check model.py --bound 2)")
@@ -118,7 +108,6 @@ def test_a_disagreement_of_the_engines_exits_70_in_one_line(check, monkeypatch):
     assert "reproduce: check model.py --bound 2" in err
 
 
-@still_open("exit_code sees the gravest word only, which is UNDECIDED")
 def test_with_strict_what_is_permitted_is_violated_although_the_search_was_cut_short():
     """Design, section 3: exit codes, the first that applies: 12 comes before 3."""
     assert exit_code(Word.UNDECIDED, strict=True, found=[permitted()]) == 12
@@ -132,7 +121,6 @@ def permitted():
     return Verdict(prop, Word.PERMITTED, 2)
 
 
-@still_open("the history told is that of acked_not_lost, whatever the verdict rests on")
 def test_the_history_that_is_told_is_the_one_that_the_verdict_rests_on(check, tmp_path):
     (tmp_path / "topic.properties").write_text(DURABLE.replace("acks=all", "acks=0"))
     _, text, _ = check("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "5")
@@ -140,26 +128,27 @@ def test_the_history_that_is_told_is_the_one_that_the_verdict_rests_on(check, tm
     assert "  VIOLATED at step 5: isr_is_complete: " in text
 
 
-@still_open("compiling counts against the seconds of the answer")
 def test_the_seconds_of_an_answer_are_for_searching(check, monkeypatch):
     """The verdict of a cluster must not hang on whether its kernel was in the cache."""
     limits, slept = [], [0.0]
-    search, monotonic = cli._search, time.monotonic
+    compiling, monotonic, search = cli.kernel_of, time.monotonic, cli.explore
 
-    def searching(*arguments, **keywords):
-        limits.append(keywords["limits"].seconds)
+    def slowly(*arguments):
         slept[0] += 100
-        return search(*arguments, **keywords)
+        return compiling(*arguments)
 
-    if hasattr(cli, "time"):
-        monkeypatch.setattr(cli, "time", SimpleNamespace(monotonic=lambda: monotonic() + slept[0]))
-    monkeypatch.setattr(cli, "_search", searching)
+    def searching(instance, given, **keywords):
+        limits.append(given.seconds)
+        return search(instance, given, **keywords)
+
+    monkeypatch.setattr(time, "monotonic", lambda: monotonic() + slept[0])
+    monkeypatch.setattr(cli, "kernel_of", slowly)
+    monkeypatch.setattr(cli, "explore", searching)
     check("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "2", "--seconds", "50")
     assert limits[:2] == [5.0, 5.0]
     assert limits[2] > 45
 
 
-@still_open("the limit is checked when the table grows, and the table is left out of account in between")
 def test_a_search_keeps_within_its_memory(check):
     code, out, _ = check("kafka", "--memory", "16M", "--json")
     (run,) = json.loads(out)["runs"]
@@ -167,7 +156,6 @@ def test_a_search_keeps_within_its_memory(check):
     assert run["bytes"] <= 16 << 20
 
 
-@still_open("a model without properties HOLDS, and nothing says that nothing was checked")
 def test_a_model_without_properties_does_not_just_hold(check, tmp_path):
     (tmp_path / "model.py").write_text(MODEL.replace("@always\n", ""))
     assert "no property" in check("model.py")[1].splitlines()[-1]
@@ -176,7 +164,6 @@ def test_a_model_without_properties_does_not_just_hold(check, tmp_path):
 # ---------------------------------------------------------------------------------------------------------- interrupts
 
 
-@still_open("an interrupt ends one question on the side, and the next search begins")
 def test_an_interrupt_during_a_question_on_the_side_ends_it_all(check, monkeypatch):
     searches = []
     explore = cli.explore
@@ -193,7 +180,6 @@ def test_an_interrupt_during_a_question_on_the_side_ends_it_all(check, monkeypat
     assert len(searches) == 1
 
 
-@still_open("KeyboardInterrupt while a kernel compiles goes through, past the rows that are there")
 def test_an_interrupt_keeps_the_published_rows_that_are_done(check, monkeypatch):
     compare, rows = published.compare, list(published.rows())[:3]
 
@@ -210,7 +196,6 @@ def test_an_interrupt_keeps_the_published_rows_that_are_done(check, monkeypatch)
     assert err == "check: interrupted; this is what was found so far\n"
 
 
-@still_open("Python drops a KeyboardInterrupt in a callback of LLVM's, and the run goes on to its end")
 def test_an_interrupt_that_python_loses_while_it_compiles_is_not_lost(check, monkeypatch):
     kernel_of = cli.explore.__globals__["kernel_of"]
 
@@ -233,7 +218,6 @@ def test_an_interrupt_that_python_loses_while_it_compiles_is_not_lost(check, mon
 # ------------------------------------------------------------------------------------------------------------ commands
 
 
-@still_open("the command is printed without --model, and refused when it is typed")
 def test_the_printed_command_shows_the_trace_of_ones_own_model(check, capsys):
     _, text, _ = check("model.py")
     (line,) = [line for line in text.splitlines() if "trace show " in line]
@@ -241,7 +225,6 @@ def test_the_printed_command_shows_the_trace_of_ones_own_model(check, capsys):
     assert "stays_small is false" in capsys.readouterr().out
 
 
-@still_open("the path is printed without quotes")
 def test_the_printed_command_is_quoted(check, capsys):
     _, text, _ = check("kafka", "--bound", "5", "--out", "two words")
     (line,) = [line for line in text.splitlines() if "trace show " in line]
@@ -252,23 +235,19 @@ def test_the_printed_command_is_quoted(check, capsys):
 # ----------------------------------------------------------------------------------------------------------- bad input
 
 
-@still_open("int() refuses more than 4300 digits, in a traceback")
 def test_a_bound_of_5000_digits_is_refused(check):
     refuses(check, f"kafka --bound {'9' * 5000}", "--bound ")
 
 
-@still_open("int() takes every digit of Unicode, and underscores")
 @pytest.mark.parametrize("number", ["٣", "2_0", "0_2"])
 def test_only_plain_digits_are_numbers(check, number):
     refuses(check, f"kafka --bound 0 --replicas {number}", f"replicas={number}", "not a whole number")
 
 
-@still_open("an empty --protocol counts as none")
 def test_an_empty_protocol_is_refused(check):
     refuses(check, "kafka --protocol '' --bound 0", "--protocol")
 
 
-@still_open("the last one wins in silence")
 @pytest.mark.parametrize(
     "line",
     [
@@ -281,13 +260,11 @@ def test_one_entry_with_two_values_is_refused(check, line):
     refuses(check, line, "keep one")
 
 
-@still_open("argparse takes the value for the model")
 @pytest.mark.parametrize("line", ["--replicas 3", "--replicas 3 kafka", "--config topic.properties --replicas 3"])
 def test_an_option_before_its_model_says_so(check, line):
     refuses(check, line, "--replicas 3", "name the model first")
 
 
-@still_open("what is wrong with the folder is found out after the search, and told as `File exists`")
 def test_a_file_in_place_of_the_folder_for_traces_is_refused_before_the_search(check, monkeypatch):
     def search(*arguments, **keywords):
         raise AssertionError("the search has begun")
@@ -296,20 +273,17 @@ def test_a_file_in_place_of_the_folder_for_traces_is_refused_before_the_search(c
     refuses(check, "model.py --out model.py", "model.py: ", "not a folder", "--out DIR")
 
 
-@still_open("argparse raises, in a traceback")
 @pytest.mark.parametrize("option", ["limit", "--most"])
 def test_an_option_that_an_entry_cannot_have_is_refused(check, tmp_path, option):
     (tmp_path / "model.py").write_text(MODEL.replace('option="--limit"', f'option="{option}"'))
     refuses(check, "model.py", "model.py", "limit", option)
 
 
-@still_open("the entry never gets the value")
 def test_an_option_that_check_itself_has_is_refused(check, tmp_path):
     (tmp_path / "model.py").write_text(MODEL.replace('option="--limit"', 'option="--bound"'))
     refuses(check, "model.py", "model.py", "limit", "--bound")
 
 
-@still_open("what a model prints goes to stdout")
 def test_what_a_model_prints_is_not_part_of_the_object(check, tmp_path):
     (tmp_path / "model.py").write_text(MODEL + "\nprint('hello')\n")
     code, out, err = check("model.py", "--json")
@@ -318,14 +292,12 @@ def test_what_a_model_prints_is_not_part_of_the_object(check, tmp_path):
     assert err == "hello\n"
 
 
-@still_open("RECORD is bound when matrix.recorded is defined")
 def test_the_record_can_be_another_file(tmp_path, monkeypatch):
     monkeypatch.setattr(matrix, "RECORD", tmp_path / "nowhere.toml")
     with pytest.raises(Exception, match="nowhere"):
         matrix.recorded()
 
 
-@still_open("a record of the right syntax and the wrong kinds ends in a traceback")
 @pytest.mark.parametrize("content", [b"run = 3\n", b"[[run]]\nmodel = 3\n", b"run = [3]\n", b"\xff\xfe"])
 def test_a_record_of_the_wrong_kinds_is_refused(tmp_path, content):
     path = tmp_path / "verdicts.toml"
@@ -337,7 +309,6 @@ def test_a_record_of_the_wrong_kinds_is_refused(tmp_path, content):
 # -------------------------------------------------------------------------------------------------------- surroundings
 
 
-@still_open("the interpreter flushes once more when it ends: 120, and `Exception ignored`")
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full on this system")
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
 def test_a_full_device_is_one_line(check, tmp_path, form):
@@ -348,13 +319,11 @@ def test_a_full_device_is_one_line(check, tmp_path, form):
     assert "No space left on device" in line
 
 
-@still_open("sys.stdout is None, in a traceback")
 def test_a_closed_stdout_changes_nothing(check, tmp_path):
     done = process(tmp_path, "model.py", redirect=">&-")
     assert (done.returncode, "Traceback" in done.stderr) == (12, False)
 
 
-@still_open("a terminal that has no middle dot gets a traceback")
 def test_a_cluster_s_history_is_told_in_any_encoding(check, tmp_path):
     done = process(
         tmp_path, "--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "6", PYTHONIOENCODING="ascii"
@@ -363,7 +332,6 @@ def test_a_cluster_s_history_is_told_in_any_encoding(check, tmp_path):
     assert " .  " in done.stdout
 
 
-@still_open("bytecode of the helper is told from its source by size and second: a false HOLDS")
 def test_a_helper_edited_within_a_second_is_read_anew(check, tmp_path):
     (tmp_path / "model.py").write_text(
         MODEL.replace("s.count < s.most", "s.count < s.most and s.count < MOST").replace(
@@ -377,7 +345,6 @@ def test_a_helper_edited_within_a_second_is_read_anew(check, tmp_path):
         assert (done.returncode, "Traceback" in done.stderr) == (code, False)
 
 
-@still_open("a longer line wraps around, and cannot be overwritten")
 def test_progress_fits_the_terminal(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "60")
