@@ -39,14 +39,22 @@ FIRST_TABLE_BITS = 16
 FULLNESS = 0.7
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+U64, U32, U16, INT = types.uint64[::1], types.uint32[::1], types.uint16[::1], types.int64
+PAIR = types.UniTuple(types.int64, 2)
+
+
+def compiled(*signatures: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Compile with Numba, and keep the result where Numba finds a place for it."""
-    try:
-        kept: Callable[..., Any] = njit(cache=True)(function)
-    except RuntimeError:
-        # No folder can be written to: the function is compiled for this run alone.
-        kept = njit(function)
-    return kept
+
+    def compile_one(function: Callable[..., Any]) -> Callable[..., Any]:
+        try:
+            made: Callable[..., Any] = njit(list(signatures), cache=True)(function)
+        except Exception:
+            # No folder can be written to, or what lies there is damaged: compiled for this run alone.
+            made = njit(list(signatures))(function)
+        return made
+
+    return compile_one
 
 
 @intrinsic
@@ -90,7 +98,7 @@ def same_state(store: Any, first: Any, states: Any, other: Any, words: Any) -> A
     return True
 
 
-@compiled
+@compiled(INT(U64, INT, INT, U64, U32, U64))
 def sift(states: Any, words: Any, size: Any, recent: Any, kept: Any, hashes: Any) -> Any:
     """Leave out successors that were met a moment ago: more than half of all repetitions, for one look into a cache.
 
@@ -117,7 +125,7 @@ def sift(states: Any, words: Any, size: Any, recent: Any, kept: Any, hashes: Any
     return count
 
 
-@compiled
+@compiled(*(PAIR(U64, INT, U64, INT, INT, U32, steps, U64, U32, U32, U32, U64, INT, INT, INT) for steps in (U16, U32)))
 def merge(
     table: Any,
     bits: Any,
@@ -170,7 +178,7 @@ def merge(
     return last, count
 
 
-@compiled
+@compiled(types.void(U64, U64, INT))
 def move(old: Any, new: Any, bits: Any) -> None:
     """Put the entries of a table into a larger one, whose slots are the top `bits` bits of the hash."""
     shift = np.uint64(64 - bits)
