@@ -578,4 +578,4 @@ def test_the_gravest_verdict_decides_and_a_search_cut_short_is_at_best_undecided
     assert {word for word, code in codes.items() if code == 3} == {Word.UNDECIDED}
     assert exit_code(Word.PERMITTED, strict=True) == 12
     assert overall([], is_complete=False) is Word.UNDECIDED
-    assert overall([], is_complete=True) is Word.HOLDS
+    assert overall([], is_complete=True) is Word.NOT_APPLICABLE

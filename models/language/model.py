@@ -139,7 +139,7 @@ def parse(name: str, entry: Entry, text: str) -> int:
             raise UsageError(f"{name}={text}: no such value; there are: {', '.join(map(_member, entry.values))}")
         return int(text)
     if not re.fullmatch(r"-?(0|[1-9][0-9]{0,8})", text):
-        raise UsageError(f"{name}={text[:40]}: not a whole number of at most nine digits")
+        raise UsageError(f"{name}={text[:40]}: not a whole number")
     return int(text)
 
 
