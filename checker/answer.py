@@ -29,6 +29,7 @@ ASIDES = {
     "power_losses": "one broker loses its unflushed data (power)",
     "disk_losses": "one broker comes back with an empty disk",
 }
+FAULT_ACTIONS = {"broker_loses_power", "broker_loses_disk"}
 PROMISE = "acked_not_lost"
 
 
@@ -147,7 +148,10 @@ def aside_line(run: Run) -> str:
     if verdict.permitted is not None and verdict.permitted.witness is not None:
         path = run.traces.get(f"{PROMISE} (permitted)") or run.traces.get(PROMISE)
         shown = f": {run.show(path)}" if path else ""
-        return f"an acknowledged record can be lost, at step {verdict.permitted.witness.depth}{shown}"
+        instance = run.exploration.instance
+        taken = {instance.step(number).action for number in verdict.permitted.witness.steps}
+        without = "" if taken & FAULT_ACTIONS else " without it"
+        return f"an acknowledged record can be lost{without}, at step {verdict.permitted.witness.depth}{shown}"
     exploration = run.exploration
     if exploration.exhausted:
         return "it loses no acknowledged record (the whole state space was searched)"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import mmap
 import os
 import shlex
 import subprocess
@@ -358,3 +360,28 @@ def test_progress_fits_the_terminal(monkeypatch, capsys):
 def test_these_are_the_modules_that_the_tests_above_reach_into():
     assert callable(answer.verdict_line)
     assert callable(report.verdict_line)
+
+
+def test_memory_that_the_machine_does_not_give_is_told_as_that(tmp_path, monkeypatch, capsys):
+    """As in a container, or under `ulimit -v`, where half of the machine's memory is more than there is."""
+
+    def refuse(*arguments, **keywords):
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(mmap, "mmap", refuse)
+    assert cli.main(["kafka", "--bound", "1"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[-1] == ("check: this machine does not give that much memory; ask for less with --memory")
+
+
+def test_a_question_on_the_side_is_not_answered_with_a_loss_that_needs_no_such_fault(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "topic.properties").write_text("replication.factor=3\nmin.insync.replicas=2\nacks=1\n")
+    words = ["--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "4", "--json"]
+    assert cli.main(words) == 0
+    main, *asides = json.loads(capsys.readouterr().out)["runs"]
+    assert {one["name"]: one["depth"] for one in main["properties"]}["acked_not_lost"] == 2
+    for run in asides:
+        assert "without it, at step 2" in run["answer"]
