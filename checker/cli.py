@@ -5,7 +5,6 @@ In:  the words that a person typed. Out: text or JSON on stdout, progress and er
 
 from __future__ import annotations
 
-import errno
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -63,8 +62,6 @@ def _guarded(words: Sequence[str], seen: list[int]) -> int:
     except MemoryError:
         return _complain("this machine does not give that much memory; ask for less with --memory")
     except OSError as error:
-        if error.errno == errno.ENOMEM:
-            return _complain("this machine does not give that much memory; ask for less with --memory")
         give_up_stdout()
         return _complain(f"{error.filename or 'output'}: {error.strerror}; make room, or write elsewhere")
     except AssertionError as error:

@@ -335,8 +335,7 @@ class Search:
 
     def _explain_failure(self, index: int) -> None:
         """The kernel saw an index or a value out of range: let the reference say where."""
-        initial, steps = self.store.path(index)
-        cells = self.instance.initial_states[initial]
+        _, steps = self.store.path(index)
         words = self.kernel.layout.words
         cells = self.kernel.layout.unpack([int(w) for w in self.store.states[index * words : (index + 1) * words]])
         history = f"after {len(steps)} step{'s' * (len(steps) > 1)}" if steps else "in an initial state"

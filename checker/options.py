@@ -13,7 +13,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
@@ -65,7 +65,6 @@ class Options:
     config: tuple[tuple[Role | None, Path], ...]
     kafka_version: str | None
     rest: tuple[str, ...]
-    words: tuple[str, ...] = field(default=())
 
 
 def read_options(words: Sequence[str]) -> Options:
@@ -127,7 +126,6 @@ def read_options(words: Sequence[str]) -> Options:
         tuple(files),
         known.kafka_version,
         tuple(rest),
-        tuple(words),
     )
     _refuse_mixtures(options)
     return options

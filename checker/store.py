@@ -193,7 +193,7 @@ def move(old: Any, new: Any, bits: Any) -> None:
 
 
 def reserve(count: int, kind: Any) -> NDArray[Any]:
-    """An array of zeros whose memory becomes real as it is touched.
+    """An array of zeros whose memory becomes real as it is touched. Raises MemoryError.
 
     In pages of the ordinary size: large ones made the search 0.9 times as long where the system had them at hand, and
     1.2 times where it had to make them first.
@@ -201,7 +201,10 @@ def reserve(count: int, kind: Any) -> NDArray[Any]:
     if not hasattr(mmap, "MAP_PRIVATE"):
         return np.zeros(count, kind)
     size = max(1, count * np.dtype(kind).itemsize)
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:
+        raise MemoryError(error.strerror) from None
     return np.frombuffer(memory, kind, count)
 
 
