@@ -14,7 +14,7 @@ import ast
 import itertools
 from collections.abc import Iterable, Sequence
 
-from checker.layout import ABSENT, ERROR_BYTES, Layout
+from checker.layout import ERROR_BYTES, Layout
 from models.language.model import Instance, Place, Property
 from models.language.syntax import CHOICES, FOLDS, STATE_NAMES, TAKEN, Function, stored
 
@@ -488,5 +488,3 @@ def check(store, first, last, s, active, results):
         if failed(s):
             return i
     return last'''
-
-__all__ = ["ABSENT", "lower"]

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from checker.layout import ERROR_BYTES, Bits, Layout
+from checker.layout import Bits, Layout
 
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
@@ -222,18 +222,3 @@ def copier(layout: Layout) -> Callable[[int, int], None]:
 
     made: Callable[[int, int], None] = copy
     return made
-
-
-__all__ = [
-    "ERROR_BYTES",
-    "copier",
-    "element",
-    "failed",
-    "load_word",
-    "packer",
-    "read",
-    "store_half",
-    "store_word",
-    "unpacker",
-    "write",
-]
