@@ -1,39 +1,35 @@
-"""A model, compiled: the lowered text of checker/lower.py through Numba, and a cache that is never stale.
+"""A model, compiled: the lowered text of checker/lower.py as machine code, and a cache that is never stale.
 
 In:  an `Instance`.
 Out: a `Kernel` with two compiled functions, `expand` and `check`, and the layout that they work on.
 
-The compiled code lies in a folder that is named by the content of everything it depends on: the lowered text, the
-layout of the state, the source of the four modules that make it, the versions of Numba and Python, the processor. A
-changed helper function changes the text and so the folder; nothing is ever looked up by file name or date alone.
+The compiled code lies in a file that is named by the content of everything it depends on: the lowered text, the layout
+of the state, the source of the modules that make it, the versions of llvmlite and Python, the processor. A changed
+helper function changes the text and so the file; nothing is ever looked up by file name or date alone.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
-import llvmlite.binding
-import numba
-from numba import njit, types
+import llvmlite
 
-from checker import machine
+from checker import machine, native
 from checker.layout import Layout, layout_of
 from checker.lower import lower
 from models.language.model import Instance
 
-EXPAND = types.int64(*[types.int64] * 12)
-CHECK = types.int64(*[types.int64] * 6)
+PARAMETERS = {"expand": 12, "check": 6}
+"""How many whole numbers each function of a kernel takes; it gives one."""
 
-LEAN = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-"""Options for functions that only the kernel calls, and that count no references: 40 % less time to compile."""
+OPERATIONS = ("read", "write", "element", "failed", "load_word", "store_word", "store_half")
+DIGEST_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -56,11 +52,10 @@ def cache_folder() -> Path:
 
 def _digest(text: str, layout: Layout) -> str:
     content = hashlib.sha256()
-    for name in ("kernel", "layout", "lower", "machine"):
+    for name in ("kernel", "layout", "lower", "machine", "native"):
         source = Path(__file__).with_name(f"{name}.py")
         content.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    host = f"{llvmlite.binding.get_host_cpu_name()} {sys.version} {numba.__version__}"
-    content.update(f"{host}\0{layout!r}\0{text}".encode())
+    content.update(f"{native.host()} {sys.version} {llvmlite.__version__}\0{layout!r}\0{text}".encode())
     return content.hexdigest()[:32]
 
 
@@ -68,54 +63,56 @@ def kernel_of(instance: Instance, announce: Callable[[str], None] = lambda messa
     """The compiled kernel for the shape of an instance; `announce` is told where it has to be compiled first."""
     layout = layout_of(instance)
     text = lower(instance, layout)
-    folder = cache_folder() / "kernels" / _digest(text, layout)
-    path = folder / "kernel.py"
-    kept = _keep(path, text)
-    if not kept:
-        announce(f"compiling {instance.model.name} (not kept: {folder} cannot be written)")
-    elif not any(folder.glob("__pycache__/*.nbi")):
-        announce(f"compiling {instance.model.name} (once for this shape)")
-    try:
-        namespace = _compiled(path, text, layout, kept)
-    except Exception:
-        if not kept:
-            raise
-        # What Numba kept is damaged, or there is no room for more: compiled for this run alone.
-        shutil.rmtree(folder, ignore_errors=True)
-        announce(f"compiling {instance.model.name} again (what was kept in {folder} is of no use)")
-        namespace = _compiled(path, text, layout, kept=False)
-    return Kernel(layout, namespace["expand"], namespace["check"], len(instance.model.properties))
+    path = cache_folder() / "kernels" / f"{_digest(text, layout)}.o"
+    code = _kept(path)
+    if code is None:
+        name = instance.model.name
+        if not _can_keep(path):
+            announce(f"compiling {name} (not kept: {path.parent} cannot be written)")
+        elif path.exists():
+            announce(f"compiling {name} again ({path} is damaged)")
+        else:
+            announce(f"compiling {name} (once for this shape)")
+        code = _compiled(text, layout)
+        _keep(path, code)
+    functions = native.load(code, PARAMETERS)
+    return Kernel(layout, functions["expand"], functions["check"], len(instance.model.properties))
 
 
-def _compiled(path: Path, text: str, layout: Layout, kept: bool) -> dict[str, Any]:
-    """The names that the kernel's text defines, compiled, or loaded from beside `path` where it is kept there."""
-    # Numba rebuilds a cached function through the module that its name points to.
-    module = ModuleType(f"isrcheck_kernel_{path.parent.name}")
-    sys.modules[module.__name__] = module
-    namespace = module.__dict__
-    namespace |= {
-        "inner": njit(**LEAN),
-        "outer": lambda signature: njit(signature, cache=kept, _nrt=False),
-        "EXPAND": EXPAND,
-        "CHECK": CHECK,
+def _compiled(text: str, layout: Layout) -> bytes:
+    operations = {name: getattr(machine, name) for name in OPERATIONS}
+    operations |= {
         "pack": machine.packer(layout),
         "unpack": machine.unpacker(layout),
         "copy": machine.copier(layout),
     }
-    for name in ("read", "write", "element", "failed", "load_word", "store_word", "store_half"):
-        namespace[name] = getattr(machine, name)
-    exec(compile(text, str(path), "exec"), namespace)  # noqa: S102 - our own text, never read back from the cache
-    return namespace
+    return native.object_code(text, operations, PARAMETERS)
 
 
-def _keep(path: Path, text: str) -> bool:
-    """Put the lowered text where Numba looks for it; False where that is impossible."""
+def _kept(path: Path) -> bytes | None:
+    """The code in a file that begins with its digest; None where there is none, or not all of it."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    digest, code = content[:DIGEST_BYTES], content[DIGEST_BYTES:]
+    return code if digest == hashlib.sha256(code).digest() else None
+
+
+def _can_keep(path: Path) -> bool:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists() or path.read_bytes() != text.encode():
-            draft = path.with_suffix(f".{os.getpid()}")
-            draft.write_bytes(text.encode())
-            draft.replace(path)
     except OSError:
         return False
     return os.access(path.parent, os.W_OK)
+
+
+def _keep(path: Path, code: bytes) -> None:
+    """Put compiled code where the next search finds it, as far as there is room for it."""
+    draft = path.with_suffix(f".{os.getpid()}")
+    try:
+        draft.write_bytes(hashlib.sha256(code).digest() + code)
+        draft.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            draft.unlink()

@@ -1,11 +1,11 @@
-"""From a model's functions to the source text of one kernel that Numba compiles.
+"""From a model's functions to the source text of one kernel, which checker/native.py compiles.
 
 In:  an `Instance` and its `Layout`. Of the configuration only the bounds are used: switches, client settings and the
      choice of swapped actions stay values in the working buffer, so one kernel serves all protocols of one shape.
 Out: Python text that defines `expand` and `check` (see the end of this file for what they do).
 
 Every model function becomes one kernel function; `s.field[i]` becomes the byte at an address; `require(e)` becomes
-`if not e: return False`; `all`, `any` and `sum` become loops, since Numba has no generators here.
+`if not e: return False`; `all`, `any` and `sum` become loops. The text is a small part of Python.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _Kernel:
         return self.names[function]
 
     def _observe(self, name: str, parameters: str, state: str, properties: Sequence[tuple[int, Property]]) -> str:
-        lines = [f"@inner\ndef {name}({parameters}, active, results, state, step):"]
+        lines = [f"def {name}({parameters}, active, results, state, step):"]
         for number, prop in properties:
             arguments = ", ".join(parameter.name for parameter in prop.function.parameters)
             lines.append(f"    if read(active, {number}) != 0:")
@@ -188,7 +188,7 @@ class _Lowering:
     def text(self, name: str, skip: int = 0) -> str:
         """The function, without its first `skip` statements."""
         parameters = ", ".join(self.name(parameter.name) for parameter in self.function.parameters)
-        lines = [f"@inner\ndef {name}({parameters}):"]
+        lines = [f"def {name}({parameters}):"]
         lines += self.block(self.function.body[skip:], INDENT)
         if self.is_action:
             lines.append(f"{INDENT}return True")
@@ -421,7 +421,7 @@ class _Lowering:
         used = sorted({self.name(one) for one in _free_names(call) if one in self.own or one in self.renamed})
         name = f"{self.function.name}_fold_{next(self.kernel.numbers)}"
         body = self.fold_lines(call, INDENT)
-        self.kernel.parts.append("\n".join([f"@inner\ndef {name}({', '.join(used)}):", *body]))
+        self.kernel.parts.append("\n".join([f"def {name}({', '.join(used)}):", *body]))
         return f"{name}({', '.join(used)})"
 
 
@@ -437,8 +437,7 @@ def _free_names(node: ast.AST) -> set[str]:
 
 COMPARISON = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
-PRELUDE = '''@inner
-def note(result, state, step):
+PRELUDE = '''def note(result, state, step):
     """Count one finding of a property, and keep the first: (count, state, step) as three words."""
     if load_word(result) == 0:
         store_word(result + 8, state)
@@ -446,7 +445,6 @@ def note(result, state, step):
     store_word(result, load_word(result) + 1)
 
 
-@inner
 def pause(results, status, state, count, has_failed):
     """Say where the kernel stopped: the next state, how many successors there are, whether the model failed there."""
     store_word(results + status, state)
@@ -454,8 +452,7 @@ def pause(results, status, state, count, has_failed):
     store_word(results + status + 16, has_failed)
     return count'''
 
-EMIT = '''@inner
-def emit(before, after, words, parents, steps, fired, active, results, count, state, step, slot):
+EMIT = '''def emit(before, after, words, parents, steps, fired, active, results, count, state, step, slot):
     """Take down one successor, look at the transition, and undo the step in the working buffer."""
     pack(after, words + count * {words_size})
     store_half(parents + count * 4, state)
@@ -465,8 +462,7 @@ def emit(before, after, words, parents, steps, fired, active, results, count, st
     copy(before, after)
     return count + 1'''
 
-EXPAND_HEAD = '''@outer(EXPAND)
-def expand(store, first, last, before, s, words, parents, steps, room, fired, active, results):
+EXPAND_HEAD = '''def expand(store, first, last, before, s, words, parents, steps, room, fired, active, results):
     """Successors of states first..last-1 of the store, in order, while there is room for those of a whole state."""
     count = 0
     for i in range(first, last):
@@ -479,8 +475,7 @@ EXPAND_TAIL = """        if failed(s) or failed(before):
             return pause(results, {status}, i, count, 1)
     return pause(results, {status}, last, count, 0)"""
 
-CHECK = '''@outer(CHECK)
-def check(store, first, last, s, active, results):
+CHECK = '''def check(store, first, last, s, active, results):
     """Look at states first..last-1 of the store; says at which one the model failed, or `last`."""
     for i in range(first, last):
         unpack(store + i * {words_size}, s)
