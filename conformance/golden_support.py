@@ -3,6 +3,9 @@
 In:  a file of conformance/golden: comment lines that say why the history matters; a header of `key: value` lines; an
      empty line; and the view of `trace show`, of which only the steps are read (a new file can give just those).
 Out: the trace of these steps, certified, and the text that the file should have.
+
+`gone: protocol=2.0` (or a switch or setting with its value) says what removes the history: with that, and otherwise in
+the same bounds, the property does not fail in this way at all.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from traces.show import view
 from traces.trace import Trace
 
 FOLDER = Path(__file__).parent / "golden"
-KEYS = ("model", "protocol", "configuration", "swaps", "start", "property", "verdict", "command")
+KEYS = ("model", "protocol", "configuration", "swaps", "start", "property", "verdict", "command", "gone")
 STEP = re.compile(r"^\s*(\d+)  (\S+(?: \S+)*)", re.ASCII)
 """A line of the table: the number and the step, which ends where two spaces follow."""
 
@@ -56,10 +59,7 @@ def read(text: str) -> Golden:
 def derive(golden: Golden) -> Trace:
     """The certified trace of the steps that a golden file gives."""
     header = golden.header
-    model, protocol = registry.load(header["model"])
-    texts = _pairs(header.get("configuration", ""))
-    values = {name: parse(name, model.entries[name], text) for name, text in texts.items()}
-    instance = model.instance(header.get("protocol", protocol), values, _pairs(header.get("swaps", "")))
+    instance = _instance(header, {})
     return behaviour(
         instance,
         int(header.get("start", "0")),
@@ -68,6 +68,19 @@ def derive(golden: Golden) -> Trace:
         header["command"],
         header.get("verdict"),
     )
+
+
+def repaired(golden: Golden) -> Instance:
+    """The instance in which the history is said to be gone: the same bounds, with what `gone` names."""
+    return _instance(golden.header, _pairs(golden.header["gone"]))
+
+
+def _instance(header: dict[str, str], changed: dict[str, str]) -> Instance:
+    model, protocol = registry.load(header["model"])
+    texts = _pairs(header.get("configuration", "")) | changed
+    protocol = texts.pop("protocol", header.get("protocol", protocol))
+    values = {name: parse(name, model.entries[name], text) for name, text in texts.items()}
+    return model.instance(protocol, values, _pairs(header.get("swaps", "")))
 
 
 def _pairs(text: str) -> dict[str, str]:

@@ -170,7 +170,7 @@ IN_AN_ACTION = [
     # Calls.
     ("one(s)  # <-", "the value of one(...) is dropped; use it, or call a helper that writes"),
     ("a = clear(s)  # <-", "clear writes to the state; call it as a statement of its own"),
-    ("flip(s)  # <-", "flip is an action of its own; move what both need into a helper"),
+    ("flip(s)  # <-", "flip is an action or declaration of its own; move what both need into a helper"),
     ("s.x[0] = len(s.x)  # <-", "`len` has no value here; define it in the module"),
     ("print(s.f)  # <-", "`print` has no value here"),
     ("a = Node(1)  # <-", "`Node(...)` cannot be called here; call helpers written in the language"),
@@ -1129,3 +1129,40 @@ def test_an_enumeration_with_a_hole_is_refused_or_can_be_printed(tmp_path: Path)
     else:
         refusal = f"{path}: Colour {[instance.places['c'].spell(value) for value in (0, 1, 2)]}"
     assert refusal.startswith(f"{path}:") and "Colour" in refusal
+
+
+# ------------------------------------------------------------------------------------------------------- contradictions
+
+CONTRADICTION = '''
+from models.language import contradiction
+
+
+@contradiction
+def too_many(configuration):
+    """k is above the number of
+    nodes; lower it."""
+    return configuration.k > configuration.{name}
+'''
+
+
+def test_a_contradiction_refuses_a_configuration_with_its_docstring(tmp_path: Path) -> None:
+    model = registry.load_file(write(tmp_path, CONTRADICTION.format(name="n")))
+    assert model.instance(None, {"k": 2}).configuration.k == 2
+    with pytest.raises(UsageError) as refusal:
+        model.instance(None, {"k": 3})
+    assert str(refusal.value) == "k is above the number of nodes; lower it."
+    assert model.instance(None, {"k": 3, "n": 3}).configuration.k == 3
+
+
+def test_a_contradiction_that_fails_is_the_authors_mistake(tmp_path: Path) -> None:
+    path = write(tmp_path, CONTRADICTION.format(name="nodes"))
+    with pytest.raises(ModelError) as refusal:
+        registry.load_file(path).instance()
+    last = len(path.read_text(encoding="utf-8").splitlines())
+    assert str(refusal.value).startswith(f"{path}:{last}: contradiction too_many: the configuration has no nodes")
+
+
+def test_an_action_does_not_ask_for_a_contradiction(tmp_path: Path) -> None:
+    path = write(tmp_path, CONTRADICTION.format(name="n") + action("require(too_many(s))"))
+    with pytest.raises(LanguageError, match="too_many is an action or declaration of its own"):
+        registry.load_file(path)

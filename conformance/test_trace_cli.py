@@ -13,6 +13,8 @@ import pytest
 from conformance.trace_support import CLASSIC, kafka, own_model, trace, weak_isr
 from models import registry
 from traces import cli, folder
+from traces.itf import spell_configuration
+from traces.kafka_lanes import BASICS, LEGEND
 from traces.show import view
 from traces.trace import PERMITTED
 
@@ -39,6 +41,14 @@ def test_show(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("\n".join(view(weak_isr(), full=True)) + "\n", "")
 
 
+def test_help_explains_every_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["show", "--help"])
+    out = capsys.readouterr().out
+    for example, meaning in (*BASICS, *LEGEND.values()):
+        assert re.search(rf"^  {re.escape(example)} +{re.escape(meaning)}$", out, re.MULTILINE)
+
+
 def test_list(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     folder.write(weak_isr(), tmp_path / "counterexamples")
     folder.write(
@@ -52,8 +62,16 @@ def test_list(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: p
     digest = lines[1][0].removeprefix("kafka_0.10_acked_not_lost_").removesuffix("_1.itf.json")
     assert re.fullmatch("[0-9a-f]{8}", digest)
     assert lines == [
-        ["file", "model", "protocol", "property", "verdict", "steps"],
-        [f"kafka_0.10_acked_not_lost_{digest}_1.itf.json", "kafka", "0.10", "acked_not_lost", "PERMITTED", "2"],
+        ["file", "model", "protocol", "property", "verdict", "steps", "configuration"],
+        [
+            f"kafka_0.10_acked_not_lost_{digest}_1.itf.json",
+            "kafka",
+            "0.10",
+            "acked_not_lost",
+            "PERMITTED",
+            "2",
+            "replicas=2 acks=1",
+        ],
         [
             "published_truncate_to_high_watermark_weak_isr_6f5877bf_1.itf.json",
             "published",
@@ -61,11 +79,34 @@ def test_list(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: p
             "weak_isr",
             "VIOLATED",
             "8",
+            "replicas=2 log_size=1 records=1",
         ],
     ]
     assert err == ""
     assert cli.main(["list", str(tmp_path)]) == 0
     assert capsys.readouterr() == (f"no traces in {tmp_path}\n", "")
+
+
+def test_list_tells_the_configuration_as_far_as_it_is_not_the_default_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def configuration(made: Path) -> str:
+        assert cli.main(["list", str(made.parent)]) == 0
+        header, line = capsys.readouterr().out.splitlines()
+        return line[header.index("configuration") :]
+
+    plain = kafka(CLASSIC, "acked_not_lost")
+    made = folder.write(plain, tmp_path / "plain")
+    assert configuration(made) == "default"
+    # Of a model that is not there, or that is not loaded for a list, everything is told.
+    whole = " ".join(f"{name}={value}" for name, value in spell_configuration(plain.instance).items())
+    text = made.read_text()
+    made.write_text(text.replace('"model": "kafka"', '"model": "kafak"'))
+    assert configuration(made) == whole
+    made.write_text(text.replace('"model-file": null', '"model-file": "mine.py"'))
+    assert configuration(made) == whole
+    made.write_text(text.replace('"swaps": {}', '"swaps": {"broker_bounces": "0.11"}'))
+    assert configuration(made) == "broker_bounces of 0.11"
 
 
 def test_list_goes_on_after_a_damaged_file(written: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,19 +7,27 @@ from types import ModuleType
 import pytest
 
 from conformance.golden_support import read_step
-from conformance.trace_support import CLASSIC, kafka, own_model, trace, weak_isr
+from conformance.trace_support import (
+    CLASSIC,
+    SENT_AGAIN,
+    WHOLE,
+    WITHOUT_MARKER,
+    fast_fail_over,
+    kafka,
+    own_model,
+    trace,
+    weak_isr,
+)
 from models import registry
 from models.language import NONE, Domain, Flag, action, always, bound, field
 from models.language.model import Instance, Model, assemble
-from traces.explain import MOST_READINGS, WIDTH, false_guard, why_false
+from traces.explain import MOST_READINGS, Binding, Reason, false_guard, why_broken
+from traces.table import WIDTH
 from traces.trace import Trace
 
 
 def why(found: Trace) -> list[str]:
-    prop = found.prop
-    assert prop is not None
-    before, step = (found.states[-2], found.steps[-1]) if found.length else (None, None)
-    return why_false(found.instance, prop, before, step, found.states[-1]).lines()
+    return why_broken(found).lines()
 
 
 def test_all_is_false_for_a_binding_and_helpers_say_why() -> None:
@@ -36,11 +44,16 @@ def test_all_is_false_for_a_binding_and_helpers_say_why() -> None:
 def test_a_lost_record_is_named() -> None:
     assert why(kafka(CLASSIC, "acked_not_lost")) == [
         "acked_not_lost is false",
-        "  holds_record(s, s.controller_leader, record) is false for record = a",
+        "  holds_record(s, s.controller_leader, record) or was_deleted(s, record) is false for record = a",
         "    given s.acknowledged[record] and s.controller_leader != NONE",
-        "    s.controller_leader = 1",
-        "    any(s.log_record[r][offset] == record for offset in range(s.log_size)) is false for r = 1",
-        "      s.log_record[1][0] = none, s.log_record[1][1] = none",
+        "    holds_record(s, s.controller_leader, record) is false",
+        "      s.controller_leader = 1",
+        "      any(s.log_record[r][offset] == record for offset in range(s.log_size)) is false for r = 1",
+        "        s.log_record[1][0] = none, s.log_record[1][1] = none",
+        "    was_deleted(s, record) is false",
+        "      any(s.exposed_record[offset] == record for offset in range(s.log_size) if offset < s.deleted_before)"
+        " is false",
+        "        s.deleted_before = 0",
     ]
 
 
@@ -48,9 +61,30 @@ def test_the_member_of_the_isr_that_lacks_a_record_is_named() -> None:
     assert why(kafka(CLASSIC[:-1], "isr_is_complete")) == [
         "isr_is_complete is false",
         "  s.log_record[member][offset] == s.exposed_record[offset] is false for member = 1, offset = 0",
-        "    given s.controller_isr[member] and s.exposed_record[offset] != NONE",
+        "    given s.controller_isr[member] and s.exposed_record[offset] != NONE and offset >= s.deleted_before",
         "    s.log_record[1][0] = none, s.exposed_record[0] = a",
     ]
+
+
+def test_the_numbers_for_which_it_is_false_are_those_of_the_property_itself() -> None:
+    assert why_broken(kafka(CLASSIC, "acked_not_lost")).numbers() == {"record": 0, "r": 1}
+    # `offset` is bound again deeper, by the helper that is asked about `below`.
+    assert why_broken(fast_fail_over("log_matching")).numbers() == {"a": 0, "b": 1, "offset": 2, "below": 1}
+    twice = (Binding("n", 1, "n = 1"), Binding("n", 2, "n = 2"))
+    assert Reason("outer", False, bindings=twice[:1], deeper=(Reason("inner", False, bindings=twice),)).numbers() == {
+        "n": 1
+    }
+    assert Reason("inner", False, bindings=twice).numbers() == {"n": 1}
+    assert why_broken(kafka(SENT_AGAIN, "no_duplicates", None, "2.1", WHOLE, retries=1)).numbers() == {
+        "r": 1,
+        "offset": 0,
+        "later": 1,
+    }
+
+
+def test_a_marker_is_no_letter() -> None:
+    found = kafka(WITHOUT_MARKER, "isr_is_complete", None, "0.11", transactions=1)
+    assert why(found)[-1] == "    s.log_record[2][1] = none, s.exposed_record[1] = marker"
 
 
 def test_any_that_finds_nothing_shows_what_it_read() -> None:

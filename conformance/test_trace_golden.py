@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from checker.explore import Limits, explore
 from conformance import golden_support
 from models.errors import UsageError
 from models.language.model import Instance
@@ -20,6 +21,29 @@ def test_golden_trace(path: Path, request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--rewrite-golden"):
         path.write_text(text, encoding="utf-8")
     assert text == path.read_text(encoding="utf-8"), "rewrite with: pytest --rewrite-golden"
+
+
+GOLDEN = {path.stem: golden_support.read(path.read_text(encoding="utf-8")) for path in FILES}
+GONE = sorted(name for name, golden in GOLDEN.items() if "gone" in golden.header)
+
+
+@pytest.mark.parametrize("name", GONE)
+def test_a_history_has_no_counterpart_with_what_repairs_it(name: str) -> None:
+    """Searched to exhaustion in the same bounds: the property does not fail, or not in the way that is shown here."""
+    golden = GOLDEN[name]
+    is_permitted = golden.header["verdict"] == "PERMITTED"
+    exploration = explore(
+        golden_support.repaired(golden), Limits(memory=6 << 30), only=[golden.header["property"]], want_permitted=True
+    )
+    assert exploration.exhausted
+    findings = exploration.findings[golden.header["property"]]
+    assert (findings.permitted if is_permitted else findings.found).witness is None
+
+
+def test_neighbouring_generations_are_told_apart() -> None:
+    """By a history that exists in the older one, and has no counterpart in the newer one."""
+    pairs = {(GOLDEN[name].header["protocol"], GOLDEN[name].header["gone"].removeprefix("protocol=")) for name in GONE}
+    assert pairs >= {("0.10", "0.11"), ("0.11", "2.0"), ("2.0", "2.1")}
 
 
 def test_there_are_golden_traces() -> None:

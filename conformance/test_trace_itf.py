@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from conformance.trace_support import COMMAND, own_model, trace, weak_isr
+from conformance.trace_support import COMMAND, TRANSACTION, kafka, own_model, trace, weak_isr
 from models import registry, run
-from models.errors import ModelError, UsageError
+from models.errors import UsageError
 from models.language.declare import Entry
 from models.language.model import Instance, Model
 from traces import itf
@@ -49,7 +49,7 @@ def behaviours(draw: st.DrawFn) -> Trace:
     try:
         instance = model.instance(protocol, values)
         assume(instance.initial_states)
-    except ModelError:
+    except UsageError:
         assume(False)
     return walk(instance, random.Random(draw(st.integers(0, 1 << 32))), draw(st.integers(0, 8)))
 
@@ -97,6 +97,20 @@ def test_swapped_actions_are_read_back() -> None:
     found = itf.read_trace(itf.parse_document(itf.to_text(written)))
     same(found, written)
     assert found.instance.swaps == {"become_follower": "kip_101"}
+
+
+def test_a_marker_is_no_further_letter() -> None:
+    written = kafka(TRANSACTION, None, None, "2.1", transactions=1)
+    text = itf.to_text(written)
+    document = json.loads(text)
+    assert document["states"][-1]["log_record"] == [["a", "marker"], ["a", "marker"], ["none", "none"]]
+    same(itf.read_trace(document), written)
+    document["states"][-1]["log_record"][2][0] = "c"
+    with pytest.raises(UsageError, match=r'log_record cannot hold "c"; its values are none\.\.marker'):
+        itf.read_trace(document)
+    document["states"][-1]["log_record"][2][0] = "marker"
+    with pytest.raises(UsageError, match=r"log_record\[2\]\[0\] is none, the trace says marker"):
+        certify(itf.read_trace(document))
 
 
 def number(value: int) -> dict[str, str]:

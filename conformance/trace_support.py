@@ -34,6 +34,85 @@ COMMITTED = (
 
 CLASSIC = (*COMMITTED, "broker_bounces 1 checkpoint 0", "controller_fails_over to 1")
 
+WHOLE = 2
+"""With three replicas and min.insync.replicas=2, the initial state in which all are in the ISR."""
+
+ROUND = ("leader_answers_parked_fetch 0 to 1", "follower_applies_response 1 from 0", "leader_handles_fetch 0 from 1")
+"""Broker 1, whose fetch is parked, gets what is new, and broker 0 learns of it."""
+
+IN_TRANSACTION = ("producer_appends_in_transaction at 0 in 0", *COMMITTED[1:])
+"""Record a is then readable, and its transaction open."""
+
+TRANSACTION = (*IN_TRANSACTION, "coordinator_commits 0", "leader_appends_marker of 0 at 0", *ROUND)
+
+WITHOUT_MARKER = (
+    *(*IN_TRANSACTION, "leader_handles_fetch 0 from 2", "follower_applies_response 2 from 0"),
+    *TRANSACTION[4:],
+    *("broker_crashes 0", "broker_restarts 0 checkpoint 1", "leader_handles_fetch 0 from 2"),
+)
+"""Up to 2.0, as in STALE_RESTART: the commit marker is what the new member of the ISR lacks."""
+
+SENT_AGAIN = (
+    *COMMITTED[:3],
+    "controller_fails_over to 1",
+    "broker_becomes_leader 1 in epoch 1",
+    "producer_retries a at 1",
+)
+"""Without idempotence, from WHOLE: broker 1 has record a when it is elected, and appends it again."""
+
+FAST_FAIL_OVER = (
+    "producer_appends at 0",
+    "controller_elects_preferred 1",
+    "controller_fails_over to 0",
+    "broker_becomes_leader 0 in epoch 2",
+    "producer_appends at 0",
+    "broker_becomes_leader 1 in epoch 1",
+    "producer_appends at 1",
+    "broker_becomes_follower 1 in epoch 2",
+    "follower_reconciles 1 with 0",
+    "leader_handles_fetch 0 from 1",
+    "follower_applies_response 1 from 0",
+)
+"""KIP-279: the follower wrote in epoch 1, of which its leader knows nothing."""
+
+
+def fast_fail_over(property_name: str | None) -> Trace:
+    """KIP-279's history in 0.11, from the ISR 0 1, which breaks several properties."""
+    values = {"replicas": 2, "records": 4, "log_size": 3, "preferred_elections": 1, "common_records": 1}
+    return kafka(FAST_FAIL_OVER, property_name, None, "0.11", 1, min_insync_replicas=1, **values)
+
+
+STALE_RESTART = (
+    *COMMITTED,
+    "broker_crashes 0",
+    "broker_restarts 0 checkpoint 0",
+    "leader_handles_fetch 0 from 2",
+    "controller_fails_over to 2",
+)
+"""KAFKA-7128, up to 2.0: a leader with a stale high watermark lets a follower into the ISR that lacks record a."""
+
+READ_TWICE = (
+    *STALE_RESTART,
+    "broker_becomes_leader 2 in epoch 1",
+    "producer_appends at 2",
+    "leader_shrinks_isr 2 by {1}",
+)
+"""Then broker 2 shows record b where record a was."""
+
+MISSED_DEMOTION = (
+    "producer_appends at 0",
+    "leader_handles_fetch 0 from 2",
+    "follower_applies_response 2 from 0",
+    "leader_handles_fetch 0 from 2",
+    "controller_elects_preferred 1",
+    "controller_fails_over to 0",
+    "broker_becomes_leader 0 in epoch 2",
+    "broker_becomes_leader 1 in epoch 1",
+    "broker_becomes_follower 2 in epoch 1",
+    "follower_reconciles 2 with 1",
+)
+"""Section 8.24 of the fact sheet, up to the record that is missing."""
+
 
 def weak_isr() -> Trace:
     """The shortest failure of weak_isr under truncation to the high watermark."""
@@ -41,14 +120,23 @@ def weak_isr() -> Trace:
     return trace(model.instance(protocol, {"replicas": 2, "log_size": 1, "records": 1}), WEAK_ISR, "weak_isr")
 
 
-def kafka(steps: Iterable[str], property_name: str, verdict: str | None = None, **values: int) -> Trace:
-    """A history of Kafka 0.10 that starts from the ISR 0 1."""
-    return trace(registry.load("kafka")[0].instance("0.10", values), steps, property_name, verdict)
+def kafka(
+    steps: Iterable[str],
+    property_name: str | None,
+    verdict: str | None = None,
+    protocol: str = "0.10",
+    start: int = 0,
+    **values: int,
+) -> Trace:
+    """A history of Kafka that starts from the ISR 0 1, or from another initial state."""
+    return trace(registry.load("kafka")[0].instance(protocol, values), steps, property_name, verdict, start)
 
 
-def trace(instance: Instance, steps: Iterable[str], property_name: str | None, verdict: str | None = None) -> Trace:
-    """The certified trace of steps from the first initial state."""
-    return behaviour(instance, 0, [read_step(instance, step) for step in steps], property_name, COMMAND, verdict)
+def trace(
+    instance: Instance, steps: Iterable[str], property_name: str | None, verdict: str | None = None, start: int = 0
+) -> Trace:
+    """The certified trace of steps from an initial state."""
+    return behaviour(instance, start, [read_step(instance, step) for step in steps], property_name, COMMAND, verdict)
 
 
 OWN_MODEL = '''\

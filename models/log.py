@@ -1,14 +1,15 @@
 """The vocabulary of a log, shared by the models that have one.
 
 A model that uses it declares `log_record[replica][offset]`, `log_epoch[replica][offset]` and `log_end_offset[replica]`,
-with NONE in the cells from the log end offset on, and the bounds `replicas` and `log_size`.
+with NONE in every cell outside the log (from the log end offset on, and below a log start offset if there is one), and
+the bounds `replicas` and `log_size`.
 """
 
 from models.language import NONE
 
 
 def has_entry(s, r, offset):
-    return offset < s.log_end_offset[r]
+    return offset < s.log_end_offset[r] and s.log_record[r][offset] != NONE
 
 
 def same_entry(s, a, b, offset):
@@ -37,7 +38,7 @@ def cut_log(s, r, end_offset):
 
 
 def logs_match(s):
-    """The same offset and epoch on two replicas means the same entries up to there."""
+    """The same offset and epoch on two replicas means the same entries up to there, from the larger log start on."""
     return all(
         same_entry(s, a, b, below)
         for a in range(s.replicas)
@@ -46,5 +47,5 @@ def logs_match(s):
         for offset in range(s.log_size)
         if has_entry(s, a, offset) and has_entry(s, b, offset) and s.log_epoch[a][offset] == s.log_epoch[b][offset]
         for below in range(s.log_size)
-        if below <= offset
+        if below <= offset and has_entry(s, a, below) and has_entry(s, b, below)
     )

@@ -2,5 +2,5 @@
 
 certify.from_steps    a trace out of a path that an engine found, certified
 folder.write, read    a trace to a file and back; nothing that is not certified passes
-show.view             a trace as text: one line per step, then why the property fails and who lost what
+show.view             a trace as text: one line per step, then why the property fails and who did what
 """

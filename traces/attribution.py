@@ -1,7 +1,8 @@
-"""Who lost what: which record was promised when, and which steps took it away.
+"""Who did what: which record was promised when and which steps took it away, or which steps wrote what does not agree;
+and what permits it.
 
 In:  a trace of a model of Kafka's replication that ends where a promise about records is broken.
-Out: the `Loss`, and the lines that say it; None for every other trace.
+Out: the `Loss`, and the lines that say it; none for every other trace.
 
 The step that removes the last copy that mattered and the step that makes the property false can differ: a follower
 truncates, and only its election makes the record gone.
@@ -9,16 +10,20 @@ truncates, and only its election makes the record gone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 
-from models.language.declare import NONE
-from models.language.model import spell, spell_element
+from models.language.model import spell
 from models.run import State
+from traces import divergence
+from traces.explain import why_broken
+from traces.history import History
+from traces.kafka_model import is_kafka
+from traces.spelling import name_entry
+from traces.table import wrapped
 from traces.trace import PERMITTED, VIOLATED, Trace
 
-FIELDS = ("acknowledged", "controller_isr", "controller_leader", "exposed_record", "log_record")
 ALL = "ALL"
 GIVEN_UP = {
     "unclean_elections": "an unclean election",
@@ -27,12 +32,17 @@ GIVEN_UP = {
 }
 """Budgets whose use gives data up, and what one of them is."""
 
+SENT_AGAIN = {"retries": "a request sent again without idempotence"}
+"""The budget whose use gives up what SENT_ONCE promise."""
+
+SENT_ONCE = ("no_duplicates", "order_preserved")
+
 
 @dataclass(frozen=True)
 class Loss:
-    """A record, and the numbers of the steps that promised it, removed the copy that mattered, and broke the promise.
+    """An entry, and the numbers of the steps that promised it, removed the copy that mattered, and broke the promise.
 
-    `broker` is the one that counts: the leader, or the member of the ISR that lacks the record. It lost its copy in
+    `broker` is the one that counts: the leader, or the member of the ISR that lacks the entry. It lost its copy in
     step `removed`; where it never had one that is None, and `admitted` is the step that let it into the ISR (None: it
     was in from the start, or never). `promise` and `outcome` say what was promised, and what has become of it.
     """
@@ -49,91 +59,108 @@ class Loss:
 
 def find_loss(trace: Trace) -> Loss | None:
     """The loss that a trace ends with, if it speaks about one."""
-    finders = {"acked_not_lost": _lost_by_leader, "isr_is_complete": _missing_in_isr}
-    is_kafka = all(name in trace.instance.places for name in FIELDS)
-    if not is_kafka or trace.verdict not in (VIOLATED, PERMITTED) or trace.property_name not in finders:
+    if trace.verdict not in (VIOLATED, PERMITTED) or not is_kafka(trace.instance):
         return None
-    return finders[trace.property_name]([State(trace.instance, cells) for cells in trace.states])
+    return _find(History(trace), why_broken(trace).numbers())
 
 
-def _lost_by_leader(states: list[State]) -> Loss:
-    last = states[-1]
-    broker = last.controller_leader
-    record = next(r for r in range(last.records) if last.acknowledged[r] and not _holds(last, broker, r))
-    promised = _first(states, lambda s: bool(s.acknowledged[record]))
-    removed = _last_change(states, lambda s: _holds(s, broker, record), to=False)
-    return Loss(record, "acknowledged", promised, broker, removed, _admitted(states, broker), "lost", len(states) - 1)
+def _find(history: History, numbers: dict[str, int]) -> Loss | None:
+    """The loss, given what the names in the property stand for where it is false."""
+    name = history.trace.property_name
+    if name == "acked_not_lost" and "record" in numbers:
+        return _lost_by_leader(history, numbers["record"])
+    if name == "isr_is_complete" and {"member", "offset"} <= numbers.keys():
+        return _missing_in_isr(history, numbers["member"], numbers["offset"])
+    return None
 
 
-def _missing_in_isr(states: list[State]) -> Loss:
-    last = states[-1]
-    broker, offset = next(
-        (r, o)
-        for r in range(last.replicas)
-        if last.controller_isr[r]
-        for o in range(last.log_size)
-        if last.exposed_record[o] not in (NONE, last.log_record[r][o])
-    )
-    record = last.exposed_record[offset]
-    promised = _first(states, lambda s: bool(s.exposed_record[offset] == record))
-    removed = _last_change(states, lambda s: bool(s.log_record[broker][offset] == record), to=False)
-    admitted, broken = _admitted(states, broker), "missing from the ISR"
-    return Loss(record, "exposed to readers", promised, broker, removed, admitted, broken, len(states) - 1)
+def _lost_by_leader(history: History, record: int) -> Loss:
+    broker = history.last.controller_leader
+    promised = history.first(lambda s: bool(s.acknowledged[record]))
+    removed = history.last_change(lambda s: _holds(s, broker, record), to=False)
+    admitted = _admitted(history, broker)
+    return Loss(record, "acknowledged", promised, broker, removed, admitted, "lost", len(history.states) - 1)
 
 
-def _admitted(states: list[State], broker: int) -> int | None:
-    return _last_change(states, lambda s: bool(s.controller_isr[broker]), to=True)
+def _missing_in_isr(history: History, broker: int, offset: int) -> Loss:
+    record = history.last.exposed_record[offset]
+    promised = history.first(lambda s: bool(s.exposed_record[offset] == record))
+    removed = history.last_change(lambda s: bool(s.log_record[broker][offset] == record), to=False)
+    admitted, broken = _admitted(history, broker), "missing from the ISR"
+    return Loss(record, "exposed to readers", promised, broker, removed, admitted, broken, len(history.states) - 1)
+
+
+def _admitted(history: History, broker: int) -> int | None:
+    return history.last_change(lambda s: bool(s.controller_isr[broker]))
 
 
 def _holds(s: State, r: int, record: int) -> bool:
     return any(s.log_record[r][offset] == record for offset in range(s.log_size))
 
 
-def _first(states: list[State], is_true: Callable[[State], bool]) -> int:
-    return next(position for position, s in enumerate(states) if is_true(s))
-
-
-def _last_change(states: list[State], is_true: Callable[[State], bool], to: bool) -> int | None:
-    """The last step that made it so, or None where no step did."""
-    truths = [is_true(s) for s in states]
-    changes = [i for i in range(1, len(truths)) if truths[i] is to and truths[i - 1] is not to]
-    return changes[-1] if changes else None
-
-
 def lines(trace: Trace) -> list[str]:
-    """The loss in words, and what permits it; of any other failure, what permits it."""
-    loss = find_loss(trace)
-    if loss is None:
-        return [_permission(trace)] if trace.verdict == PERMITTED and _given_up(trace) else []
-    record = spell_element(loss.record)
-    states = [State(trace.instance, cells) for cells in trace.states]
-    found = [f"record {record}: {loss.promise} {_when(trace, loss.promised)}"]
-    if loss.removed is not None:
-        found.append(f"  removed from broker {loss.broker} {_when(trace, loss.removed)}")
-    elif not any(_holds(s, r, loss.record) for s in states for r in range(s.replicas)):
-        found.append("  never on any broker")
-    else:
-        found.append(f"  never on broker {loss.broker}, {_membership(trace, loss)}")
-    found.append(f"  {loss.outcome} {_when(trace, loss.lost)}")
-    found.append(_permission(trace))
+    """The failure in words, and what permits it; of a failure that is not told, what permits it."""
+    if trace.verdict not in (VIOLATED, PERMITTED):
+        return []
+    found: list[str] = []
+    if is_kafka(trace.instance):
+        history, numbers = History(trace), why_broken(trace).numbers()
+        loss = _find(history, numbers)
+        if loss is not None:
+            found = _tell(history, loss)
+        else:
+            found = divergence.lines(history, trace.property_name or "", numbers)
+    if found or (trace.verdict == PERMITTED and _given_up(trace)):
+        found += wrapped(_permission(trace))
     return found
 
 
-def _when(trace: Trace, position: int) -> str:
-    if not position:
-        return "from the start"
-    return f"at step {position} by {trace.instance.spell_step(trace.steps[position - 1])}"
+def _tell(history: History, loss: Loss) -> list[str]:
+    found = [f"{name_entry(history.last, loss.record)}: {loss.promise} {history.when(loss.promised)}"]
+    found += _counted_on(history, loss)
+    if loss.removed is not None:
+        found.append(f"  removed from broker {loss.broker} {history.when(loss.removed)}")
+    elif not any(_holds(s, r, loss.record) for s in history.states for r in range(s.replicas)):
+        found.append("  never on any broker")
+    else:
+        found.append(f"  never on broker {loss.broker}, {_membership(history, loss)}")
+    return [*found, f"  {loss.outcome} {history.when(loss.lost)}"]
 
 
-def _membership(trace: Trace, loss: Loss) -> str:
+def _counted_on(history: History, loss: Loss) -> list[str]:
+    """The followers of whom the leader that made the promise knew before that they had the entry."""
+    before, s = history.states[max(0, loss.promised - 1)], history.states[loss.promised]
+    found = []
+    for leader in range(s.replicas):
+        if s.leader[leader] != leader or s.high_watermark[leader] <= before.high_watermark[leader]:
+            continue
+        for member in range(s.replicas):
+            if s.isr[leader][member] and member != leader:
+                known = history.last_change(partial(_is_known, leader, member, loss.record), until=loss.promised)
+                if known is not None and known < loss.promised:
+                    when = history.when(known, "since")
+                    found.append(f"  counting on broker {member}, known to have it {when}")
+    return found
+
+
+def _is_known(leader: int, follower: int, record: int, s: State) -> bool:
+    """The leader has heard that the follower has fetched beyond this entry."""
+    beyond = s.remote_log_end_offset[leader][follower]
+    return any(s.log_record[leader][offset] == record for offset in range(max(0, beyond)))
+
+
+def _membership(history: History, loss: Loss) -> str:
     if loss.admitted is not None:
-        return f"which came into the ISR {_when(trace, loss.admitted)}"
-    was_member = State(trace.instance, trace.states[0]).controller_isr[loss.broker]
+        return f"which came into the ISR {history.when(loss.admitted)}"
+    was_member = history.states[0].controller_isr[loss.broker]
     return "which was in the ISR from the start" if was_member else "which was never in the ISR"
 
 
+# ---------------------------------------------------------------------------------------------------- what permits it
+
+
 def _permission(trace: Trace) -> str:
-    """What in the history or in the configuration permits the loss."""
+    """What in the history or in the configuration permits the failure."""
     acks = _acks(trace) if trace.property_name == "acked_not_lost" else None
     reasons = []
     if acks is not None and acks != ALL:
@@ -142,7 +169,8 @@ def _permission(trace: Trace) -> str:
     if trace.verdict == PERMITTED:
         return f"permitted: {'; '.join(reasons) or 'the model says so'}"
     promise = "" if acks is None else f"acks={_spelled_acks(trace)} promises it, and "
-    return f"not permitted: {promise}no unclean election, loss of power or loss of a disk took place"
+    sent = "request sent again, " if trace.property_name in SENT_ONCE else ""
+    return f"not permitted: {promise}no {sent}unclean election, loss of power or loss of a disk took place"
 
 
 def _acks(trace: Trace) -> str | None:
@@ -157,12 +185,14 @@ def _spelled_acks(trace: Trace) -> str:
 
 
 def _given_up(trace: Trace) -> list[str]:
-    """The steps of this history that spent a budget with which data is given up."""
+    """The steps of this history that spent a budget with which something is given up that the property promises."""
     found = []
-    for budget, what in GIVEN_UP.items():
+    history = History(trace)
+    budgets = SENT_AGAIN | GIVEN_UP if trace.property_name in SENT_ONCE else GIVEN_UP
+    for budget, what in budgets.items():
         place = trace.instance.places.get(f"{budget}_left")
         if place is not None:
-            found += [f"{what} {_when(trace, position)}" for position in _decreases(trace, place.offset)]
+            found += [f"{what} {history.when(position)}" for position in _decreases(trace, place.offset)]
     return found
 
 

@@ -14,7 +14,8 @@ from models.language.declare import Kind
 from models.language.model import Instance, Property, Step
 from models.run import Cells
 from traces.explain import false_guard
-from traces.trace import HOLDS, PERMITTED, REACHED, VERDICTS, VIOLATED, Trace, property_of, spell_cell, spell_cell_value
+from traces.spelling import spell_cell, spell_cell_value
+from traces.trace import HOLDS, PERMITTED, REACHED, VERDICTS, VIOLATED, Trace, property_of
 
 CURE = "the file was edited or damaged; make it anew with the command that it names"
 

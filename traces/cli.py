@@ -16,6 +16,7 @@ from typing import NoReturn
 from models.errors import UsageError
 from models.registry import load_file
 from traces import folder
+from traces.kafka_lanes import BASICS, LEGEND, spell_legend
 from traces.show import view
 from traces.table import GAP, UNCHANGED
 
@@ -45,7 +46,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="trace", description="Show the histories that check has found.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
-    show = commands.add_parser("show", help="one line per step, then why the property fails")
+    show = commands.add_parser(
+        "show",
+        help="one line per step, then why the property fails",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="\n".join(["a broker of Kafka:", *spell_legend([*BASICS, *LEGEND.values()])]),
+    )
     show.add_argument("file", metavar="FILE", type=Path, help="a trace that check wrote, or the link `latest`")
     show.add_argument("--model", metavar="FILE.py", type=Path, help="the model, if it is one of your own; this runs it")
     show.add_argument("--full", action="store_true", help="every field of every state")
@@ -64,7 +70,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
 def _list(arguments: argparse.Namespace) -> int:
     """Every file that can be read gets its line; any other one is reported, and makes the code 2."""
-    rows = [("file", "model", "protocol", "property", "verdict", "steps")]
+    rows = [("file", "model", "protocol", "property", "verdict", "steps", "configuration")]
     code = 0
     paths = folder.files(arguments.folder)
     for path in paths:
@@ -74,7 +80,7 @@ def _list(arguments: argparse.Namespace) -> int:
             code = _complain(str(error))
             continue
         told = (header.model, header.protocol or "-", header.property_name or "-", header.verdict or "-", str(steps))
-        rows.append((path.name, *told))
+        rows.append((path.name, *told, " ".join(folder.changed(header)) or "default"))
     if not paths:
         _print([f"no traces in {arguments.folder}"])
     elif len(rows) > 1:

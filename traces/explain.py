@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,12 +20,21 @@ from models.language.declare import Disabled
 from models.language.model import Instance, Place, Property, Step, spell_element
 from models.language.syntax import Function
 from models.run import Cells
-
-WIDTH = 120
-"""Columns of the terminal that the explanation is written for."""
+from traces.spelling import spell_value
+from traces.table import wrapped
+from traces.trace import Trace
 
 MOST_READINGS = 12
 """Cells that are listed for one expression; a fold over everything can read hundreds."""
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A name, what it stands for, and the two as text."""
+
+    name: str
+    value: int
+    text: str
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,7 @@ class Reason:
 
     source: str
     truth: bool
-    bindings: tuple[str, ...] = ()
+    bindings: tuple[Binding, ...] = ()
     conditions: tuple[str, ...] = ()
     readings: tuple[str, ...] = ()
     deeper: tuple[Reason, ...] = ()
@@ -50,31 +58,26 @@ class Reason:
             return Reason(source, truth, readings=readings + inner.readings)
         return Reason(source, truth, readings=readings, deeper=(inner,))
 
+    def numbers(self) -> dict[str, int]:
+        """What the names stand for here and deeper; of a name that is bound several times, the outermost."""
+        found = {binding.name: binding.value for binding in reversed(self.bindings)}
+        for reason in self.deeper:
+            found = reason.numbers() | found
+        return found
+
     def lines(self, indent: str = "") -> list[str]:
         """The tree as text, the deciding cells at the end."""
-        where = f" for {', '.join(self.bindings)}" if self.bindings else ""
-        found = _wrapped(f"{self.source} is {'true' if self.truth else 'false'}{where}", indent)
+        where = f" for {', '.join(binding.text for binding in self.bindings)}" if self.bindings else ""
+        found = wrapped(f"{self.source} is {'true' if self.truth else 'false'}{where}", indent)
         if self.conditions:
-            found += _wrapped(f"given {' and '.join(self.conditions)}", indent + "  ")
+            found += wrapped(f"given {' and '.join(self.conditions)}", indent + "  ")
         if self.readings:
             shown = self.readings[:MOST_READINGS]
             more = len(self.readings) - len(shown)
-            found += _wrapped(f"{', '.join(shown)}{f', and {more} more cells' if more else ''}", indent + "  ")
+            found += wrapped(f"{', '.join(shown)}{f', and {more} more cells' if more else ''}", indent + "  ")
         for reason in self.deeper:
             found += reason.lines(indent + "  ")
         return found
-
-
-def _wrapped(text: str, indent: str) -> list[str]:
-    """A long line as several, the later ones further in."""
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent + "    ",
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def why_false(instance: Instance, prop: Property, before: Cells | None, step: Step | None, after: Cells) -> Reason:
@@ -89,6 +92,13 @@ def why_false(instance: Instance, prop: Property, before: Cells | None, step: St
     else:
         names = {"s": explainer.watch("s", after)}
     return Reason.over(prop.name, False, (), explainer.why_returned(prop.function, names))
+
+
+def why_broken(trace: Trace) -> Reason:
+    """Why the property is false with which a trace ends."""
+    assert trace.prop is not None
+    before, step = (trace.states[-2], trace.steps[-1]) if trace.length else (None, None)
+    return why_false(trace.instance, trace.prop, before, step, trace.states[-1])
 
 
 def false_guard(instance: Instance, cells: Cells, step: Step) -> str:
@@ -155,6 +165,9 @@ class _Scope:
         code = compile(ast.Expression(expression), self.function.path, "eval")
         return eval(code, {**self.function.python.__globals__, **self.names})  # noqa: S307 - checked model text
 
+    def bound(self, name: str) -> Binding:
+        return Binding(name, int(self.names[name]), self.spell(name))
+
     def spell(self, name: str) -> str:
         value = self.names[name]
         if isinstance(value, bool):
@@ -200,7 +213,7 @@ class _Explainer:
             truth = bool(function.python(*arguments))
             return Reason(str(truth), truth, readings=tuple(dict.fromkeys(self.log)))
         reason = self.why(expression, scope)
-        return replace(reason, bindings=tuple(map(scope.spell, scope.loops)) + reason.bindings)
+        return replace(reason, bindings=tuple(map(scope.bound, scope.loops)) + reason.bindings)
 
     def returned(self, statements: Sequence[ast.stmt], scope: _Scope) -> tuple[ast.expr, _Scope] | None:
         """The return statement that is reached, and what the names mean there."""
@@ -279,8 +292,8 @@ class _Explainer:
                 renamed.append(parameter.name)
         readings = tuple(dict.fromkeys(self.log))
         inner = self.why_returned(callee, names, lettered)
-        spelled = tuple(map(_Scope(callee, names, set(lettered)).spell, renamed))
-        inner = replace(inner, bindings=spelled + inner.bindings)
+        bound = tuple(map(_Scope(callee, names, set(lettered)).bound, renamed))
+        inner = replace(inner, bindings=bound + inner.bindings)
         return Reason.over(_source(call), truth, readings, inner)
 
     def why_binding(self, generator: ast.GeneratorExp, names: tuple[str, ...], scope: _Scope) -> Reason:
@@ -289,7 +302,7 @@ class _Explainer:
         conditions = tuple(_source(test) for part in generator.generators for test in part.ifs)
         return replace(
             inner,
-            bindings=tuple(map(scope.spell, names)) + inner.bindings,
+            bindings=tuple(map(scope.bound, names)) + inner.bindings,
             conditions=conditions + inner.conditions,
         )
 
@@ -342,16 +355,17 @@ class _Watched:
             return value
         label = f"{self._name}.{name}"
         if place.sizes:
-            return _WatchedRow(value, place, label, 0, self._log)
-        self._log.append(f"{label} = {place.spell(value)}")
+            return _WatchedRow(value, self._instance, place, label, 0, self._log)
+        self._log.append(f"{label} = {spell_value(self._instance, place, value)}")
         return value
 
 
 class _WatchedRow:
     """An array field, or a part of it, of a watched state."""
 
-    def __init__(self, row: Any, place: Place, label: str, depth: int, log: list[str]) -> None:
+    def __init__(self, row: Any, instance: Instance, place: Place, label: str, depth: int, log: list[str]) -> None:
         self._row = row
+        self._instance = instance
         self._place = place
         self._label = label
         self._depth = depth
@@ -362,6 +376,6 @@ class _WatchedRow:
         letters = self._place.field.over[self._depth].letters
         label = f"{self._label}[{spell_element(index) if letters else int(index)}]"
         if self._depth + 1 < len(self._place.sizes):
-            return _WatchedRow(value, self._place, label, self._depth + 1, self._log)
-        self._log.append(f"{label} = {self._place.spell(value)}")
+            return _WatchedRow(value, self._instance, self._place, label, self._depth + 1, self._log)
+        self._log.append(f"{label} = {spell_value(self._instance, self._place, value)}")
         return value

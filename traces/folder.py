@@ -13,6 +13,7 @@ import stat
 from itertools import count
 from pathlib import Path
 
+from models import registry
 from models.errors import UsageError
 from models.language.model import Model
 from traces import itf
@@ -115,6 +116,17 @@ def read_header(path: Path) -> tuple[itf.Header, int]:
         return itf.read_header(document), len(document["states"]) - 1
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
+
+
+def changed(header: itf.Header) -> list[str]:
+    """What of the configuration is not the default of the model, as far as that is known: all of it for a model that a
+    person wrote, which is not loaded for this."""
+    usual: dict[str, str] = {}
+    if header.file is None:
+        with contextlib.suppress(UsageError):
+            usual = itf.spell_configuration(registry.load(header.model)[0].instance(header.protocol or None))
+    told = [f"{name}={value}" for name, value in header.configuration.items() if value != usual.get(name)]
+    return told + [f"{action} of {origin}" for action, origin in header.swaps.items()]
 
 
 def read_text(path: Path) -> str:

@@ -14,6 +14,7 @@ from collections import Counter
 from models.language.declare import Domain
 from models.language.model import Instance, Place, spell_element
 from models.run import Cells
+from traces.spelling import spell_value
 from traces.table import Row
 from traces.trace import Trace
 
@@ -61,44 +62,46 @@ def rows(trace: Trace) -> list[Row]:
     before: Cells | None = None
     for position, cells in enumerate(trace.states):
         columns = [
-            tuple(f"{place.name} {part}" for place in lanes if (part := _news(place, before, cells, (element,))))
+            tuple(
+                f"{place.name} {part}" for place in lanes if (part := _news(instance, place, before, cells, (element,)))
+            )
             for element in range(width)
         ]
         if shared:
-            columns.append(tuple(line for place in shared for line in _shared_news(place, before, cells)))
+            columns.append(tuple(line for place in shared for line in _shared_news(instance, place, before, cells)))
         step = instance.spell_step(trace.steps[position - 1]) if position else "initially"
         found.append(Row(position, step, tuple(columns)))
         before = cells
     return found
 
 
-def _news(place: Place, before: Cells | None, cells: Cells, index: tuple[int, ...]) -> str | None:
+def _news(instance: Instance, place: Place, before: Cells | None, cells: Cells, index: tuple[int, ...]) -> str | None:
     """A part of a field, if it is new."""
-    part = spell_part(place, cells, index)
-    return None if before is not None and spell_part(place, before, index) == part else part
+    part = spell_part(instance, place, cells, index)
+    return None if before is not None and spell_part(instance, place, before, index) == part else part
 
 
-def _shared_news(place: Place, before: Cells | None, cells: Cells) -> list[str]:
+def _shared_news(instance: Instance, place: Place, before: Cells | None, cells: Cells) -> list[str]:
     """A field outside the lanes: whole at first and where it is small, then element by element."""
     if before is None or not place.sizes or (len(place.sizes) == 1 and place.field.values.is_flag):
-        part = _news(place, before, cells, ())
+        part = _news(instance, place, before, cells, ())
         return [] if part is None else [f"{place.name} {part}"]
     letters = place.field.over[0].letters
     return [
         f"{place.name}[{spell_element(element) if letters else element}] {part}"
         for element in range(place.sizes[0])
-        if (part := _news(place, before, cells, (element,)))
+        if (part := _news(instance, place, before, cells, (element,)))
     ]
 
 
-def spell_part(place: Place, cells: Cells, index: tuple[int, ...] = ()) -> str:
+def spell_part(instance: Instance, place: Place, cells: Cells, index: tuple[int, ...] = ()) -> str:
     """A field, or the part of it below `index`: nested lists; flags over one domain as the set of its elements."""
     if len(index) == len(place.sizes):
         offset = 0
         for size, one in zip(place.sizes, index, strict=True):
             offset = offset * size + one
-        return place.spell(cells[place.offset + offset])
-    parts = [spell_part(place, cells, (*index, one)) for one in range(place.sizes[len(index)])]
+        return spell_value(instance, place, cells[place.offset + offset])
+    parts = [spell_part(instance, place, cells, (*index, one)) for one in range(place.sizes[len(index)])]
     if place.field.values.is_flag and len(index) + 1 == len(place.sizes):
         letters = place.field.over[-1].letters
         members = [spell_element(i) if letters else str(i) for i, part in enumerate(parts) if part == "true"]
@@ -109,4 +112,4 @@ def spell_part(place: Place, cells: Cells, index: tuple[int, ...] = ()) -> str:
 def full_state(instance: Instance, cells: Cells) -> list[str]:
     """Every field of a state, one a line."""
     width = max(len(name) for name in instance.places)
-    return [f"{name:<{width}}  {spell_part(place, cells)}" for name, place in instance.places.items()]
+    return [f"{name:<{width}}  {spell_part(instance, place, cells)}" for name, place in instance.places.items()]

@@ -21,6 +21,7 @@ from models import registry
 from models.errors import UsageError
 from models.language.model import Choice, Instance, Model, Place, Step, parse, spell, spell_element
 from models.run import Cells
+from traces.spelling import spell_value
 from traces.trace import PERMITTED, VERDICTS, VIOLATED, Trace
 
 FORMAT_DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"
@@ -95,7 +96,7 @@ def _state(trace: Trace, position: int) -> dict[str, Any]:
         choices = instance.slot_choices[step.slot]
         action = step.action
         picks = {c.parameter.name: _pick(c, o) for c, o in zip(choices, step.ordinals, strict=True)}
-    values = {place.name: _value(place, trace.states[position]) for place in instance.places.values()}
+    values = {place.name: _value(instance, place, trace.states[position]) for place in instance.places.values()}
     return {"#meta": {"index": position}, ACTION: action, PICKS: picks, **values}
 
 
@@ -103,20 +104,20 @@ def _number(value: int) -> dict[str, str]:
     return {"#bigint": str(value)}
 
 
-def _value(place: Place, cells: Cells, index: tuple[int, ...] = ()) -> Any:
+def _value(instance: Instance, place: Place, cells: Cells, index: tuple[int, ...] = ()) -> Any:
     """A field, or the part of it below `index`, as ITF."""
     if len(index) < len(place.sizes):
-        return [_value(place, cells, (*index, one)) for one in range(place.sizes[len(index)])]
+        return [_value(instance, place, cells, (*index, one)) for one in range(place.sizes[len(index)])]
     offset = 0
     for size, one in zip(place.sizes, index, strict=True):
         offset = offset * size + one
-    return _cell(place, cells[place.offset + offset])
+    return _cell(instance, place, cells[place.offset + offset])
 
 
-def _cell(place: Place, value: int) -> Any:
+def _cell(instance: Instance, place: Place, value: int) -> Any:
     if place.field.values.is_flag:
         return bool(value)
-    spelled = place.spell(value)
+    spelled = spell_value(instance, place, value)
     return _number(value) if spelled == str(value) else spelled
 
 
@@ -299,25 +300,25 @@ def _read_state(instance: Instance, state: object, position: int) -> Cells:
     for place in instance.places.values():
         if place.name not in state:
             raise UsageError(f"the field {place.name} is missing")
-        _read_value(place, state[place.name], place.sizes, cells)
+        _read_value(instance, place, state[place.name], place.sizes, cells)
     return tuple(cells)
 
 
-def _read_value(place: Place, value: object, sizes: tuple[int, ...], cells: list[int]) -> None:
+def _read_value(instance: Instance, place: Place, value: object, sizes: tuple[int, ...], cells: list[int]) -> None:
     if not sizes:
-        cells.append(_read_cell(place, value))
+        cells.append(_read_cell(instance, place, value))
         return
     if not isinstance(value, list) or len(value) != sizes[0]:
         raise UsageError(f"{place.name} has to hold {sizes[0]} values where it says {_shown(value)}")
     for one in value:
-        _read_value(place, one, sizes[1:], cells)
+        _read_value(instance, place, one, sizes[1:], cells)
 
 
-def _read_cell(place: Place, value: object) -> int:
+def _read_cell(instance: Instance, place: Place, value: object) -> int:
     for candidate in range(place.low, place.high + 1):
-        if _is_same(value, _cell(place, candidate)):
+        if _is_same(value, _cell(instance, place, candidate)):
             return candidate
-    values = f"{place.spell(place.low)}..{place.spell(place.high)}"
+    values = "..".join(spell_value(instance, place, end) for end in (place.low, place.high))
     raise UsageError(f"{place.name} cannot hold {_shown(value)}; its values are {values}")
 
 

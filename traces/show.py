@@ -1,4 +1,4 @@
-"""A trace as text: one line per step, one column per broker; then why the property fails, and who lost what.
+"""A trace as text: one line per step, one column per broker; then why the property fails, and who did what.
 
 In:  a certified Trace.
 Out: lines for a terminal or a pipe, without colours.
@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from models.language.model import spell
 from traces import attribution, generic_lanes, kafka_lanes
-from traces.explain import why_false
+from traces.explain import why_broken
 from traces.itf import label
-from traces.table import lay_out
+from traces.kafka_model import is_kafka
+from traces.table import WIDTH, lay_out, wrapped
 from traces.trace import HOLDS, PERMITTED, VIOLATED, Trace
 
 
 def view(trace: Trace, full: bool = False) -> list[str]:
     """The whole view; with `full` every field of every state instead of what changed."""
-    return [_heading(trace), "", *(_states(trace) if full else _table(trace)), "", *_ending(trace)]
+    return [*wrapped(_heading(trace)), "", *(_states(trace) if full else _table(trace)), "", *_ending(trace)]
 
 
 def _heading(trace: Trace) -> str:
@@ -34,8 +35,15 @@ def _heading(trace: Trace) -> str:
 
 
 def _table(trace: Trace) -> list[str]:
-    lanes = kafka_lanes if kafka_lanes.is_kafka(trace.instance) else generic_lanes
-    return lay_out(lanes.titles(trace.instance), lanes.rows(trace))
+    if not is_kafka(trace.instance):
+        return lay_out(generic_lanes.titles(trace.instance), generic_lanes.rows(trace))
+    titles = kafka_lanes.titles(trace.instance)
+    for stacked in range(kafka_lanes.MOST_STACKED + 1):
+        table = lay_out(titles, kafka_lanes.rows(trace, stacked))
+        if max(map(len, table)) <= WIDTH:
+            break
+    legend = kafka_lanes.legend(trace)
+    return [*table, *([""] if legend else []), *legend]
 
 
 def _states(trace: Trace) -> list[str]:
@@ -43,7 +51,8 @@ def _states(trace: Trace) -> list[str]:
     for position, cells in enumerate(trace.states):
         step = trace.instance.spell_step(trace.steps[position - 1]) if position else "initially"
         found.append(f"  {position}  {step}")
-        found += [f"       {line}" for line in generic_lanes.full_state(trace.instance, cells)]
+        for line in generic_lanes.full_state(trace.instance, cells):
+            found += wrapped(line, "       ")
     return found
 
 
@@ -52,10 +61,9 @@ def _ending(trace: Trace) -> list[str]:
     prop = trace.prop
     if prop is not None:
         at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
-        found.append(f"{trace.verdict}{at}: {prop.name}{_says(prop.function.documentation)}")
+        found += wrapped(f"{trace.verdict}{at}: {prop.name}{_says(prop.function.documentation)}")
         if trace.verdict in (VIOLATED, PERMITTED):
-            before, step = (trace.states[-2], trace.steps[-1]) if trace.length else (None, None)
-            found += why_false(trace.instance, prop, before, step, trace.states[-1]).lines()
+            found += why_broken(trace).lines()
         found += attribution.lines(trace)
     if trace.command:
         found.append(f"reproduce: {trace.command}")

@@ -6,12 +6,16 @@ Out: lines. Columns are two spaces apart; nothing trails at the end of a line.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
 UNCHANGED = "·"
 GAP = "  "
+
+WIDTH = 120
+"""Columns of the terminal that everything is written for."""
 
 Cells = list[tuple[str, ...]]
 """One row: for each column its lines."""
@@ -39,3 +43,15 @@ def lay_out(titles: Sequence[str], rows: Sequence[Row]) -> list[str]:
             number, *others = (part.ljust(width) for part, width in zip(parts, widths, strict=True))
             found.append((GAP + GAP.join([number.strip().rjust(widths[0]), *others])).rstrip())
     return found
+
+
+def wrapped(text: str, indent: str = "") -> list[str]:
+    """A long line as several, the later ones further in."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent + "    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -59,20 +59,3 @@ def property_of(instance: Instance, name: str) -> Property:
             return prop
     known = [prop.name for prop in instance.model.properties]
     raise UsageError(f"{instance.model.name} has no property {name}; {nearest(name, known)}")
-
-
-def spell_cell(instance: Instance, position: int) -> str:
-    """The name of a cell with its indices: log_record[1][0]."""
-    for place in instance.places.values():
-        if place.offset <= position < place.offset + place.count:
-            index = list(place.indices())[position - place.offset]
-            return place.name + "".join(f"[{one}]" for one in index)
-    raise IndexError(position)
-
-
-def spell_cell_value(instance: Instance, position: int, value: int) -> str:
-    """What a cell holds, as people read it; a number that the cell cannot hold stays a number."""
-    for place in instance.places.values():
-        if place.offset <= position < place.offset + place.count:
-            return place.spell(value) if place.low <= value <= place.high else str(value)
-    raise IndexError(position)

@@ -1,14 +1,42 @@
 """Kafka's replication of one partition, one generation after the other.
 
 A generation is data: values of switches, and the actions that it swaps. The switches go by the names of the fact sheet
-in models/README.md.
+in models/README.md. `2.0` is 2.0.0; `2.1` is 2.1.1, where an answer of another epoch is dropped (KAFKA-7786).
 """
 
-from models.kafka import controller, faults, follower, leader, metadata, producer, properties, state
+from models.kafka import (
+    controller,
+    faults,
+    follower,
+    leader,
+    metadata,
+    producer,
+    properties,
+    state,
+    transactions,
+)
+from models.kafka.state import EpochBelowFirstEntry, EpochCacheAssign, FollowerSkip, ShrinkRule, Truncation
 from models.language.model import assemble
 
 MODEL = assemble(
     "kafka",
-    [state, producer, leader, follower, controller, metadata, faults, properties],
-    {"0.10": (None, {})},
+    [state, producer, transactions, leader, follower, controller, metadata, faults, properties],
+    {
+        "0.10": (None, {"TRUNC": Truncation.HW}),
+        "0.11": (None, {"TRUNC": Truncation.KIP101}),
+        "2.0": (None, {"TRUNC": Truncation.KIP279}),
+        "2.1": (
+            None,
+            {
+                "TRUNC": Truncation.KIP320,
+                "EPOCH_AT_BECOME_LEADER": True,
+                "EPOCH_CACHE_ASSIGN": EpochCacheAssign.REPLACE_CONFLICTING,
+                "EPOCH_BELOW_FIRST_ENTRY": EpochBelowFirstEntry.FIRST_START_OFFSET,
+                "EXPAND_EPOCH_START": True,
+                "FOLLOWER_SKIP": FollowerSkip.SAME_LEADER_AND_EPOCH,
+                "OUT_OF_RANGE_HALTS": False,
+                "SHRINK_RULE": ShrinkRule.EXEMPT_AT_LOG_END,
+            },
+        ),
+    },
 )

@@ -1,9 +1,9 @@
-"""How a record becomes committed, visible to readers, and acknowledged."""
+"""How a record becomes committed and acknowledged."""
 
-from models.kafka.roles import isr_size
+from models.kafka.readers import expose
+from models.kafka.roles import enter_epoch, isr_size
 from models.kafka.state import Acks
 from models.language import NONE
-from models.log import has_entry
 
 
 def has_enough_replicas(s, leader):
@@ -11,22 +11,20 @@ def has_enough_replicas(s, leader):
     return isr_size(s, leader) >= s.min_insync_replicas
 
 
-def expose(s, leader):
-    """Readers can see what lies below the leader's high watermark; the first sight at each offset is remembered."""
-    for offset in range(s.log_size):
-        if offset < s.high_watermark[leader] and has_entry(s, leader, offset) and s.exposed_record[offset] == NONE:
-            s.exposed_record[offset] = s.log_record[leader][offset]
+def waits_for_more(s, leader, record):
+    """The record, or a copy of it that was sent again, is not below the high watermark yet."""
+    return any(
+        s.log_record[leader][offset] == record for offset in range(s.log_size) if offset >= s.high_watermark[leader]
+    )
 
 
 def answer_producers(s, leader):
     """Produce requests below the high watermark are answered: written, or NOT_ENOUGH_REPLICAS_AFTER_APPEND."""
-    for offset in range(s.log_size):
-        if offset < s.high_watermark[leader] and has_entry(s, leader, offset):
-            record = s.log_record[leader][offset]
-            if s.pending[record] == leader:
-                s.pending[record] = NONE
-                if has_enough_replicas(s, leader):
-                    s.acknowledged[record] = True
+    for record in range(s.records):
+        if s.pending[record] == leader and not waits_for_more(s, leader, record):
+            s.pending[record] = NONE
+            if has_enough_replicas(s, leader):
+                s.acknowledged[record] = True
 
 
 def advance_high_watermark(s, leader):
@@ -43,6 +41,20 @@ def advance_high_watermark(s, leader):
         s.high_watermark[leader] = held_by_all
         expose(s, leader)
         answer_producers(s, leader)
+
+
+def begin_to_lead(s, leader):
+    """A leader enters its epoch with the high watermark that it has as a replica, as far as that lies within its log.
+
+    Where it does not, a broker that did not lead before starts from its log start offset. What lies below it can be
+    read, and it moves at once if nobody else is in the ISR. Kafka: Partition.makeLeader,
+    Replica.convertHWToLocalOffsetMetadata.
+    """
+    if not s.log_start_offset[leader] <= s.high_watermark[leader] <= s.log_end_offset[leader]:
+        s.high_watermark[leader] = s.log_start_offset[leader]
+    enter_epoch(s, leader)
+    expose(s, leader)
+    advance_high_watermark(s, leader)
 
 
 def note_append(s, leader, record):

@@ -4,9 +4,15 @@ A process that dies leaves its log as it was written; only a loss of power takes
 is the log and a checkpointed high watermark, which can be any that the broker has had, up to its last.
 """
 
-from models.kafka.commit import advance_high_watermark
-from models.kafka.log import truncate_log
-from models.kafka.roles import adopt_controllers_isr, forget_heard_metadata, forget_own_fetches, stop_leading
+from models.kafka.commit import begin_to_lead
+from models.kafka.epochs import drop_epochs_from
+from models.kafka.log import begin_to_follow, clamp_high_watermark, truncate_log
+from models.kafka.roles import (
+    adopt_controllers_isr,
+    forget_heard_metadata,
+    forget_own_fetches,
+    stop_leading,
+)
 from models.kafka.state import EndOffset, Replica
 from models.language import NONE, action, require
 
@@ -16,6 +22,7 @@ def stop_broker(s, broker):
     stop_leading(s, broker)
     forget_own_fetches(s, broker)
     s.is_up[broker] = False
+    s.is_truncating[broker] = False
     s.leader[broker] = NONE
     s.leader_epoch[broker] = 0
     forget_heard_metadata(s)
@@ -24,17 +31,20 @@ def stop_broker(s, broker):
 def start_broker(s, broker, checkpoint):
     """The process comes back with a checkpointed high watermark, and the controller tells it how things stand.
 
-    A leader goes on in its epoch, without what it knew of its followers; a follower truncates to the checkpoint.
+    An epoch that starts at the log end is dropped from the cache when the log is loaded. A leader goes on in its epoch,
+    without what it knew of its followers; a follower has to agree with its leader about the log.
     """
     s.is_up[broker] = True
     s.high_watermark[broker] = min(checkpoint, s.log_end_offset[broker])
+    clamp_high_watermark(s, broker)
+    drop_epochs_from(s, broker, s.log_end_offset[broker])
     s.leader[broker] = s.controller_leader
     s.leader_epoch[broker] = s.controller_epoch
     if s.controller_leader == broker:
         adopt_controllers_isr(s, broker)
-        advance_high_watermark(s, broker)
+        begin_to_lead(s, broker)
     else:
-        truncate_log(s, broker, s.high_watermark[broker])
+        begin_to_follow(s, broker)
     forget_heard_metadata(s)
 
 
@@ -85,7 +95,8 @@ def broker_loses_disk(s, broker: Replica):
 
 @action(shows="{broker} checkpoint {checkpoint}")
 def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
-    """A broker that is down comes back."""
+    """A broker that is down comes back, unless as many as are down for good would then be missing."""
     require(not s.is_up[broker])
+    require(sum(1 for r in range(s.replicas) if not s.is_up[r]) > s.brokers_down)
     require(checkpoint <= s.high_watermark[broker])
     start_broker(s, broker, checkpoint)

@@ -1,8 +1,10 @@
-"""What a leader does: it serves fetches, answers parked ones, and drops followers from the ISR."""
+"""What a leader does: it serves fetches, answers parked ones, drops followers from the ISR, and deletes records."""
 
 from models.kafka.commit import advance_high_watermark
-from models.kafka.roles import follows, is_controllers_leader, presumes_leadership
-from models.kafka.state import Fetch, Replica, ReplicaSet, ShrinkRule
+from models.kafka.log import raise_log_start
+from models.kafka.readers import expose
+from models.kafka.roles import can_ask, clear_fetch, is_controllers_leader, presumes_leadership
+from models.kafka.state import EndOffset, Fetch, Replica, ReplicaSet, ShrinkRule
 from models.language import action, require
 from models.log import has_entry
 
@@ -11,6 +13,7 @@ def send_response(s, leader, follower, high_watermark):
     """Answer a fetch with everything from its offset to the log end, and with this high watermark."""
     s.fetch[follower][leader] = Fetch.ANSWERED
     s.response_high_watermark[follower][leader] = high_watermark
+    s.response_log_start_offset[follower][leader] = s.log_start_offset[leader]
     for offset in range(s.log_size):
         if offset >= s.fetch_offset[follower][leader] and has_entry(s, leader, offset):
             s.response_record[follower][leader][offset] = s.log_record[leader][offset]
@@ -18,11 +21,15 @@ def send_response(s, leader, follower, high_watermark):
 
 
 def may_join_isr(s, leader, follower):
-    """Kafka: Partition.maybeExpandIsr: it holds what the leader has exposed, and the write of the ISR would succeed."""
+    """Kafka: Partition.maybeExpandIsr: it holds what the leader has exposed, and the write of the ISR would succeed.
+
+    Since 2.1 (KAFKA-7128) it also holds what was there before the leader's epoch: the high watermark may lag.
+    """
     return (
         is_controllers_leader(s, leader)
         and not s.isr[leader][follower]
         and s.log_end_offset[follower] >= s.high_watermark[leader]
+        and (not s.EXPAND_EPOCH_START or s.log_end_offset[follower] >= s.epoch_start_offset[leader])
     )
 
 
@@ -38,13 +45,14 @@ def leader_handles_fetch(s, leader: Replica, follower: Replica):
 
     The answer carries the high watermark from before this fetch took effect, which is why followers lag by a round.
     A fetch that finds nothing new is parked. Before 2.1 nothing compares epochs: an old follower is as good as a new.
+    One that is truncating does not fetch; one outside the leader's log is answered OFFSET_OUT_OF_RANGE (follower.py).
     Kafka: ReplicaManager.fetchMessages, Partition.updateReplicaLogReadResult, maybeExpandIsr, maybeIncrementLeaderHW.
     """
-    require(presumes_leadership(s, leader))
     require(leader != follower)
-    require(follows(s, follower, leader))
+    require(can_ask(s, follower, leader))
+    require(not s.is_truncating[follower])
     require(s.fetch[follower][leader] == Fetch.NONE)
-    require(s.log_end_offset[follower] <= s.log_end_offset[leader])
+    require(s.log_start_offset[leader] <= s.log_end_offset[follower] <= s.log_end_offset[leader])
     high_watermark_before = s.high_watermark[leader]
     s.fetch_offset[follower][leader] = s.log_end_offset[follower]
     s.remote_log_end_offset[leader][follower] = s.log_end_offset[follower]
@@ -61,11 +69,15 @@ def leader_handles_fetch(s, leader: Replica, follower: Replica):
 def leader_answers_parked_fetch(s, leader: Replica, follower: Replica):
     """A parked fetch is answered with the records and the high watermark of this moment.
 
-    What the leader knows of the follower stays as it is. Kafka: DelayedFetch.onComplete.
+    What the leader knows of the follower stays as it is. A fetch from below a log start that has moved meanwhile is
+    answered with an error. Kafka: DelayedFetch.onComplete.
     """
     require(presumes_leadership(s, leader))
     require(s.fetch[follower][leader] == Fetch.PARKED)
-    send_response(s, leader, follower, s.high_watermark[leader])
+    if s.fetch_offset[follower][leader] < s.log_start_offset[leader]:
+        clear_fetch(s, follower, leader)
+    else:
+        send_response(s, leader, follower, s.high_watermark[leader])
 
 
 def may_be_dropped(s, leader, r):
@@ -89,3 +101,18 @@ def leader_shrinks_isr(s, leader: Replica, removed: ReplicaSet):
         if removed[r]:
             write_isr(s, leader, r, False)
     advance_high_watermark(s, leader)
+
+
+@action(shows="at {leader} before {offset}")
+def leader_deletes_records(s, leader: Replica, offset: EndOffset):
+    """DeleteRecords: the log start moves up, at most to the high watermark; followers learn of it from responses.
+
+    Kafka: Partition.deleteRecordsOnLeader, since 0.11. Not tied to an epoch: a new leader may not know of it.
+    """
+    require(s.delete_records_left > 0)
+    require(presumes_leadership(s, leader))
+    require(s.log_start_offset[leader] < offset <= s.high_watermark[leader])
+    s.delete_records_left -= 1
+    s.deleted_before = max(s.deleted_before, offset)
+    raise_log_start(s, leader, offset)
+    expose(s, leader)  # an open transaction that is gone no longer holds read_committed readers back

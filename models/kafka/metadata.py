@@ -1,7 +1,7 @@
 """What a broker does when it hears of an election, late and perhaps not of every one (LeaderAndIsr)."""
 
-from models.kafka.commit import advance_high_watermark, expose
-from models.kafka.log import truncate_log
+from models.kafka.commit import begin_to_lead
+from models.kafka.log import begin_to_follow
 from models.kafka.roles import (
     drop_parked_fetches,
     follows,
@@ -17,7 +17,7 @@ from models.language import NONE, action, require
 
 @action(shows="{broker} in epoch {epoch}")
 def broker_becomes_leader(s, broker: Replica, epoch: LeaderEpoch):
-    """A broker learns that it was elected. Its log and its high watermark stay: a leader never truncates itself.
+    """A broker learns that it was elected. Its log stays: a leader never truncates itself.
 
     It waits for every member of the ISR to fetch before the high watermark moves. One that leads already, because it
     missed its demotion, keeps what it knew of its followers. Kafka: Partition.makeLeader.
@@ -29,25 +29,31 @@ def broker_becomes_leader(s, broker: Replica, epoch: LeaderEpoch):
         forget_followers(s, broker)
     forget_own_fetches(s, broker)
     drop_parked_fetches(s, broker)
+    s.is_truncating[broker] = False
     s.leader[broker] = broker
     s.leader_epoch[broker] = epoch
     for r in range(s.replicas):
         s.isr[broker][r] = s.metadata_isr[epoch][r]
-    expose(s, broker)
-    advance_high_watermark(s, broker)
+    begin_to_lead(s, broker)
     forget_heard_metadata(s)
 
 
 def keeps_fetching(s, broker, epoch):
-    """FOLLOWER_SKIP: up to 2.0 a broker whose leader stays the same goes on as if nothing had happened."""
-    return s.FOLLOWER_SKIP == FollowerSkip.SAME_LEADER and follows(s, broker, s.metadata_leader[epoch])
+    """FOLLOWER_SKIP: up to 2.0 a broker whose leader stays the same goes on as if nothing had happened (KAFKA-7164).
+
+    In 2.0.1 only if it missed no epoch in between, since 2.1 never: a new epoch is a new start.
+    """
+    return follows(s, broker, s.metadata_leader[epoch]) and (
+        s.FOLLOWER_SKIP == FollowerSkip.SAME_LEADER
+        or (s.FOLLOWER_SKIP == FollowerSkip.SAME_LEADER_NEXT_EPOCH and epoch == s.leader_epoch[broker] + 1)
+    )
 
 
 @action(shows="{broker} in epoch {epoch}")
 def broker_becomes_follower(s, broker: Replica, epoch: LeaderEpoch):
-    """A broker learns that another one leads, and truncates to its own high watermark before it fetches.
+    """A broker learns that another one leads; before it fetches, it has to agree with it about the log (log.py).
 
-    Kafka up to 0.10: ReplicaManager.makeFollowers. What it cuts may be committed: its high watermark lags.
+    What it had fetched from elsewhere is dropped. Kafka: ReplicaManager.makeFollowers.
     """
     require(s.is_up[broker])
     require(epoch > s.leader_epoch[broker])
@@ -56,7 +62,7 @@ def broker_becomes_follower(s, broker: Replica, epoch: LeaderEpoch):
     if not keeps_fetching(s, broker, epoch):
         stop_leading(s, broker)
         forget_own_fetches(s, broker)
-        truncate_log(s, broker, s.high_watermark[broker])
+        begin_to_follow(s, broker)
         s.leader[broker] = s.metadata_leader[epoch]
     s.leader_epoch[broker] = epoch
     forget_heard_metadata(s)

@@ -4,7 +4,8 @@ from models.kafka.controller import controller_fails_over
 from models.kafka.faults import broker_restarts
 from models.kafka.log import holds_record
 from models.kafka.producer import producer_is_refused
-from models.kafka.roles import presumes_leadership
+from models.kafka.readers import first_read, is_read, is_record, last_stable_offset
+from models.kafka.roles import is_controllers_leader, presumes_leadership
 from models.kafka.state import Acks
 from models.language import NONE, always, always_step, sometimes
 from models.log import has_entry, logs_match, same_entry
@@ -26,20 +27,38 @@ def nothing_was_promised(s):
     return s.acks != Acks.ALL or data_was_given_up(s)
 
 
+def a_request_was_sent_again(s):
+    """Without idempotence a retry means: at least once."""
+    return s.retries_left < s.retries or data_was_given_up(s)
+
+
+def a_request_may_have_overtaken_another(s):
+    """Sent again while a later one was in flight, or had arrived: Kafka keeps the order with one request in flight."""
+    return (s.retries_left < s.retries and s.max_in_flight_requests > 1) or data_was_given_up(s)
+
+
 # --------------------------------------------------------------------------------------------------------- properties
 
 
 @always(permitted=data_was_given_up)
 def offsets_ordered(s):
-    """High watermark <= log end offset on every replica (log start and last stable offset come with 0.11)."""
-    return all(s.high_watermark[r] <= s.log_end_offset[r] for r in range(s.replicas))
+    """Log start offset <= last stable offset <= high watermark <= log end offset, on every replica."""
+    return all(
+        s.log_start_offset[r] <= last_stable_offset(s, r) <= s.high_watermark[r] <= s.log_end_offset[r]
+        for r in range(s.replicas)
+    )
+
+
+def was_deleted(s, record):
+    """A client had the record deleted: nothing is promised of it any more, even if a broker still shows it."""
+    return any(s.exposed_record[offset] == record for offset in range(s.log_size) if offset < s.deleted_before)
 
 
 @always(permitted=nothing_was_promised)
 def acked_not_lost(s):
-    """The controller's leader holds every record that a producer takes for written."""
+    """The controller's leader holds every record that a producer takes for written, unless it was deleted."""
     return all(
-        holds_record(s, s.controller_leader, record)
+        holds_record(s, s.controller_leader, record) or was_deleted(s, record)
         for record in range(s.records)
         if s.acknowledged[record] and s.controller_leader != NONE
     )
@@ -47,26 +66,26 @@ def acked_not_lost(s):
 
 @always(permitted=data_was_given_up)
 def isr_is_complete(s):
-    """Every member of the controller's ISR holds whatever a leader has exposed."""
+    """Every member of the controller's ISR holds whatever a leader has exposed, unless it was deleted."""
     return all(
         s.log_record[member][offset] == s.exposed_record[offset]
         for member in range(s.replicas)
         if s.controller_isr[member]
         for offset in range(s.log_size)
-        if s.exposed_record[offset] != NONE
+        if s.exposed_record[offset] != NONE and offset >= s.deleted_before
     )
 
 
 @always(permitted=data_was_given_up)
 def committed_agrees(s):
-    """Replicas never differ below both their high watermarks."""
+    """Replicas never differ below both their high watermarks, from where nothing was deleted on."""
     return all(
         same_entry(s, a, b, offset)
         for a in range(s.replicas)
         for b in range(s.replicas)
         if a < b
         for offset in range(s.log_size)
-        if offset < s.high_watermark[a] and offset < s.high_watermark[b]
+        if s.deleted_before <= offset < s.high_watermark[a] and offset < s.high_watermark[b]
         if has_entry(s, a, offset) and has_entry(s, b, offset)
     )
 
@@ -79,14 +98,51 @@ def log_matching(s):
 
 @always(permitted=data_was_given_up)
 def consistent_read(s):
-    """Nobody reads at one offset a record other than the one that was readable there first."""
+    """Nobody reads at one offset a record other than the one that was readable there first, unless that was deleted."""
     return all(
-        s.log_record[leader][offset] == s.exposed_record[offset]
+        s.log_record[leader][offset] == first_read(s, offset)
         for leader in range(s.replicas)
         if presumes_leadership(s, leader)
         for offset in range(s.log_size)
-        if offset < s.high_watermark[leader] and has_entry(s, leader, offset)
+        if offset >= s.deleted_before and is_read(s, leader, offset)
     )
+
+
+def holds_duplicates(s, r):
+    return any(
+        s.log_record[r][offset] == s.log_record[r][later]
+        for offset in range(s.log_size)
+        for later in range(s.log_size)
+        if offset < later and is_record(s, s.log_record[r][offset])
+    )
+
+
+def is_new_at(s, r, offset):
+    """A record, and its first copy in this log."""
+    return is_record(s, s.log_record[r][offset]) and not any(
+        s.log_record[r][earlier] == s.log_record[r][offset] for earlier in range(s.log_size) if earlier < offset
+    )
+
+
+def holds_out_of_order(s, r):
+    return any(
+        s.log_record[r][later] < s.log_record[r][offset]
+        for offset in range(s.log_size)
+        for later in range(s.log_size)
+        if offset < later and is_new_at(s, r, offset) and is_new_at(s, r, later)
+    )
+
+
+@always(permitted=a_request_was_sent_again)
+def no_duplicates(s):
+    """No record stands twice in the log of the controller's leader."""
+    return not any(holds_duplicates(s, r) for r in range(s.replicas) if s.controller_leader == r)
+
+
+@always(permitted=a_request_may_have_overtaken_another)
+def order_preserved(s):
+    """In the log of the controller's leader, records first appear in the order in which they were sent."""
+    return not any(holds_out_of_order(s, r) for r in range(s.replicas) if s.controller_leader == r)
 
 
 @always
@@ -133,8 +189,18 @@ def can_fail_over(configuration):
 
 
 @sometimes
-def a_write_is_acknowledged(s):
-    return any(s.acknowledged[record] for record in range(s.records))
+def a_write_is_acknowledged(before, after):
+    return any(after.acknowledged[record] and not before.acknowledged[record] for record in range(before.records))
+
+
+@sometimes(applies=can_commit)
+def a_committed_record_is_read(s):
+    """The controller's leader runs, knows that it leads, and shows a record."""
+    return any(
+        is_controllers_leader(s, leader) and is_read(s, leader, offset)
+        for leader in range(s.replicas)
+        for offset in range(s.log_size)
+    )
 
 
 @sometimes(applies=can_commit)
@@ -195,3 +261,20 @@ def a_restart_finds_a_stale_high_watermark(before, after, taken):
     return taken == broker_restarts and any(
         after.high_watermark[r] < before.high_watermark[r] for r in range(before.replicas)
     )
+
+
+@sometimes(applies=lambda c: c.delete_records > 0 and can_commit(c) and c.records > 1 and c.log_size > 1)
+def a_log_starts_above_zero(s):
+    """0 < log start offset, with records left."""
+    return any(0 < s.log_start_offset[r] < s.log_end_offset[r] for r in range(s.replicas))
+
+
+@sometimes(applies=lambda c: c.transactions > 0 and can_commit(c))
+def an_open_transaction_holds_readers_back(s):
+    """Last stable offset < high watermark."""
+    return any(last_stable_offset(s, r) < s.high_watermark[r] <= s.log_end_offset[r] for r in range(s.replicas))
+
+
+@sometimes(applies=lambda c: c.retries > 0 and c.acks != Acks.ZERO and c.log_size > 1)
+def a_request_is_sent_again(before, after):
+    return after.retries_left < before.retries_left

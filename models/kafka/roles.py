@@ -1,6 +1,7 @@
 """The vocabulary of roles: who leads, who follows, and what a broker forgets when it stops doing so."""
 
-from models.kafka.state import Fetch
+from models.kafka.epochs import assign_epoch
+from models.kafka.state import Fetch, Truncation
 from models.language import NONE
 
 
@@ -11,6 +12,16 @@ def presumes_leadership(s, r):
 
 def follows(s, follower, leader):
     return s.leader[follower] == leader
+
+
+def is_fenced(s, follower, leader):
+    """KIP-320: a request of another leader epoch is refused (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
+    return s.TRUNC == Truncation.KIP320 and s.leader_epoch[follower] != s.leader_epoch[leader]
+
+
+def can_ask(s, follower, leader):
+    """The follower's request reaches a broker that takes itself for the leader, and is not refused."""
+    return presumes_leadership(s, leader) and follows(s, follower, leader) and not is_fenced(s, follower, leader)
 
 
 def is_controllers_leader(s, r):
@@ -26,6 +37,7 @@ def clear_fetch(s, follower, leader):
     s.fetch[follower][leader] = Fetch.NONE
     s.fetch_offset[follower][leader] = 0
     s.response_high_watermark[follower][leader] = 0
+    s.response_log_start_offset[follower][leader] = 0
     for offset in range(s.log_size):
         s.response_record[follower][leader][offset] = NONE
         s.response_epoch[follower][leader][offset] = NONE
@@ -54,11 +66,24 @@ def stop_leading(s, r):
     """What a leader has in memory is gone; producers that wait at it are told NOT_LEADER, or nothing at all."""
     forget_followers(s, r)
     drop_parked_fetches(s, r)
+    s.epoch_start_offset[r] = 0
     for member in range(s.replicas):
         s.isr[r][member] = False
     for record in range(s.records):
         if s.pending[record] == r:
             s.pending[record] = NONE
+
+
+def enter_epoch(s, leader):
+    """A leader notes where its epoch starts. Kafka: Partition.makeLeader.
+
+    What is not asked for stays 0: the offset serves the expansion of the ISR (KAFKA-7128), the entry in the cache the
+    followers' reconciliation (KAFKA-7415; before it the first append makes the entry).
+    """
+    if s.EXPAND_EPOCH_START:
+        s.epoch_start_offset[leader] = s.log_end_offset[leader]
+    if s.EPOCH_AT_BECOME_LEADER:
+        assign_epoch(s, leader, s.leader_epoch[leader], s.log_end_offset[leader])
 
 
 def adopt_controllers_isr(s, leader):

@@ -212,6 +212,7 @@ class Kind(Enum):
     ALWAYS_STEP = "always_step"
     SOMETIMES = "sometimes"
     INITIAL = "initial"
+    CONTRADICTION = "contradiction"
 
 
 @dataclass(frozen=True)
@@ -283,3 +284,11 @@ def initial(function: Any) -> Any:
     nested lists; a field that is left out keeps what its declaration says.
     """
     return _marking(Mark(Kind.INITIAL))(function)
+
+
+def contradiction(function: Any) -> Any:
+    """A question about a configuration that is impossible where the answer is yes: its docstring says why.
+
+    Plain Python, outside the closed language; asked before anything is explored.
+    """
+    return _marking(Mark(Kind.CONTRADICTION))(function)

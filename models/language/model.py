@@ -203,6 +203,7 @@ class Model:
     slots: tuple[Slot, ...]
     properties: tuple[Property, ...]
     start: Callable[[Configuration], Iterable[Mapping[str, Any]]] | None
+    contradictions: tuple[Callable[[Configuration], bool], ...]
     protocols: Mapping[str, Protocol]
     sources: tuple[str, ...]
 
@@ -253,7 +254,11 @@ class Model:
             if action not in names:
                 raise UsageError(f"{self.name} has no action {action}; {nearest(action, names)}")
             choices[names.index(action)] = self.protocol(origin).choices[names.index(action)]
-        return Instance(self, chosen, Configuration(known), tuple(choices), dict(swaps or {}))
+        configuration = Configuration(known)
+        for contradicts in self.contradictions:
+            if asked(self.path, f"contradiction {contradicts.__name__}", contradicts, configuration):
+                raise UsageError(" ".join((inspect.getdoc(contradicts) or contradicts.__name__).split()))
+        return Instance(self, chosen, configuration, tuple(choices), dict(swaps or {}))
 
 
 def _declared(module: ModuleType, name: str, kind: type) -> dict[str, Any]:
@@ -354,6 +359,7 @@ def assemble(
         slots,
         properties,
         starts[0] if starts else None,
+        tuple(_marked(bases, Kind.CONTRADICTION).values()),
         protocols,
         tuple(sorted(sources)),
     )

@@ -596,8 +596,10 @@ class _FunctionReader:
         if not inspect.isfunction(named) or not isinstance(named, types.FunctionType) or named is require:
             self._refuse(call, f"`{call.func.id}(...)` cannot be called here", "call helpers written in the language")
         mark = mark_of(named)
-        if mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL):
-            self._refuse(call, f"{call.func.id} is an action of its own", "move what both need into a helper")
+        if mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL, Kind.CONTRADICTION):
+            self._refuse(
+                call, f"{call.func.id} is an action or declaration of its own", "move what both need into a helper"
+            )
         callee = self.reader.read(named)
         self.function.functions[call.func.id] = callee
         if call.keywords or len(call.args) != len(callee.parameters):
