@@ -1,89 +1,115 @@
-"""`check --config`: the verdict for a cluster, from Kafka's own property files.
+"""`check --config`: the answer for a cluster, as people and scripts read it.
 
-In:  a `Cluster` (checker/cluster.py), and the searches of the instances that it is turned into.
-Out: what was understood, which promise holds and which can break, with the shortest history, and how far that reaches.
+In:  a `Question` (checker/question.py), and the runs of its searches.
+Out: what was understood, which promise holds and which can break, with the shortest history, how far that reaches, and
+     how many brokers may be down.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from checker.cluster import Cluster, Role, WhyIgnored, read_cluster
-from checker.report import Run, as_object, faults_line, table, totals
-from checker.verdict import Verdict, Word, overall
-from models.kafka import MODEL
+from checker.availability import Availability
+from checker.cluster import Cluster, WhyIgnored
+from checker.generation import NEWEST_MODELLED
+from checker.kafka_keys import NEWEST_LISTED_RELEASE
+from checker.kafka_versions import version_of_binaries
+from checker.question import MAIN, PROMISE, Part, Question
+from checker.report import Run, as_object, counted, faults_line, table, totals
+from checker.verdict import Verdict, Word, exit_code, overall
 from models.language.declare import Kind
-from models.language.model import Instance
 
-SECONDS = 60.0
-"""How long an answer may take unless the person says otherwise."""
-
-ASIDE_SHARE = 0.1
-"""The part of that time for each question asked on the side."""
-
-MAIN = "as configured"
-ASIDES = {
-    "power_losses": "one broker loses its unflushed data (power)",
-    "disk_losses": "one broker comes back with an empty disk",
-}
 FAULT_ACTIONS = {"broker_loses_power", "broker_loses_disk"}
-PROMISE = "acked_not_lost"
+
+Asked = tuple[Part, Run]
+"""A search with what came of it."""
 
 
 @dataclass(frozen=True)
-class Question:
-    """A cluster, and the model of it (None where its generation is not modelled, and why)."""
+class Answer:
+    """Everything that was searched for a cluster; the first of the deciding runs is the cluster as configured."""
 
-    cluster: Cluster
-    instance: Instance | None
-    why_undecided: str | None
+    question: Question
+    deciding: Sequence[Asked]
+    asides: Sequence[Asked]
+    availability: Availability
 
-    def asides(self) -> list[tuple[str, Instance]]:
-        """The questions on the side, which do not decide the verdict: one more fault each."""
-        assert self.instance is not None
-        values = dict(self.instance.configuration.items())
-        return [(says, MODEL.instance(self.cluster.protocol, values | {fault: 1})) for fault, says in ASIDES.items()]
+    @cached_property
+    def promises(self) -> list[Verdict]:
+        """The verdicts on what is promised: of each property the gravest of the deciding runs."""
+        undecided = self.question.cluster.undecided_properties
+        found = []
+        for position, verdict in enumerate(self.deciding[0][1].verdicts):
+            if verdict.prop.kind is Kind.SOMETIMES:
+                continue
+            if verdict.prop.name in undecided:
+                found.append(Verdict(verdict.prop, Word.UNDECIDED, note=undecided[verdict.prop.name]))
+                continue
+            others = [run.verdicts[position] for _, run in self.deciding]
+            found.append(min(others, key=lambda one: (list(Word).index(one.word), one.depth or 0)))
+        return found
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether every deciding search did all that was asked of it."""
+        return all(run.exploration.is_complete for _, run in self.deciding)
 
-def read_question(files: Sequence[tuple[Role | None, Path]], kafka_version: str | None) -> Question:
-    """Read the files and model the cluster. Raises PropertiesError, UsageError."""
-    cluster = read_cluster(files, kafka_version)
-    most = MODEL.entries["replicas"].most or 0
-    replicas = cluster.replication_factor.value
-    why = cluster.why_undecided
-    if why is None and replicas > most:
-        why = f"{replicas} replicas are more than the model takes ({most})"
-    if why is not None or cluster.protocol is None:
-        return Question(cluster, None, why)
-    acks = {"all": -1, "0": 0, "1": 1}[cluster.acks.value]
-    values = {
-        "replicas": replicas,
-        "acks": acks,
-        # More than all of them is never reached, whatever the number.
-        "min_insync_replicas": min(cluster.min_insync_replicas.value, replicas + 1),
-        "unclean_elections": int(cluster.unclean_election.value),
-    }
-    return Question(cluster, MODEL.instance(cluster.protocol, values), None)
+    @property
+    def searched(self) -> Word:
+        """The verdict on what was searched: for the cluster's own generation, or for the nearest one."""
+        return overall(self.promises, is_complete=self.is_complete)
 
+    @property
+    def word(self) -> Word:
+        """The verdict for the cluster."""
+        return Word.UNDECIDED if self.question.is_nearest else self.searched
 
-def word_of(run: Run) -> Word:
-    """The verdict for the cluster: what is promised, without the properties that only guard the model."""
-    return overall(promises(run), is_complete=run.exploration.is_complete)
+    def code(self, *, strict: bool) -> int:
+        """The exit code."""
+        return exit_code(self.word, strict=strict, found=() if self.question.is_nearest else self.promises)
 
+    @property
+    def told(self) -> list[str]:
+        """The properties whose histories show why the verdict is what it is, the best known first."""
+        names = [verdict.prop.name for verdict in self.promises if verdict.word is self.searched]
+        return sorted(names, key=lambda name: name != PROMISE)
 
-def promises(run: Run) -> list[Verdict]:
-    """The verdicts on what is promised."""
-    return [verdict for verdict in run.verdicts if verdict.prop.kind is not Kind.SOMETIMES]
+    @property
+    def traces(self) -> Mapping[str, tuple[Run, Path]]:
+        """Every history of the deciding runs, by what it shows."""
+        found: dict[str, tuple[Run, Path]] = {}
+        for part, run in self.deciding:
+            for name, path in run.traces.items():
+                found.setdefault(
+                    name if part.says == MAIN or name not in found else f"{name}, {part.says}", (run, path)
+                )
+        return found
 
 
 # --------------------------------------------------------------------------------------------------------------- text
 
 
+def first_lines(question: Question) -> list[str]:
+    """What has to be known before anything else: whose answer this is."""
+    cluster = question.cluster
+    lines = []
+    if cluster.kafka_version is None:
+        lines.append(
+            f"No Kafka version was told: taken for {NEWEST_MODELLED}, the newest that is modelled; "
+            "give --kafka-version VERSION, or inter.broker.protocol.version in a broker's file"
+        )
+    if question.is_nearest:
+        lines.append(f"UNDECIDED for this cluster: {question.why_undecided}")
+        lines.append(f"What follows is the answer for the nearest generation, {question.protocol}")
+    return [*lines, ""] if lines else []
+
+
 def understood_lines(cluster: Cluster) -> list[str]:
-    """What was read from the files, and what was not used and why."""
+    """What was given, and what was not used and why."""
     lines = [
         "Understood",
         *table([[f"{u.key}={u.value}", u.meaning, f"({u.source})"] for u in cluster.understood], "  "),
@@ -97,12 +123,16 @@ def understood_lines(cluster: Cluster) -> list[str]:
             lines += ["", f"Ignored, no bearing on replication: {names}"]
         else:
             lines += ["", f"Ignored, {why.value}:", *(f"  {one}" for one in found)]
+    newest = version_of_binaries(NEWEST_LISTED_RELEASE)
+    if cluster.kafka_version and version_of_binaries(cluster.kafka_version.value).is_newer_than(newest):
+        lines += ["", f"The settings of Kafka are listed here up to {newest}; later ones are not known"]
     return lines
 
 
 def refusal(question: Question) -> str:
-    """The answer where the cluster's generation is not modelled."""
-    return "\n".join([*understood_lines(question.cluster), "", f"UNDECIDED: {question.why_undecided}"])
+    """The answer where nothing can be searched."""
+    lines = [*first_lines(question), *understood_lines(question.cluster), "", f"UNDECIDED: {question.why_undecided}"]
+    return "\n".join(lines)
 
 
 def first_sentence(verdict: Verdict) -> str:
@@ -111,21 +141,23 @@ def first_sentence(verdict: Verdict) -> str:
     return " ".join(documentation.split())
 
 
-def text(question: Question, main: Run, asides: Sequence[tuple[str, Run]], history: str) -> str:
+def text(answer: Answer, history: str) -> str:
     """The whole answer; `history` is the shortest one that breaks a promise, drawn."""
+    question, (_, main) = answer.question, answer.deciding[0]
     instance = main.exploration.instance
-    rows = [[v.prop.name, v.text, first_sentence(v)] for v in promises(main)]
-    lines = [
-        *understood_lines(question.cluster),
-        "",
-        f"Searched  {instance.configuration.replicas} brokers, {instance.configuration.records} records",
-        f"          faults considered: {faults_line(instance)}",
-        *table([["  " + one] for one in totals(main.exploration)]),
-        "",
-        "Promises",
-        *table(rows, "  "),
-    ]
-    if not question.cluster.can_acknowledge_acks_all and question.cluster.acks.value == "all":
+    lines = [*first_lines(question), *understood_lines(question.cluster), ""]
+    sizes = instance.configuration
+    lines.append(f"Searched  {counted(sizes.replicas, 'broker')}, {counted(sizes.records, 'record')}")
+    for part, run in answer.deciding:
+        indent = "          "
+        if part.says != MAIN:
+            lines.append(f"{indent}{part.says}")
+        lines.append(f"{indent}faults considered: {faults_line(part.instance)}")
+        lines += table([["  " + one] for one in totals(run.exploration)])
+    lines += [f"  {note}" for note in question.notes]
+    rows = [[v.prop.name, v.text, first_sentence(v)] for v in answer.promises]
+    lines += ["", "Promises", *table(rows, "  ")]
+    if not question.cluster.can_acknowledge_acks_all and question.cluster.producer.acks.value == "all":
         reached = next(v for v in main.verdicts if v.prop.name == "a_write_is_acknowledged")
         lines += [
             "",
@@ -135,11 +167,12 @@ def text(question: Question, main: Run, asides: Sequence[tuple[str, Run]], histo
     if history:
         lines += ["", "The shortest history", "", *(f"  {line}".rstrip() for line in history.splitlines())]
     lines += ["", "Beside the verdict (each with one such fault more)"]
-    for says, run in asides:
-        lines.append(f"  {says}: {aside_line(run)}")
-    if main.traces:
-        lines += ["", "Histories", *table([[name, main.show(path)] for name, path in main.traces.items()], "  ")]
-    return "\n".join([*lines, "", verdict_line(main)])
+    lines += [f"  {part.says}: {aside_line(run)}" for part, run in answer.asides]
+    lines += ["", *answer.availability.lines(question)]
+    if answer.traces:
+        shown = [[name, run.show(path)] for name, (run, path) in answer.traces.items()]
+        lines += ["", "Histories", *table(shown, "  ")]
+    return "\n".join([*lines, "", *verdict_lines(answer)])
 
 
 def aside_line(run: Run) -> str:
@@ -158,35 +191,73 @@ def aside_line(run: Run) -> str:
     return f"UNDECIDED: no acknowledged record is lost to depth {exploration.judged}"
 
 
-def verdict_line(run: Run) -> str:
-    """The verdict, in one line for the person who runs the cluster."""
-    word = word_of(run)
-    failing = [v for v in promises(run) if v.word is word and v.depth is not None]
-    names = ", ".join(f"{v.prop.name} at step {v.depth}" for v in failing)
-    exploration = run.exploration
+def verdict_lines(answer: Answer) -> list[str]:
+    """The verdict, in one line for the person who runs the cluster; that of the nearest generation above it."""
+    found = verdict_line(answer)
+    if not answer.question.is_nearest:
+        return [found]
+    return [
+        f"For the nearest generation, {answer.question.protocol}: {found}",
+        f"UNDECIDED: {answer.question.why_undecided}",
+    ]
+
+
+def verdict_line(answer: Answer) -> str:
+    """The verdict on what was searched, in one line."""
+    word = answer.searched
+    failing = [verdict for verdict in answer.promises if verdict.word is word and verdict.depth is not None]
+    names = ", ".join(f"{verdict.prop.name} at step {verdict.depth}" for verdict in failing)
+    depth = min(run.exploration.judged for _, run in answer.deciding)
     match word:
         case Word.VIOLATED:
             return f"VIOLATED: this configuration promises it, and it can break: {names}"
         case Word.PERMITTED:
             return f"PERMITTED: it can break, and this configuration promises nothing else: {names}"
         case Word.UNDECIDED:
-            return (
-                f"UNDECIDED: nothing that is promised breaks within {exploration.judged} steps; more was not searched"
-            )
+            return f"UNDECIDED: {_undecided(answer, depth)}"
         case Word.NO_VIOLATION:
-            left = f"{exploration.frontier:,} frontier states were left"
-            return f"NO VIOLATION TO DEPTH {exploration.judged}: nothing that is promised breaks so far; {left}"
+            left = f"{sum(run.exploration.frontier for _, run in answer.deciding):,} frontier states were left"
+            return f"NO VIOLATION TO DEPTH {depth}: nothing that is promised breaks so far; {left}"
         case _:
             return "HOLDS: nothing that is promised breaks, in the whole state space of these bounds"
+
+
+def _undecided(answer: Answer, depth: int) -> str:
+    """What is open: properties that hang on a mechanism that is not modelled, by name, or what time did not reach."""
+    undecided = answer.question.cluster.undecided_properties
+    named = "; ".join(f"{', '.join(undecided)}: {why}" for why in dict.fromkeys(undecided.values()))
+    if not answer.is_complete:
+        reach = f"that is promised breaks within {depth} steps; more was not searched"
+        return f"{named}; nothing else {reach}" if named else f"nothing {reach}"
+    rest = overall([one for one in answer.promises if one.word is not Word.UNDECIDED], is_complete=True)
+    how_far = {
+        Word.PERMITTED: "nothing breaks that this configuration promises",
+        Word.NO_VIOLATION: f"nothing breaks to depth {depth}",
+        Word.HOLDS: "nothing breaks, in the whole state space of these bounds",
+    }
+    return f"{named}; of the rest: {how_far[rest]}"
 
 
 # --------------------------------------------------------------------------------------------------------------- json
 
 
-def _cluster_object(cluster: Cluster) -> dict[str, Any]:
+def _cluster_object(question: Question) -> dict[str, Any]:
+    cluster = question.cluster
+    partition = cluster.partition
     return {
         "kafka_version": cluster.kafka_version.value if cluster.kafka_version else None,
-        "protocol": cluster.protocol,
+        "protocol": question.protocol,
+        "is_nearest": question.is_nearest,
+        "partition": partition
+        and {
+            "topic": partition.topic,
+            "partition": partition.number,
+            "leader": partition.leader,
+            "replicas": list(partition.replicas),
+            "isr": list(partition.isr),
+            "brokers": list(partition.brokers),
+            "source": partition.place,
+        },
         "understood": [
             {"key": u.key, "value": u.value, "meaning": u.meaning, "source": u.source} for u in cluster.understood
         ],
@@ -198,17 +269,46 @@ def _cluster_object(cluster: Cluster) -> dict[str, Any]:
 
 
 def refusal_object(question: Question) -> dict[str, Any]:
-    """The object of `--json` where the cluster's generation is not modelled."""
+    """The object of `--json` where nothing can be searched."""
     return {
-        "cluster": _cluster_object(question.cluster),
+        "cluster": _cluster_object(question),
         "runs": [],
         "verdict": Word.UNDECIDED.value,
         "why": question.why_undecided,
     }
 
 
-def answer_object(question: Question, main: Run, asides: Sequence[tuple[str, Run]]) -> dict[str, Any]:
-    """The object of `--json`: the cluster as understood, the deciding run first, then those on the side."""
-    runs = [as_object(main) | {"question": MAIN, "decides": True}]
-    runs += [as_object(run) | {"question": says, "decides": False, "answer": aside_line(run)} for says, run in asides]
-    return {"cluster": _cluster_object(question.cluster), "runs": runs, "verdict": word_of(main).value}
+def answer_object(answer: Answer) -> dict[str, Any]:
+    """The object of `--json`: the cluster as understood, the deciding runs first, then those on the side."""
+    question = answer.question
+    undecided = question.cluster.undecided_properties
+    runs = []
+    for part, run in answer.deciding:
+        # What hangs on a mechanism that is not modelled was not looked at: its verdict is never that of the search.
+        verdicts = [
+            Verdict(v.prop, Word.UNDECIDED, note=undecided[v.prop.name]) if v.prop.name in undecided else v
+            for v in run.verdicts
+        ]
+        runs.append(
+            as_object(replace(run, verdicts=verdicts)) | {"question": part.says, "decides": not question.is_nearest}
+        )
+    runs += [
+        as_object(run) | {"question": part.says, "decides": False, "answer": aside_line(run)}
+        for part, run in answer.asides
+    ]
+    content: dict[str, Any] = {
+        "cluster": _cluster_object(question),
+        "runs": runs,
+        "promises": [
+            {"name": v.prop.name, "verdict": v.word.value, "depth": v.depth, "note": v.note or None}
+            for v in answer.promises
+        ],
+        "availability": answer.availability.as_objects(),
+        "verdict": answer.word.value,
+    }
+    if question.is_nearest:
+        content |= {
+            "why": question.why_undecided,
+            "nearest": {"protocol": question.protocol, "verdict": answer.searched.value},
+        }
+    return content

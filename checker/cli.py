@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from checker import answer, matrix, published, report
+from checker.availability import AVAILABILITY_SHARE, search_availability
 from checker.console import ProgressLine, give_up_stdout, interrupts, prepare_streams
 from checker.explore import Exploration, Limits, explore
-from checker.kernel import kernel_of
+from checker.kernel import Kernel, kernel_of
+from checker.layout import layout_of
 from checker.options import Options, command_of, instance_of, read_options
 from checker.properties_file import PropertiesError
+from checker.question import PATIENCE, PROMISE, SECONDS, Part, read_question
 from checker.report import Run
 from checker.verdict import (
     DISAGREE,
@@ -77,7 +81,7 @@ def _complain(message: str) -> int:
 
 def _run(options: Options, seen: list[int]) -> int:
     searches = _Searches(options, seen)
-    if options.config:
+    if options.config or options.describe:
         return _answer_configuration(options, searches)
     if options.target is None:
         return _matrix(options, searches)
@@ -125,6 +129,16 @@ class _Searches:
     def __init__(self, options: Options, seen: list[int]) -> None:
         self.options = options
         self.seen = seen
+        self.kernels: dict[object, Kernel] = {}
+
+    def _kernel(self, instance: Instance, announce: Callable[[str], None]) -> Kernel:
+        """The kernel of an instance: one for all that have the same shape and the same actions."""
+        values = dict(instance.configuration.items())
+        bounds = tuple(values[name] for name, entry in instance.model.entries.items() if entry.is_bound)
+        shape = instance.model.name, instance.choices, bounds, repr(layout_of(instance))
+        if shape not in self.kernels:
+            self.kernels[shape] = kernel_of(instance, announce)
+        return self.kernels[shape]
 
     def run(
         self,
@@ -135,10 +149,11 @@ class _Searches:
         limits: Limits,
         only: Sequence[str] = (),
         want_permitted: bool = False,
+        patience: Mapping[str, float] = MappingProxyType({}),
     ) -> Run:
         """Search an instance, judge what was found, and write its traces."""
         progress = ProgressLine(report.title(instance))
-        kernel = kernel_of(instance, progress.announce)
+        kernel = self._kernel(instance, progress.announce)
         if self.seen:
             raise KeyboardInterrupt
         exploration = explore(
@@ -147,6 +162,7 @@ class _Searches:
             count_all=self.options.count_all,
             only=only,
             want_permitted=want_permitted,
+            patience=patience,
             kernel=kernel,
             report=progress.report,
         )
@@ -154,6 +170,17 @@ class _Searches:
         found = verdicts(exploration)
         command = command_of(target, instance, limits.depth)
         return Run(exploration, found, command, self.options.count_all, traces.write(target, instance, found))
+
+    def from_one(self, instance: Instance, only: Sequence[str], initial: int, seconds: float) -> Exploration:
+        """Search from one initial state, to see whether something is possible."""
+        progress = ProgressLine(report.title(instance))
+        kernel = self._kernel(instance, progress.announce)
+        limits = Limits(memory=self.options.limits.memory, seconds=seconds)
+        exploration = explore(instance, limits, only=only, initial=initial, kernel=kernel, report=progress.report)
+        progress.clear()
+        if exploration.stopped == "interrupt":
+            raise KeyboardInterrupt
+        return exploration
 
 
 def _finish(options: Options, text: str, content: Mapping[str, Any], traces: _Traces, code: int, stopped: bool) -> int:
@@ -185,42 +212,31 @@ def _one_model(options: Options, searches: _Searches) -> int:
 
 def _matrix(options: Options, searches: _Searches) -> int:
     traces = _Traces(options.out)
-    pairs = []
-    for record in matrix.recorded():
+    records = matrix.recorded()
+    pairs: list[matrix.Pair] = []
+    stopped = False
+    for position, record in enumerate(records):
+        spent = sum(run.exploration.seconds for _, run in pairs)
+        limits = record.limits(options.limits, spent, len(records) - position)
         target = record.instance.model.name
-        run = searches.run(record.instance, target, traces, limits=options.limits)
-        pairs.append((record, run))
-        if run.exploration.stopped == "interrupt":
+        try:
+            run = searches.run(record.instance, target, traces, limits=limits, only=record.judges)
+        except KeyboardInterrupt:
+            if not pairs:
+                raise
+            stopped = True
             break
-    matches = [cell for record, run in pairs for cell in matrix.judged(record, run).values()]
-    worst = next((match for match in matrix.Match if match in matches), matrix.Match.SAME)
+        pairs.append((record, record.only_judged(run)))
+        stopped = _was_interrupted([run.exploration])
+        if stopped:
+            break
+    worst = matrix.worst(records, pairs)
     code = {matrix.Match.NEW: VIOLATED, matrix.Match.MISSING: UNEXPECTED, matrix.Match.OPEN: UNDECIDED}.get(worst, SAFE)
-    words = [run.word for _, run in pairs]
-    if code == SAFE and options.strict and Word.PERMITTED in words:
+    found = [verdict.word for _, run in pairs for verdict in run.verdicts]
+    if code == SAFE and options.strict and Word.PERMITTED in found:
         code = VIOLATED
-    content = {
-        "runs": [report.as_object(run) for _, run in pairs],
-        "cells": [
-            {
-                "model": r.instance.model.name,
-                "protocol": r.instance.protocol.name,
-                "property": name,
-                "record": match.value,
-            }
-            for r, run in pairs
-            for name, match in matrix.judged(r, run).items()
-        ],
-        "record": worst.value,
-        "verdict": next(word for word in Word if word in words).value,
-    }
-    closing = {
-        matrix.Match.SAME: "as recorded: every cell shows what models/verdicts.toml says",
-        matrix.Match.OPEN: "UNDECIDED: a search was cut short before its bound",
-        matrix.Match.MISSING: "NOT FOUND: a recorded violation or a `sometimes` does not show",
-        matrix.Match.NEW: "VIOLATED: a failure shows that is not recorded",
-    }[worst]
-    text = f"{matrix.text(pairs)}\n\n{closing}"
-    return _finish(options, text, content, traces, code, _was_interrupted([run.exploration for _, run in pairs]))
+    content = matrix.as_objects(records, pairs)
+    return _finish(options, matrix.text(records, pairs), content, traces, code, stopped)
 
 
 def _published(options: Options) -> int:
@@ -261,30 +277,37 @@ def _published(options: Options) -> int:
 
 
 def _answer_configuration(options: Options, searches: _Searches) -> int:
-    question = answer.read_question(options.config, options.kafka_version)
+    asked = read_question(options.config, options.kafka_version, options.describe, options.topic_name)
     traces, aside_traces = _Traces(options.out), _Traces(options.out)
-    if question.instance is None:
-        text, content = answer.refusal(question), answer.refusal_object(question)
-        return _finish(options, text, content, traces, UNDECIDED, False)
-    seconds = options.limits.seconds if options.limits.seconds is not None else answer.SECONDS
-    asides = []
-    for says, instance in question.asides():
-        limits = replace(options.limits, seconds=seconds * answer.ASIDE_SHARE)
-        run = searches.run(instance, "kafka", aside_traces, limits=limits, only=(answer.PROMISE,), want_permitted=True)
-        if run.exploration.stopped == "interrupt":
-            cut = replace(question, why_undecided="it was interrupted before the cluster itself was searched")
-            return _finish(options, answer.refusal(cut), answer.refusal_object(cut), traces, UNDECIDED, True)
-        asides.append((says, run))
-    # What the questions on the side leave of the time belongs to the verdict; compiling takes none of it.
-    left = max(seconds - sum(run.exploration.seconds for _, run in asides), seconds * answer.ASIDE_SHARE)
-    main_run = searches.run(question.instance, "kafka", traces, limits=replace(options.limits, seconds=left))
-    word = answer.word_of(main_run)
-    rests_on = [verdict.prop.name for verdict in answer.promises(main_run) if verdict.word is word]
-    rests_on.sort(key=lambda name: name != answer.PROMISE)
-    told = next((traces.shortest[name] for name in rests_on if name in traces.shortest), None)
+    if asked.protocol is None:
+        return _finish(options, answer.refusal(asked), answer.refusal_object(asked), traces, UNDECIDED, False)
+    seconds = options.limits.seconds if options.limits.seconds is not None else SECONDS
+    is_free = not options.seconds_given and options.bound is None
+    main_part, *other_parts = asked.deciding()
+
+    def search(part: Part, into: _Traces, share: float, **more: Any) -> answer.Asked:
+        limits = replace(options.limits, seconds=share)
+        run = searches.run(part.instance, "kafka", into, limits=limits, only=part.only, **more)
+        if part is not main_part and run.exploration.stopped == "interrupt":
+            raise KeyboardInterrupt
+        return part, run
+
+    try:
+        asides = [search(one, aside_traces, one.share * seconds, want_permitted=True) for one in asked.asides()]
+        availability = search_availability(asked, searches.from_one, seconds * AVAILABILITY_SHARE)
+        others = [search(one, traces, one.share * seconds) for one in other_parts]
+    except KeyboardInterrupt:
+        cut = replace(asked, protocol=None, why_undecided="it was interrupted before the cluster itself was searched")
+        return _finish(options, answer.refusal(cut), answer.refusal_object(cut), traces, UNDECIDED, True)
+    # What the others leave of the time belongs to the cluster as it is configured; compiling takes none of it.
+    spent = availability.seconds + sum(run.exploration.seconds for _, run in (*asides, *others))
+    main_run = search(
+        main_part, traces, max(seconds - spent, seconds * 0.1), patience={PROMISE: PATIENCE} if is_free else {}
+    )
+    found = answer.Answer(asked, [main_run, *others], asides, availability)
+    told = next((traces.shortest[name] for name in found.told if name in traces.shortest), None)
     history = "" if told is None else "\n".join(view(told))
     traces.failure = traces.failure or aside_traces.failure
-    content = answer.answer_object(question, main_run, asides)
-    code = exit_code(word, strict=options.strict, found=answer.promises(main_run))
-    stopped = _was_interrupted([main_run.exploration, *(run.exploration for _, run in asides)])
-    return _finish(options, answer.text(question, main_run, asides, history), content, traces, code, stopped)
+    stopped = _was_interrupted([main_run[1].exploration])
+    code = found.code(strict=options.strict)
+    return _finish(options, answer.text(found, history), answer.answer_object(found), traces, code, stopped)

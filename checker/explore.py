@@ -11,9 +11,10 @@ to a state is therefore the least of the shortest ones, by initial state and the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,6 +132,8 @@ def explore(
     count_all: bool = False,
     only: Sequence[str] = (),
     want_permitted: bool = False,
+    initial: int | None = None,
+    patience: Mapping[str, float] = MappingProxyType({}),
     kernel: Kernel | None = None,
     report: Callable[[Progress], None] = lambda progress: None,
     announce: Callable[[str], None] = lambda message: None,
@@ -139,12 +142,16 @@ def explore(
 
     With `count_all` every violating state is counted; without it a property is looked at up to its first violation,
     and the search ends once no property is open. `only` names the properties to look at (none: all that apply), and
-    with `want_permitted` they stay open until a permitted failure is found, whatever else is.
+    with `want_permitted` they stay open until a permitted failure is found, whatever else is. `initial` is the position
+    of the one initial state to search from (None: all). Once a property in `patience` is broken, the search goes on for
+    so many seconds at most.
     Raises ModelError where the model leaves its own declaration.
     """
     search = Search(instance, limits, kernel or kernel_of(instance, announce), report)
     search.count_all = count_all
     search.decisive = 3 if want_permitted else 0
+    search.initial = initial
+    search.patience = patience
     if only:
         search.watched = [prop for prop in search.watched if prop.name in only]
     return search.run()
@@ -164,6 +171,8 @@ class Search:
         self.limits = limits
         self.count_all = False
         self.decisive = 0
+        self.initial: int | None = None
+        self.patience: Mapping[str, float] = {}
         self.watched = list(instance.properties)
         self.kernel = kernel
         self.report = report
@@ -181,6 +190,7 @@ class Search:
         self.results: NDArray[np.int64] = np.zeros(6 * len(self.properties) + 3, np.int64)
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
         self.started = time.monotonic()
+        self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
         self.reported = self.started
 
     def run(self) -> Exploration:
@@ -200,7 +210,7 @@ class Search:
         result.seconds = time.monotonic() - self.started
         result.bytes_used = self.store.bytes_used
         result.fired = [int(count) for count in self.fired]
-        first = len(self.instance.initial_states)
+        first = len(self._start_states())
         new = np.bincount(self.store.steps[first : self.store.count], minlength=self.instance.first_steps[-1])
         bounds = self.instance.first_steps
         result.new = [int(new[low:high].sum()) for low, high in pairwise(bounds)]
@@ -229,9 +239,13 @@ class Search:
                 break
             first = last
 
-    def _start(self) -> None:
-        """The initial states are the first states, each its own predecessor."""
+    def _start_states(self) -> Sequence[Cells]:
         states = self.instance.initial_states
+        return states if self.initial is None else states[self.initial : self.initial + 1]
+
+    def _start(self) -> None:
+        """The states that the search starts from are the first states, each its own predecessor."""
+        states = self._start_states()
         words = self.kernel.layout.words
         for position, cells in enumerate(states):
             self.batch.states[position * words : (position + 1) * words] = self.kernel.layout.pack(cells)
@@ -306,7 +320,7 @@ class Search:
                     self.store.bytes_used,
                 )
             )
-        if self.limits.seconds is not None and now - self.started > self.limits.seconds:
+        if now > self.deadline:
             self.result.stopped = "seconds"
             return True
         return False
@@ -318,6 +332,8 @@ class Search:
         for number, prop in self.properties:
             if self.active[number] and prop.of_steps == of_steps and self.results[6 * number + self.decisive]:
                 self.active[number] = 0
+                if prop.name in self.patience and self.results[6 * number]:
+                    self.deadline = min(self.deadline, time.monotonic() + self.patience[prop.name])
 
     def _collect(self) -> None:
         for number, prop in self.properties:
@@ -330,7 +346,8 @@ class Search:
         count, state, step = (int(number) for number in self.results[at : at + 3])
         if not count:
             return Finding()
-        initial, steps = self.store.path(state)
+        position, steps = self.store.path(state)
+        initial = position if self.initial is None else self.initial
         return Finding(count, Witness(initial, (*steps, step) if step >= 0 else tuple(steps)))
 
     def _explain_failure(self, index: int) -> None:

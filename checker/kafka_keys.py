@@ -1,7 +1,7 @@
-"""What each release of Kafka has: its versions, its configuration keys, and the defaults that changed.
+"""What each release of Kafka has: its configuration keys, and the defaults that changed.
 
-In:  nothing; read off the configuration definitions of the releases (keys: 0.10.0 to 2.1, old Scala clients included).
-Out: facts, for checker/cluster.py. What a key means for replication is not said here.
+In:  nothing; read off the configuration definitions of the releases (keys: 0.10.0 to 3.9, old Scala clients included).
+Out: facts, for checker/cluster.py and its parts. What a key means for replication is not said here.
 
 `replication.factor` is no setting of a running topic: it is given when the topic is created, and stands here with the
 topic's settings because that is where a person writes it down. Keys that a later release dropped are still listed.
@@ -9,19 +9,9 @@ topic's settings because that is where a person writes it down. Keys that a late
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
 from enum import Enum
 
-# Each release with replication, and its last internal version of the inter-broker protocol (none before 0.10).
-_LAST_INTERNAL_VERSION: dict[tuple[int, ...], int | None] = {
-    (0, 8, 0): None, (0, 8, 1): None, (0, 8, 2): None, (0, 9, 0): None,
-    (0, 10, 0): 1, (0, 10, 1): 2, (0, 10, 2): 0, (0, 11, 0): 2,
-    (1, 0): 0, (1, 1): 0,
-    (2, 0): 1, (2, 1): 2, (2, 2): 1, (2, 3): 1, (2, 4): 1, (2, 5): 0, (2, 6): 0, (2, 7): 2, (2, 8): 1,
-    (3, 0): 1, (3, 1): 0, (3, 2): 0, (3, 3): 3, (3, 4): 0, (3, 5): 2, (3, 6): 2, (3, 7): 4, (3, 8): 0, (3, 9): 0,
-}  # fmt: skip
-_NEWEST_RELEASE = max(_LAST_INTERNAL_VERSION)
+from checker.kafka_versions import Version
 
 # key -> (first release, default), newest first.
 _DEFAULTS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -29,76 +19,15 @@ _DEFAULTS: dict[str, tuple[tuple[str, str], ...]] = {
     "min.insync.replicas": (("0.8.0", "1"),),
     "default.replication.factor": (("0.8.0", "1"),),
     "unclean.leader.election.enable": (("0.11.0", "false"), ("0.8.0", "true")),
+    "retries": (("2.1", "2147483647"), ("0.8.0", "0")),
+    "max.in.flight.requests.per.connection": (("0.8.0", "5"),),
+    "enable.idempotence": (("3.0", "true"), ("0.8.0", "false")),
+    "isolation.level": (("0.8.0", "read_uncommitted"),),
+    "delivery.timeout.ms": (("0.8.0", "120000"),),
+    "linger.ms": (("0.8.0", "0"),),
+    "request.timeout.ms": (("0.8.0", "30000"),),
 }
-
-
-@dataclass(frozen=True)
-class Version:
-    """A version of Kafka's binaries or of its inter-broker protocol: 0.10.2.1, 0.10.1-IV2, 3.9."""
-
-    text: str = field(compare=False)
-    numbers: tuple[int, ...]
-    internal: int | None  # the 2 of -IV2
-
-    def __str__(self) -> str:
-        return self.text
-
-    @property
-    def release(self) -> tuple[int, ...]:
-        """What decides about protocol and defaults: the 0.10.2 of 0.10.2.1, the 3.9 of 3.9.1."""
-        return self.numbers[: 3 if self.numbers[0] == 0 else 2]
-
-    @property
-    def release_name(self) -> str:
-        """The release, as people write it."""
-        return _name(self.release)
-
-    def is_newer_than(self, other: Version) -> bool:
-        """As far as both are told: neither 0.10.2 nor 0.10.2-IV0 is newer than 0.10."""
-        told = min(len(self.release), len(other.release))
-        if self.release[:told] == other.release[:told] and self.internal is not None and other.internal is not None:
-            return self.internal > other.internal
-        return self.release[:told] > other.release[:told]
-
-    def has(self, release: str) -> bool:
-        """Whether what came with a release is in this version."""
-        return not version_of_binaries(release).is_newer_than(self)
-
-
-def version_of_binaries(text: str) -> Version:
-    """Reads a version; ValueError says what is wrong with it. 0.10 stands for any release 0.10.x."""
-    form = re.fullmatch(r"(\d{1,4}(?:\.\d{1,4}){1,3})(?:-IV(\d{1,4}))?", text, re.ASCII)
-    if form is None:
-        raise ValueError(f"{text!r} is not a version of Kafka; write for example 0.10.2, 0.10.1-IV2 or 3.9")
-    version = Version(text, tuple(map(int, form[1].split("."))), int(form[2]) if form[2] else None)
-    if version.release > _NEWEST_RELEASE:
-        return version
-    if not _releases_within(version):
-        raise ValueError(f"there is no Kafka {text} with replication; write a release, for example 0.10.2 or 3.9")
-    last_internal = _LAST_INTERNAL_VERSION.get(version.release)
-    if version.internal is not None and (last_internal is None or version.internal > last_internal):
-        raise ValueError(f"Kafka has no internal version {text}; write {version.release_name}")
-    return version
-
-
-def version_of_inter_broker_protocol(text: str) -> Version:
-    """Reads it as a broker does: what follows the release is dropped, and part of a release is not enough."""
-    version = version_of_binaries(text)
-    if version.release > _NEWEST_RELEASE:
-        return version
-    if version.release not in _LAST_INTERNAL_VERSION:
-        whole = ", ".join(map(_name, _releases_within(version)))
-        raise ValueError(f"Kafka refuses {text!r}, which is only part of a release; write one of {whole}")
-    internal = _LAST_INTERNAL_VERSION[version.release] if version.internal is None else version.internal
-    return Version(text, version.release, internal)
-
-
-def _releases_within(version: Version) -> list[tuple[int, ...]]:
-    return [release for release in _LAST_INTERNAL_VERSION if release[: len(version.release)] == version.release]
-
-
-def _name(release: tuple[int, ...]) -> str:
-    return ".".join(map(str, release))
+"""Where a release does not know a key, the default is what it does all the same."""
 
 
 def default(key: str, version: Version) -> str:
@@ -132,6 +61,18 @@ _SASL_LOGIN = """
     sasl.client.callback.handler.class sasl.login.callback.handler.class sasl.login.class
     sasl.login.refresh.buffer.seconds sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor
     sasl.login.refresh.window.jitter
+"""
+
+_CONNECTION_AND_PEM = """
+    socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms ssl.keystore.certificate.chain
+    ssl.keystore.key ssl.truststore.certificates
+"""
+_OAUTH = """
+    sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.retry.backoff.max.ms sasl.login.retry.backoff.ms
+    sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer
+    sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
+    sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url sasl.oauthbearer.scope.claim.name
+    sasl.oauthbearer.sub.claim.name sasl.oauthbearer.token.endpoint.url
 """
 
 # Release by release, oldest first, the keys that are new in it; the first row has all that are older too.
@@ -199,8 +140,9 @@ _NEW_KEYS: dict[str, dict[Role, str]] = {
     },
     "0.10.1": {
         Role.BROKER: """
-            log.cleaner.min.compaction.lag.ms replica.fetch.response.max.bytes replication.quota.window.num
-            replication.quota.window.size.seconds ssl.secure.random.implementation
+            follower.replication.throttled.rate leader.replication.throttled.rate log.cleaner.min.compaction.lag.ms
+            replica.fetch.response.max.bytes replication.quota.window.num replication.quota.window.size.seconds
+            ssl.secure.random.implementation
         """,
         Role.TOPIC: """
             follower.replication.throttled.replicas leader.replication.throttled.replicas min.compaction.lag.ms
@@ -236,9 +178,11 @@ _NEW_KEYS: dict[str, dict[Role, str]] = {
         Role.BROKER: """
             alter.log.dirs.replication.quota.window.num alter.log.dirs.replication.quota.window.size.seconds
             delegation.token.expiry.check.interval.ms delegation.token.expiry.time.ms delegation.token.master.key
-            delegation.token.max.lifetime.ms num.replica.alter.log.dirs.threads password.encoder.cipher.algorithm
-            password.encoder.iterations password.encoder.key.length password.encoder.keyfactory.algorithm
-            password.encoder.old.secret password.encoder.secret sasl.jaas.config zookeeper.max.in.flight.requests
+            delegation.token.max.lifetime.ms max.incremental.fetch.session.cache.slots
+            num.replica.alter.log.dirs.threads password.encoder.cipher.algorithm password.encoder.iterations
+            password.encoder.key.length password.encoder.keyfactory.algorithm password.encoder.old.secret
+            password.encoder.secret replica.alter.log.dirs.io.max.bytes.per.second sasl.jaas.config
+            zookeeper.max.in.flight.requests
         """,
     },
     "2.0": {
@@ -255,9 +199,146 @@ _NEW_KEYS: dict[str, dict[Role, str]] = {
         Role.PRODUCER: "client.dns.lookup delivery.timeout.ms",
         Role.CONSUMER: "client.dns.lookup",
     },
+    "2.2": {
+        Role.BROKER: "connections.max.reauth.ms control.plane.listener.name group.max.size ssl.principal.mapping.rules",
+    },
+    "2.3": {
+        Role.BROKER: "log.cleaner.max.compaction.lag.ms max.connections",
+        Role.TOPIC: "max.compaction.lag.ms",
+        Role.CONSUMER: "allow.auto.create.topics client.rack group.instance.id",
+    },
+    "2.4": {
+        Role.BROKER: "replica.selector.class security.providers",
+        Role.PRODUCER: "security.providers",
+        Role.CONSUMER: "security.providers",
+    },
+    "2.5": {
+        Role.BROKER: """
+            fetch.max.bytes zookeeper.clientCnxnSocket zookeeper.ssl.cipher.suites zookeeper.ssl.client.enable
+            zookeeper.ssl.crl.enable zookeeper.ssl.enabled.protocols zookeeper.ssl.endpoint.identification.algorithm
+            zookeeper.ssl.keystore.location zookeeper.ssl.keystore.password zookeeper.ssl.keystore.type
+            zookeeper.ssl.ocsp.enable zookeeper.ssl.protocol zookeeper.ssl.truststore.location
+            zookeeper.ssl.truststore.password zookeeper.ssl.truststore.type
+        """,
+        Role.PRODUCER: "metadata.max.idle.ms",
+    },
+    "2.6": {
+        Role.BROKER: "ssl.engine.factory.class",
+        Role.PRODUCER: "internal.auto.downgrade.txn.commit ssl.engine.factory.class",
+        Role.CONSUMER: "internal.throw.on.fetch.stable.offset.unsupported ssl.engine.factory.class",
+    },
+    "2.7": {
+        Role.BROKER: f"""
+            controller.quota.window.num controller.quota.window.size.seconds max.connection.creation.rate
+            quorum.election.backoff.max.ms quorum.election.timeout.ms quorum.fetch.timeout.ms quorum.request.timeout.ms
+            quorum.retry.backoff.ms quorum.voters {_CONNECTION_AND_PEM}
+        """,
+        Role.PRODUCER: _CONNECTION_AND_PEM,
+        Role.CONSUMER: _CONNECTION_AND_PEM,
+    },
+    "2.8": {
+        Role.BROKER: """
+            broker.heartbeat.interval.ms broker.session.timeout.ms controller.listener.names
+            controller.quorum.append.linger.ms controller.quorum.election.backoff.max.ms
+            controller.quorum.election.timeout.ms controller.quorum.fetch.timeout.ms
+            controller.quorum.request.timeout.ms controller.quorum.retry.backoff.ms controller.quorum.voters
+            delegation.token.secret.key initial.broker.registration.timeout.ms metadata.log.dir node.id process.roles
+            sasl.mechanism.controller.protocol
+        """,
+    },
+    "3.0": {
+        Role.BROKER: """
+            metadata.log.max.record.bytes.between.snapshots metadata.log.segment.bytes metadata.log.segment.min.bytes
+            metadata.log.segment.ms metadata.max.retention.bytes metadata.max.retention.ms
+            remote.log.index.file.cache.total.size.bytes remote.log.manager.task.interval.ms
+            remote.log.manager.task.retry.backoff.max.ms remote.log.manager.task.retry.backoff.ms
+            remote.log.manager.task.retry.jitter remote.log.manager.thread.pool.size
+            remote.log.metadata.manager.class.name remote.log.metadata.manager.class.path
+            remote.log.metadata.manager.impl.prefix remote.log.metadata.manager.listener.name
+            remote.log.reader.max.pending.tasks remote.log.reader.threads remote.log.storage.manager.class.name
+            remote.log.storage.manager.class.path remote.log.storage.manager.impl.prefix
+            remote.log.storage.system.enable
+        """,
+        Role.TOPIC: "local.retention.bytes local.retention.ms remote.storage.enable",
+    },
+    "3.1": {
+        Role.BROKER: _OAUTH,
+        Role.PRODUCER: _OAUTH,
+        Role.CONSUMER: _OAUTH,
+    },
+    "3.2": {
+        Role.BROKER: "socket.listen.backlog.size",
+    },
+    "3.3": {
+        Role.BROKER: "early.start.listeners metadata.max.idle.interval.ms sasl.server.max.receive.size",
+        Role.PRODUCER: """
+            partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms partitioner.ignore.keys
+        """,
+    },
+    "3.4": {
+        Role.BROKER: """
+            auto.include.jmx.reporter metadata.log.max.snapshot.interval.ms producer.id.expiration.check.interval.ms
+            producer.id.expiration.ms zookeeper.metadata.migration.enable
+        """,
+        Role.PRODUCER: "auto.include.jmx.reporter",
+        Role.CONSUMER: "auto.include.jmx.reporter",
+    },
+    "3.5": {
+        Role.BROKER: """
+            group.consumer.assignors group.consumer.heartbeat.interval.ms group.consumer.max.heartbeat.interval.ms
+            group.consumer.max.session.timeout.ms group.consumer.max.size group.consumer.min.heartbeat.interval.ms
+            group.consumer.min.session.timeout.ms group.consumer.session.timeout.ms group.coordinator.new.enable
+            group.coordinator.threads server.max.startup.time.ms unstable.api.versions.enable
+        """,
+    },
+    "3.6": {
+        Role.BROKER: """
+            log.local.retention.bytes log.local.retention.ms log.message.timestamp.after.max.ms
+            log.message.timestamp.before.max.ms remote.log.metadata.custom.metadata.max.bytes
+            transaction.partition.verification.enable
+        """,
+        Role.TOPIC: "message.timestamp.after.max.ms message.timestamp.before.max.ms",
+    },
+    "3.7": {
+        Role.BROKER: """
+            eligible.leader.replicas.enable group.coordinator.rebalance.protocols ssl.allow.dn.changes
+            ssl.allow.san.changes telemetry.max.bytes unstable.metadata.versions.enable
+            zookeeper.metadata.migration.min.batch.size
+        """,
+        Role.PRODUCER: "enable.metrics.push retry.backoff.max.ms",
+        Role.CONSUMER: "enable.metrics.push group.protocol group.remote.assignor retry.backoff.max.ms",
+    },
+    "3.8": {
+        Role.BROKER: """
+            compression.gzip.level compression.lz4.level compression.zstd.level controller.quorum.bootstrap.servers
+            group.consumer.migration.policy group.coordinator.append.linger.ms log.dir.failure.timeout.ms
+            log.initial.task.delay.ms max.request.partition.size.limit remote.fetch.max.wait.ms
+            remote.log.manager.copier.thread.pool.size remote.log.manager.copy.max.bytes.per.second
+            remote.log.manager.copy.quota.window.num remote.log.manager.copy.quota.window.size.seconds
+            remote.log.manager.expiration.thread.pool.size remote.log.manager.fetch.max.bytes.per.second
+            remote.log.manager.fetch.quota.window.num remote.log.manager.fetch.quota.window.size.seconds
+            unstable.feature.versions.enable
+        """,
+        Role.TOPIC: "compression.gzip.level compression.lz4.level compression.zstd.level",
+        Role.PRODUCER: "compression.gzip.level compression.lz4.level compression.zstd.level metadata.recovery.strategy",
+        Role.CONSUMER: "metadata.recovery.strategy",
+    },
+    "3.9": {
+        Role.BROKER: """
+            group.share.delivery.count.limit group.share.enable group.share.heartbeat.interval.ms group.share.max.groups
+            group.share.max.heartbeat.interval.ms group.share.max.record.lock.duration.ms
+            group.share.max.session.timeout.ms group.share.max.size group.share.min.heartbeat.interval.ms
+            group.share.min.record.lock.duration.ms group.share.min.session.timeout.ms
+            group.share.partition.max.record.locks group.share.record.lock.duration.ms group.share.session.timeout.ms
+            sasl.oauthbearer.header.urlencode unclean.leader.election.interval.ms
+        """,
+        Role.TOPIC: "remote.log.copy.disable remote.log.delete.on.disable",
+        Role.PRODUCER: "sasl.oauthbearer.header.urlencode",
+        Role.CONSUMER: "sasl.oauthbearer.header.urlencode",
+    },
 }
 
-NEWEST_LISTED_RELEASE = list(_NEW_KEYS)[-1]
+OLDEST_LISTED_RELEASE, NEWEST_LISTED_RELEASE = next(iter(_NEW_KEYS)), next(reversed(_NEW_KEYS))
 
 _FIRST_RELEASE: dict[Role, dict[str, str]] = {
     role: {key: release for release, new in _NEW_KEYS.items() for key in new.get(role, "").split()} for role in Role
@@ -278,6 +359,8 @@ OF_ONE_MEMBER = frozenset(
         "listeners",
         "log.dir",
         "log.dirs",
+        "metadata.log.dir",
+        "node.id",
         "port",
         "ssl.key.password",
         "ssl.keystore.location",
@@ -302,3 +385,9 @@ def first_release(role: Role, key: str) -> str | None:
 def roles_that_know(key: str) -> frozenset[Role]:
     """Whose configuration has this key."""
     return frozenset(role for role in Role if first_release(role, key))
+
+
+def knows(version: Version, role: Role, key: str) -> bool:
+    """Whether this version has a key of a role. What the oldest listed release has is taken for older still."""
+    since = first_release(role, key)
+    return since is not None and (since == OLDEST_LISTED_RELEASE or version.has(since))

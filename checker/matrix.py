@@ -1,37 +1,85 @@
 """The matrix: every generation against every property, held against what is recorded.
 
-In:  models/verdicts.toml, and a search of each of its runs to the bound that a person asks for.
-Out: for each cell whether it is as recorded, and the text of the matrix.
+In:  models/verdicts.toml, and a search of each of its runs: as far as a person asks for, or as the record reaches.
+Out: for each cell whether it is as recorded; the text of the matrix, and the object that `--json` prints.
+
+A generation has one run without a name, with what the matrix is about by default, and may have others: each has a
+configuration of its own and a list of the properties that it judges, which the unnamed run then leaves out. So every
+cell is drawn from exactly one run.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import models
-from checker.report import Run, faults_line, table
-from checker.verdict import Verdict, Word
+from checker.explore import Limits
+from checker.report import Run, as_object, configuration_of, counted, faults_line, table
+from checker.verdict import WHY_STOPPED, Verdict, Word
 from models import registry
 from models.errors import UsageError
 from models.language.declare import Kind
-from models.language.model import Instance, parse
+from models.language.model import Instance, Model, parse
 
 RECORD = Path(models.__file__).with_name("verdicts.toml")
+EXHAUSTED = "exhausted"
+KEYS = {"model", "protocol", "name", "properties", "explored", "states", "configuration", "violated", "permitted"}
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """One recorded run: the instance, the depths of its violations and permitted failures, and how far it reaches."""
+    """One recorded run: the instance, the properties it judges, the depths of its violations and permitted failures.
+
+    `explored` is how deep the record reaches (None: to the end, through so many `states` where that is recorded).
+    """
 
     instance: Instance
-    violated: dict[str, int]
-    permitted: dict[str, int]
-    explored: str
+    name: str
+    judges: tuple[str, ...]
+    violated: Mapping[str, int]
+    permitted: Mapping[str, int]
+    explored: int | None
+    states: int | None
+
+    @property
+    def column(self) -> str:
+        """The column of the matrix that the run belongs to."""
+        return " ".join(part for part in (self.instance.model.name, self.instance.protocol.name) if part)
+
+    @property
+    def title(self) -> str:
+        """The column, and the name of the run if it has one."""
+        return f"{self.column} {self.name}" if self.name else self.column
+
+    @cached_property
+    def differs(self) -> str:
+        """What of the configuration is not the default one, as it is spelled on the command line."""
+        usual = configuration_of(self.instance.model.instance(self.instance.protocol.name))
+        own = configuration_of(self.instance)
+        return ", ".join(f"{name}={value}" for name, value in own.items() if value != usual[name])
+
+    @property
+    def reach(self) -> str:
+        """How far the record reaches, in words."""
+        if self.explored is not None:
+            return f"to depth {self.explored}"
+        return EXHAUSTED if self.states is None else f"{EXHAUSTED}, {counted(self.states, 'state')}"
+
+    def limits(self, asked: Limits, spent: float, runs_left: int) -> Limits:
+        """The limits of this run, where `spent` seconds of the time are gone, and `runs_left` runs share the rest."""
+        depth = self.explored if asked.depth is None else asked.depth
+        seconds = None if asked.seconds is None else max(asked.seconds - spent, 0.0) / runs_left
+        return replace(asked, depth=depth, seconds=seconds)
+
+    def only_judged(self, run: Run) -> Run:
+        """The run with the verdicts that the matrix takes from it."""
+        return replace(run, verdicts=[verdict for verdict in run.verdicts if verdict.prop.name in self.judges])
 
 
 class Match(Enum):
@@ -43,38 +91,86 @@ class Match(Enum):
     SAME = "as recorded"
 
 
+Pair = tuple[Recorded, Run]
+
+
+# ------------------------------------------------------------------------------------------------------- the record
+
+
 def recorded(path: Path | None = None) -> list[Recorded]:
-    """The recorded runs. Raises UsageError where the file is damaged."""
+    """The recorded runs. Raises UsageError where the file is damaged, or says of a property by which of two runs."""
     path = path or RECORD
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-        return [_recorded(run) for run in content["run"]]
+        tables = [(table, *registry.load(table["model"])) for table in content["run"]]
+        listed = [
+            (model.name, table.get("protocol", protocol), name)
+            for table, model, protocol in tables
+            for name in table.get("properties", ())
+        ]
+        runs = [_recorded(*table, listed) for table in tables]
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}; correct the file") from None
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
         raise UsageError(f"{path}: the recorded verdicts cannot be read ({error}); restore the file") from None
+    for run in runs:
+        _refuse_doubles(path, run, [other for other in runs if other.column == run.column])
+    return runs
 
 
-def _recorded(run: dict[str, Any]) -> Recorded:
-    model, protocol = registry.load(run["model"])
+def _recorded(
+    run: Mapping[str, Any], model: Model, protocol: str | None, listed: Sequence[tuple[str, str | None, str]]
+) -> Recorded:
+    unknown = set(run) - KEYS
+    if unknown:
+        raise UsageError(f"a run says {', '.join(sorted(unknown))}, which means nothing here")
+    protocol, states = run.get("protocol", protocol), run.get("states")
     values = {}
     for name, value in run["configuration"].items():
         if name not in model.entries:
-            raise UsageError(f"{RECORD}: {model.name} has no configuration entry {name}; correct the file")
+            raise UsageError(f"{model.name} has no configuration entry {name}")
         values[name] = parse(name, model.entries[name], str(value))
-    known = {prop.name for prop in model.properties}
-    for name in (*run["violated"], *run["permitted"]):
+    known = [prop.name for prop in model.properties]
+    others = {name for *where, name in listed if where == [model.name, protocol]}
+    judges = run.get("properties", [name for name in known if name not in others])
+    if ("name" in run) != ("properties" in run) or not judges:
+        raise UsageError(f"a run of {model.name} {protocol} needs both a name and a list of properties, or neither")
+    for name in (*judges, *run["violated"], *run["permitted"]):
         if name not in known:
-            raise UsageError(f"{RECORD}: {model.name} has no property {name}; correct the file")
-    return Recorded(
-        model.instance(run.get("protocol", protocol), values), run["violated"], run["permitted"], str(run["explored"])
-    )
+            raise UsageError(f"{model.name} has no property {name}")
+        if name not in judges:
+            raise UsageError(f"{name} has a depth in a run of {model.name} {protocol} that does not judge it")
+    if not all(type(number) is int for number in (*run["violated"].values(), *run["permitted"].values(), states or 0)):
+        raise UsageError(f"a run of {model.name} {protocol} gives a depth, or states, that is no number")
+    explored = None if run["explored"] == EXHAUSTED else int(run["explored"])
+    instance = model.instance(protocol, values)
+    return Recorded(instance, run.get("name", ""), tuple(judges), run["violated"], run["permitted"], explored, states)
+
+
+def _refuse_doubles(path: Path, run: Recorded, runs: Sequence[Recorded]) -> None:
+    """A cell is drawn from exactly one of the runs of a generation."""
+    for name in run.judges:
+        if sum(name in other.judges for other in runs) > 1:
+            raise UsageError(f"{path}: {name} is in two runs of {run.column}; leave it in one of them")
+    if sum(not other.name for other in runs) != 1:
+        raise UsageError(f"{path}: {run.column} needs one run without a name, for what no other run judges")
+    if run.name and sum(other.name == run.name for other in runs) > 1:
+        raise UsageError(f"{path}: two runs of {run.column} are called {run.name}; rename one")
+
+
+# ------------------------------------------------------------------------------------------------------ the comparison
 
 
 def judge(record: Recorded, run: Run, verdict: Verdict) -> Match:
-    """Hold one cell against its record."""
+    """Hold one cell against its record. A `sometimes` that is unreachable counts as missing."""
+    if verdict.prop.kind is Kind.SOMETIMES:
+        return Match.MISSING if verdict.word is Word.UNREACHABLE else Match.SAME
     name = verdict.prop.name
     found = verdict.depth if verdict.word is Word.VIOLATED else None
     permitted = verdict.permitted.witness.depth if verdict.permitted and verdict.permitted.witness else None
     sought = record.violated.get(name), record.permitted.get(name)
+    if verdict.word is Word.NOT_APPLICABLE:
+        return Match.SAME if sought == (None, None) else Match.MISSING
     bound = run.exploration.limits.depth
     for here, there in zip((found, permitted), sought, strict=True):
         if here is not None and here != there:
@@ -87,57 +183,161 @@ def judge(record: Recorded, run: Run, verdict: Verdict) -> Match:
     return Match.SAME
 
 
-def judged(record: Recorded, run: Run) -> dict[str, Match]:
-    """Every cell of a run. A `sometimes` that is unreachable counts as missing."""
-    cells = {}
-    for verdict in run.verdicts:
-        if verdict.prop.kind is not Kind.SOMETIMES:
-            cells[verdict.prop.name] = judge(record, run, verdict)
-        elif verdict.word is Word.UNREACHABLE:
-            cells[verdict.prop.name] = Match.MISSING
-    return cells
+def judged(record: Recorded, run: Run) -> list[Match | None]:
+    """Every verdict of a run against its record; None for a `sometimes` that is as it has to be."""
+    return [
+        None if verdict.prop.kind is Kind.SOMETIMES and match is Match.SAME else match
+        for verdict in run.verdicts
+        for match in [judge(record, run, verdict)]
+    ]
 
 
-def cell(verdict: Verdict) -> str:
+def has_other_states(record: Recorded, run: Run) -> bool:
+    """Whether a search to the end came through another number of states than is recorded."""
+    exploration = run.exploration
+    return record.states is not None and exploration.exhausted and exploration.distinct != record.states
+
+
+def worst(records: Sequence[Recorded], pairs: Sequence[Pair]) -> Match:
+    """The gravest of all cells; a run that never came about is undecided."""
+    matches = {match for record, run in pairs for match in judged(record, run)}
+    if any(has_other_states(record, run) for record, run in pairs):
+        matches.add(Match.MISSING)
+    if len(pairs) < len(records):
+        matches.add(Match.OPEN)
+    return next((match for match in Match if match in matches), Match.SAME)
+
+
+# ---------------------------------------------------------------------------------------------------------- the output
+
+
+CLOSING = {
+    Match.SAME: "as recorded: every cell shows what models/verdicts.toml says",
+    Match.OPEN: "UNDECIDED: a search was cut short before its bound",
+    Match.MISSING: "NOT FOUND: a recorded violation, a `sometimes` or a number of states does not show",
+    Match.NEW: "VIOLATED: a failure shows that is not recorded",
+}
+
+
+def cell(verdict: Verdict, run: Run) -> str:
     """A cell as it is printed."""
     match verdict.word:
-        case Word.VIOLATED | Word.PERMITTED | Word.NOT_APPLICABLE:
-            return verdict.text
         case Word.NO_VIOLATION:
             return f"none to {verdict.depth}"
+        case Word.UNDECIDED:
+            return f"{verdict.word.value}, none to {run.exploration.judged}"
         case _:
-            return verdict.word.value
+            return verdict.text
 
 
-def text(pairs: Sequence[tuple[Recorded, Run]]) -> str:
-    """The matrix, with the runs that it rests on, the traces, and what differs from the record."""
-    names = list(
-        dict.fromkeys(v.prop.name for _, run in pairs for v in run.verdicts if v.prop.kind is not Kind.SOMETIMES)
-    )
-    rows = [["", *(f"{r.instance.model.name} {r.instance.protocol.name}" for r, _ in pairs)]]
-    for name in names:
-        cells = []
-        for record, run in pairs:
-            found = {v.prop.name: v for v in run.verdicts}
-            match = judge(record, run, found[name]) if name in found else Match.SAME
-            cells.append(
-                (cell(found[name]) if name in found else "") + ("" if match is Match.SAME else f"  <- {match.value}")
-            )
-        rows.append([name, *cells])
-    lines = table(rows)
+def text(records: Sequence[Recorded], pairs: Sequence[Pair]) -> str:
+    """The matrix, what it rests on, how far each run went, the traces, and what differs from the record."""
+    lines = [*table(_rows(records, pairs)), ""]
+    lines += [*_configurations(records), *_reaches(records, pairs)]
     for record, run in pairs:
-        instance, exploration = record.instance, run.exploration
-        reached = [v for v in run.verdicts if v.word is Word.REACHED]
-        sought = [v for v in run.verdicts if v.prop.kind is Kind.SOMETIMES and v.word is not Word.NOT_APPLICABLE]
-        missing = ", ".join(f"{v.prop.name} ({v.text})" for v in sought if v.word is not Word.REACHED)
-        lines += [
-            "",
-            f"{instance.model.name} {instance.protocol.name}: {exploration.distinct:,} distinct states,"
-            f" {exploration.generated:,} generated, {exploration.seconds:.2f} s; judged to depth {exploration.judged}"
-            + (", exhausted" if exploration.exhausted else f", {exploration.frontier:,} frontier states left")
-            + f"; recorded: {record.explored if record.explored == 'exhausted' else 'to depth ' + record.explored}",
-            f"  faults considered: {faults_line(instance)}",
-            f"  sometimes: {len(reached)} of {len(sought)} reached" + (f"; {missing}" if missing else ""),
-        ]
-        lines += table([["  " + name, run.show(path)] for name, path in run.traces.items()])
-    return "\n".join(lines)
+        lines += ["", *_run_lines(record, run)]
+    return "\n".join([*lines, "", CLOSING[worst(records, pairs)]])
+
+
+def _rows(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[list[str]]:
+    """The matrix itself: a row for each property, a column for each generation."""
+    columns = list(dict.fromkeys(record.column for record in records))
+    cells = {}
+    for record in records:
+        kinds = {prop.name: prop.kind for prop in record.instance.model.properties}
+        for name in record.judges:
+            if kinds[name] is not Kind.SOMETIMES:
+                cells[name, record.column] = "UNDECIDED, not searched"
+    for record, run in pairs:
+        for verdict in run.verdicts:
+            if verdict.prop.kind is not Kind.SOMETIMES:
+                match = judge(record, run, verdict)
+                is_plain = match is Match.SAME or verdict.word is Word.UNDECIDED
+                mark = "" if is_plain else f"  <- {match.value}"
+                cells[verdict.prop.name, record.column] = cell(verdict, run) + mark
+    order = dict.fromkeys(prop.name for record in records for prop in record.instance.model.properties)
+    names = [name for name in order if any(name == known for known, _ in cells)]
+    return [["", *columns], *([name, *(cells.get((name, column), "") for column in columns)] for name in names)]
+
+
+def _configurations(records: Sequence[Recorded]) -> list[str]:
+    """Which properties rest on which configuration, and in which generations."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for record in records:
+        kinds = {prop.name: prop.kind for prop in record.instance.model.properties}
+        names = ", ".join(name for name in record.judges if kinds[name] is not Kind.SOMETIMES)
+        names = (names or record.name) if record.name else "all else"
+        if record.differs:
+            groups.setdefault((names, record.differs), []).append(record.column)
+    return [f"{names}: {differs} in {', '.join(columns)}" for (names, differs), columns in groups.items()]
+
+
+def _reaches(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[str]:
+    """Which runs came to the end, so that their cells speak of every behaviour, and how far the others came."""
+    whole = []
+    part: dict[str, list[str]] = {}
+    for record, run in pairs:
+        exploration = run.exploration
+        if exploration.exhausted:
+            whole.append(f"{record.title} ({counted(exploration.distinct, 'state')})")
+        else:
+            why = {**WHY_STOPPED, "decided": "every property is decided"}.get(exploration.stopped or "")
+            far = f"to depth {exploration.judged}" + (f": {why}" if why else "")
+            part.setdefault(far, []).append(record.title)
+    for record in records[len(pairs) :]:
+        part.setdefault("not searched", []).append(record.title)
+    lines = [f"exhaustive: {'; '.join(whole) or 'none'}"]
+    told = [f"{', '.join(titles)} ({far})" for far, titles in part.items()]
+    return [*lines, f"not exhaustive: {'; '.join(told)}"] if told else lines
+
+
+def _run_lines(record: Recorded, run: Run) -> list[str]:
+    """How much one run searched, against which faults, what it had to reach, and its traces."""
+    exploration = run.exploration
+    sought = [v for v in run.verdicts if v.prop.kind is Kind.SOMETIMES and v.word is not Word.NOT_APPLICABLE]
+    reached = [verdict for verdict in sought if verdict.word is Word.REACHED]
+    missing = ", ".join(f"{v.prop.name} ({v.text})" for v in sought if v.word is not Word.REACHED)
+    reach = EXHAUSTED if exploration.exhausted else f"{counted(exploration.frontier, 'frontier state')} left"
+    lines = [
+        f"{record.title}: {counted(exploration.distinct, 'distinct state')}, {exploration.generated:,} generated,"
+        f" {exploration.seconds:.2f} s; judged to depth {exploration.judged},"
+        f" {reach}; recorded: {record.reach}"
+        + (f"  <- {Match.MISSING.value}" if has_other_states(record, run) else ""),
+        f"  faults considered: {faults_line(record.instance)}",
+    ]
+    if record.differs:
+        lines.insert(1, f"  configuration: {record.differs}")
+    if sought:
+        lines.append(f"  sometimes: {len(reached)} of {len(sought)} reached" + (f"; {missing}" if missing else ""))
+    return lines + table([["  " + name, run.show(path)] for name, path in run.traces.items()])
+
+
+def as_objects(records: Sequence[Recorded], pairs: Sequence[Pair]) -> dict[str, Any]:
+    """The object of `--json`: the runs, the cells, the gravest comparison and the gravest verdict."""
+    words = {run.word for _, run in pairs}
+    if len(pairs) < len(records):
+        words.add(Word.UNDECIDED)
+    return {
+        "runs": [{"name": record.name or None} | as_object(run) for record, run in pairs],
+        "cells": [
+            _cell_object(record, run, verdict, match)
+            for record, run in pairs
+            for verdict, match in zip(run.verdicts, judged(record, run), strict=True)
+            if match is not None
+        ],
+        "record": worst(records, pairs).value,
+        "verdict": next(word for word in Word if word in words).value,
+    }
+
+
+def _cell_object(record: Recorded, run: Run, verdict: Verdict, match: Match) -> dict[str, Any]:
+    return {
+        "model": record.instance.model.name,
+        "protocol": record.instance.protocol.name,
+        "run": record.name or None,
+        "property": verdict.prop.name,
+        "verdict": verdict.word.value,
+        "depth": verdict.depth,
+        "exhaustive": run.exploration.exhausted,
+        "record": match.value,
+    }

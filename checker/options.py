@@ -30,7 +30,8 @@ check [--bound N]                           every generation against every prope
 check published                             the five published models against TLC's figures
 check MODEL [--protocol P] [--bound N] ...  one model in detail (kafka, published/kip_101, ...)
 check FILE.py [--bound N] ...               a model that you wrote, in the same language
-check --config FILE [--config FILE ...]     Kafka's own property files -> a verdict for that cluster"""
+check --config FILE [--config FILE ...]     Kafka's own property files -> a verdict for that cluster
+check --describe FILE [--config FILE ...]   what kafka-topics --describe prints -> the same, from that leader and ISR"""
 
 EPILOG = """\
 Every configuration entry of a model is an option: --replicas 3, --acks all, or --set NAME=VALUE; --switch NAME=on|off.
@@ -63,6 +64,8 @@ class Options:
     switches: tuple[str, ...]
     swaps: tuple[str, ...]
     config: tuple[tuple[Role | None, Path], ...]
+    describe: tuple[str, ...]
+    topic_name: str | None
     kafka_version: str | None
     rest: tuple[str, ...]
 
@@ -89,7 +92,7 @@ def read_options(words: Sequence[str]) -> Options:
     )
     parser.add_argument("--continue", dest="count_all", action="store_true", help="count all violating states")
     parser.add_argument("--memory", metavar="SIZE", help="for the states, such as 8G (default: half of the machine's)")
-    parser.add_argument("--seconds", metavar="S", help="stop after so long (default: no limit; 60 with --config)")
+    parser.add_argument("--seconds", metavar="S", help="stop after so long (default: no limit; 60 for a cluster)")
     parser.add_argument("--engine", choices=["local"], default="local", help="which engine searches (default: local)")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout instead of text")
     parser.add_argument("--strict", action="store_true", help="PERMITTED counts as violated")
@@ -98,6 +101,14 @@ def read_options(words: Sequence[str]) -> Options:
     for role in Role:
         name = role.name.lower()
         parser.add_argument(f"--{name}", action="append", default=[], metavar="FILE", help=f"the same, of a {name}")
+    parser.add_argument(
+        "--describe",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="what kafka-topics --describe or kafka-configs --describe printed; - is standard input",
+    )
+    parser.add_argument("--topic-name", metavar="NAME", help="the topic that is meant, where several are described")
     parser.add_argument("--kafka-version", metavar="V", help="the release of the brokers, such as 0.10.2")
     known, rest = parser.parse_known_args(list(words))
     for option, value in pairwise(words):
@@ -124,6 +135,8 @@ def read_options(words: Sequence[str]) -> Options:
         tuple(known.switch),
         tuple(known.swap),
         tuple(files),
+        tuple(known.describe),
+        known.topic_name,
         known.kafka_version,
         tuple(rest),
     )
@@ -137,18 +150,16 @@ def _refuse_mixtures(options: Options) -> None:
         ("--protocol", options.protocol), ("--set", options.settings), ("--switch", options.switches),
         ("--swap", options.swaps), (" ".join(options.rest), options.rest),
     ) if given]  # fmt: skip
-    if options.config and options.target:
-        raise UsageError(f"--config asks about a cluster, {options.target} names a model: give one of them")
-    if options.kafka_version and not options.config:
+    of_cluster = "--config" if options.config else "--describe" if options.describe else ""
+    if of_cluster and options.target:
+        raise UsageError(f"{of_cluster} asks about a cluster, {options.target} names a model: give one of them")
+    if options.kafka_version and not of_cluster:
         raise UsageError("--kafka-version goes with --config FILE; for a model use --protocol")
-    if options.config and for_models:
-        raise UsageError(f"{for_models[0]} does not go with --config: the files say how the cluster is configured")
-    if (
-        options.target in (None, "published")
-        and not options.config
-        and not _is_one_of_published(options)
-        and for_models
-    ):
+    if options.topic_name is not None and not options.describe:
+        raise UsageError("--topic-name goes with --describe FILE; leave it out, or give what Kafka's tools print")
+    if of_cluster and for_models:
+        raise UsageError(f"{for_models[0]} does not go with {of_cluster}: the files say how the cluster is configured")
+    if options.target in (None, "published") and not of_cluster and not _is_one_of_published(options) and for_models:
         form = "check published" if options.target else "the matrix"
         raise UsageError(
             f"{for_models[0]} does not go with {form}; name a model, as in: check kafka {for_models[0]} ..."
@@ -238,7 +249,7 @@ def _given(model: Model, options: Options) -> Iterator[tuple[str, str]]:
 
 RESERVED = (
     *("--help", "--bound", "--protocol", "--set", "--switch", "--swap", "--continue", "--memory", "--seconds"),
-    *("--engine", "--json", "--strict", "--out", "--config", "--kafka-version"),
+    *("--engine", "--json", "--strict", "--out", "--config", "--describe", "--topic-name", "--kafka-version"),
     *(f"--{role.name.lower()}" for role in Role),
 )
 """The options of `check` itself, which an entry of a model cannot have."""

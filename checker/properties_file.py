@@ -48,10 +48,12 @@ class Property:
 
 def read_properties(path: Path) -> list[Property]:
     """The properties of a file, in file order."""
-    return [
-        _property(logical_line, path, line_number)
-        for line_number, logical_line in _logical_lines(_decode(_read(path), path))
-    ]
+    return [_property(logical_line, path, line_number) for line_number, logical_line in _logical_lines(read_text(path))]
+
+
+def read_text(path: Path) -> str:
+    """The text of a file. Raises PropertiesError where there is none."""
+    return decode(_read(path), path)
 
 
 def _read(path: Path) -> bytes:
@@ -60,13 +62,14 @@ def _read(path: Path) -> bytes:
     except FileNotFoundError:
         raise PropertiesError(f"{path}: no such file; check the path") from None
     except IsADirectoryError:
-        raise PropertiesError(f"{path}: this is a directory; name the property file in it") from None
+        raise PropertiesError(f"{path}: this is a directory; name a file in it") from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise PropertiesError(f"{path}: cannot be read ({reason}); give a file that you may read") from None
 
 
-def _decode(content: bytes, path: Path) -> str:
+def decode(content: bytes, path: Path) -> str:
+    """Bytes that came from `path` as text: UTF-8, or else latin-1."""
     if b"\0" in content:
         line = len(LINE_END.findall(content[: content.index(b"\0")].decode("latin-1"))) + 1
         raise PropertiesError(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from checker.explore import Exploration
+from checker.switched_off import switched_off
 from checker.verdict import WHY_STOPPED, Verdict, Word, overall
 from models.language.declare import Kind
 from models.language.model import Instance, spell
@@ -91,6 +92,11 @@ def faults_line(instance: Instance) -> str:
     return f"{text}; not considered: {', '.join(left_out)}" if left_out else text
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things: 1 level, 2 levels."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 def human_bytes(count: float) -> str:
     """A number of bytes with its unit."""
     for unit in ("bytes", "KiB", "MiB", "GiB"):
@@ -103,7 +109,7 @@ def human_bytes(count: float) -> str:
 def totals(exploration: Exploration) -> list[str]:
     """How much was searched, how far, how fast, and in how much memory."""
     seconds = max(exploration.seconds, 1e-9)
-    reach = "nothing new is left" if exploration.exhausted else f"{exploration.frontier:,} states not expanded"
+    reach = "nothing new is left" if exploration.exhausted else f"{counted(exploration.frontier, 'state')} not expanded"
     if exploration.stopped in WHY_STOPPED:
         reach = f"{WHY_STOPPED[exploration.stopped]}; {reach}"
     elif exploration.stopped == "decided":
@@ -112,10 +118,10 @@ def totals(exploration: Exploration) -> list[str]:
     size = human_bytes(exploration.bytes_used)
     if exploration.distinct > 1 << 16:
         size += f", {exploration.bytes_used / exploration.distinct:.0f} bytes a state"
-    counts = f"{exploration.distinct:,} distinct states, {exploration.generated:,} generated"
+    counts = f"{counted(exploration.distinct, 'distinct state')}, {exploration.generated:,} generated"
     rates = f"{exploration.generated / seconds:,.0f} generated/s, {exploration.distinct / seconds:,.0f} distinct/s"
     return [
-        f"{counts}, {len(exploration.levels)} levels (judged to depth {exploration.judged}; {reach})",
+        f"{counts}, {counted(len(exploration.levels), 'level')} (judged to depth {exploration.judged}; {reach})",
         f"{exploration.seconds:.2f} s: {rates}; {size}; {degree:.1f} successors a state",
     ]
 
@@ -146,11 +152,12 @@ def action_lines(exploration: Exploration) -> list[str]:
 
 
 def never_fired(exploration: Exploration) -> list[str]:
-    """Actions of the protocol that no explored state enables."""
+    """Actions of the protocol that no explored state enables, without those that are switched off."""
+    off = switched_off(exploration.instance)
     return [
         slot.name
         for number, slot in enumerate(exploration.instance.model.slots)
-        if exploration.instance.choices[number] is not None and not exploration.fired[number]
+        if exploration.instance.choices[number] is not None and not exploration.fired[number] and number not in off
     ]
 
 
@@ -166,14 +173,16 @@ def text(run: Run) -> str:
     instance = exploration.instance
     documentation = instance.model.documentation.splitlines()
     limits = exploration.limits
-    asked = "until nothing new is found" if limits.depth is None else f"every behaviour of at most {limits.depth} steps"
+    asked = "until nothing new is found"
+    if limits.depth is not None:
+        asked = f"every behaviour of at most {counted(limits.depth, 'step')}"
     configuration = ", ".join(f"{name}={value}" for name, value in configuration_of(instance).items())
     lines = [
         f"{title(instance)}: {documentation[0] if documentation else ''}",
         "",
         f"configuration  {configuration or 'nothing to configure'}",
         f"faults         {faults_line(instance)}",
-        f"search         breadth first, {asked}, from {len(instance.initial_states)} initial states",
+        f"search         breadth first, {asked}, from {counted(len(instance.initial_states), 'initial state')}",
         "",
         *property_lines(run),
         "",
@@ -181,6 +190,9 @@ def text(run: Run) -> str:
         "",
         *totals(exploration),
     ]
+    off = [instance.model.slots[slot].name for slot in sorted(switched_off(instance))]
+    if off:
+        lines.append(f"switched off by the configuration: {', '.join(off)}")
     silent = never_fired(exploration)
     if silent and exploration.stopped != "decided":
         lines.append(f"warning: never fired within this search: {', '.join(silent)}")
@@ -209,7 +221,7 @@ def verdict_line(run: Run) -> str:
         case Word.NOT_APPLICABLE:
             return "n/a: there is no property to check; the whole state space of these bounds was searched"
         case Word.NO_VIOLATION:
-            return f"NO VIOLATION TO DEPTH {exploration.judged}: {exploration.frontier:,} frontier states were left"
+            return f"NO VIOLATION TO DEPTH {exploration.judged}: {counted(exploration.frontier, 'frontier state')} left"
         case _:
             return "HOLDS: the whole state space of these bounds was searched"
 

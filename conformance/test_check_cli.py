@@ -201,7 +201,7 @@ def test_a_verdict_of_undecided_says_why_and_how_far_and_never_that_anything_hol
 
 
 def test_memory_that_is_used_up_ends_undecided_with_what_was_found(check_json, check):
-    code, content = check_json("kafka", "--memory", "16M")
+    code, content = check_json("kafka", "--protocol", "0.10", "--memory", "16M")
     (run,) = content["runs"]
     assert (code, run["verdict"], run["stopped"], run["exhausted"]) == (12, "VIOLATED", "memory", False)
     found = {one["name"]: (one["verdict"], one["depth"]) for one in run["properties"]}
@@ -211,8 +211,8 @@ def test_memory_that_is_used_up_ends_undecided_with_what_was_found(check_json, c
 
 
 def test_what_is_permitted_counts_with_strict_only(check):
-    assert check("kafka", "--acks", "1", "--bound", "3")[0] == 0
-    assert check("kafka", "--acks", "1", "--bound", "3", "--strict")[0] == 12
+    assert check("kafka", "--protocol", "0.10", "--acks", "1", "--bound", "3")[0] == 0
+    assert check("kafka", "--protocol", "0.10", "--acks", "1", "--bound", "3", "--strict")[0] == 12
 
 
 # ------------------------------------------------------------------------------------------------- figures and texts
@@ -297,7 +297,7 @@ def test_text_and_json_tell_the_same_figures(check, check_json):
 
 
 def test_two_runs_give_the_same_but_for_the_time(check_json):
-    one, other = (check_json("kafka", "--bound", "7")[1]["runs"][0] for _ in range(2))
+    one, other = (check_json("kafka", "--protocol", "0.10", "--bound", "7")[1]["runs"][0] for _ in range(2))
     assert {key: value for key, value in one.items() if key != "seconds"} == {
         key: value for key, value in other.items() if key != "seconds"
     }
@@ -323,7 +323,7 @@ def test_a_swapped_action_is_named_everywhere(check, check_json):
 
 
 def test_the_command_in_a_trace_finds_the_same_trace_again(check, check_json, capsys):
-    _, content = check_json("kafka", "--bound", "6", "--unclean-elections", "1")
+    _, content = check_json("kafka", "--protocol", "0.10", "--bound", "6", "--unclean-elections", "1")
     found = {one["name"]: one for one in content["runs"][0]["properties"]}
     assert found["isr_is_complete"]["depth"] == 5
     assert found["isr_is_complete"]["permitted_depth"] == 4
@@ -343,7 +343,7 @@ def test_the_command_in_a_trace_finds_the_same_trace_again(check, check_json, ca
 
 def test_the_command_of_a_run_repeats_it(check_json):
     words = shlex.split(
-        "kafka --bound 3 --acks 0 --set min.insync.replicas=1 --start any --crashes 2"
+        "kafka --protocol 0.10 --bound 3 --acks 0 --set min.insync.replicas=1 --start any --crashes 2"
         " --switch HW_CLAMPED_AT_TRUNCATION=on --switch SHRINK_RULE=exempt_at_log_end"
     )
     _, content = check_json(*words)
@@ -378,9 +378,15 @@ def test_what_holds_writes_no_trace(check, tmp_path):
 def test_the_matrix_says_what_is_found_and_that_it_is_as_recorded(check, check_json):
     code, text, err = check("--bound", "6")
     assert (code, err) == (0, "")
-    assert re.search(r"^acked_not_lost +VIOLATED at step 6$", text, re.MULTILINE)
-    assert re.search(r"^isr_is_complete +VIOLATED at step 5$", text, re.MULTILINE)
-    assert re.search(r"^log_matching +none to 6$", text, re.MULTILINE)
+    columns = text.splitlines()
+    assert columns[0].split() == ["kafka", "0.10", "kafka", "0.11", "kafka", "2.0", "kafka", "2.1"]
+    none, rows = ["none to 6"], {line.split("  ")[0]: re.split(r"  +", line)[1:] for line in columns[1:12]}
+    assert rows["offsets_ordered"] == none + 3 * ["VIOLATED at step 4"]
+    assert rows["acked_not_lost"] == ["VIOLATED at step 6", *3 * none]
+    assert rows["isr_is_complete"] == ["VIOLATED at step 5", *3 * none]
+    assert rows["log_matching"] == 4 * none
+    assert rows["no_duplicates"] == 4 * ["PERMITTED at step 2"]
+    assert rows["order_preserved"] == 4 * ["PERMITTED at step 5"]
     shown = r"^ +acked_not_lost +trace show counterexamples/kafka_0.10_acked_not_lost_\w+_1.itf.json$"
     assert re.search(shown, text, re.MULTILINE)
     code, content = check_json("--bound", "6")
@@ -388,9 +394,9 @@ def test_the_matrix_says_what_is_found_and_that_it_is_as_recorded(check, check_j
     assert set(content) == {"runs", "cells", "record", "verdict"}
     assert (content["record"], content["verdict"]) == ("as recorded", "VIOLATED")
     for run in content["runs"]:
-        has_keys(run, RUN_KEYS)
+        has_keys(run, RUN_KEYS | {"name": (str, type(None))})
     assert {(cell["model"], cell["protocol"], cell["record"]) for cell in content["cells"]} == {
-        ("kafka", "0.10", "as recorded")
+        ("kafka", protocol, "as recorded") for protocol in ("0.10", "0.11", "2.0", "2.1")
     }
     assert "acked_not_lost" in {cell["property"] for cell in content["cells"]}
 
@@ -448,12 +454,16 @@ BAD = {
     "--bound 1.5": "--bound 1.5: not a number of steps; give 0 or more",
     "--bound ٣": "--bound ٣: not a number of steps; give 0 or more",
     "--bound": "argument --bound: expected one argument; see check --help",
-    "kafka --replicas 0": f"replicas=0 is impossible: {RANGE}",
-    "kafka --replicas -1": f"replicas=-1 is impossible: {RANGE}",
-    "kafka --replicas 8": f"replicas=8 is impossible: {RANGE}",
-    "kafka --set replicas=0": f"replicas=0 is impossible: {RANGE}",
-    "kafka --elections -1": "elections=-1 is impossible: it ranges from 0 to any size (leader epochs after the first)",
-    "kafka --records 128": "field next_record would hold 0..128: a cell holds -128..127; use smaller bounds",
+    "kafka --protocol 0.10 --replicas 0": f"replicas=0 is impossible: {RANGE}",
+    "kafka --protocol 0.10 --replicas -1": f"replicas=-1 is impossible: {RANGE}",
+    "kafka --protocol 0.10 --replicas 8": f"replicas=8 is impossible: {RANGE}",
+    "kafka --protocol 0.10 --set replicas=0": f"replicas=0 is impossible: {RANGE}",
+    "kafka --protocol 0.10 --elections -1": (
+        "elections=-1 is impossible: it ranges from 0 to any size (leader epochs after the first)"
+    ),
+    "kafka --protocol 0.10 --records 128": (
+        "field next_record would hold 0..128: a cell holds -128..127; use smaller bounds"
+    ),
     "kafka --acks 2": "acks=2: no such value; there are: all, 0, 1",
     "kafka --acks ''": "acks=: no such value; there are: all, 0, 1",
     "kafka --switch HW_CLAMPED_AT_TRUNCATION=maybe": "HW_CLAMPED_AT_TRUNCATION=maybe: a switch is on or off",
@@ -469,7 +479,9 @@ BAD = {
     "kafka --set replicas": "--set replicas: write it as --set NAME=VALUE",
     "kafka --set replicas=": "--set replicas=: write it as --set NAME=VALUE",
     "kafka --replica 3": "kafka has no option --replica; did you mean --replicas?",
-    "kafka --swap producer_append=0.10": "kafka has no action producer_append; did you mean producer_appends?",
+    "kafka --protocol 0.10 --swap producer_append=0.10": (
+        "kafka has no action producer_append; did you mean producer_appends?"
+    ),
     "published/kip_101 --swap become_leader=kip_321": (
         "published has no protocol kip_321; did you mean kip_320?"
     ),
@@ -538,7 +550,7 @@ def test_a_folder_for_traces_that_is_a_file_keeps_the_file_and_the_verdict(check
 # --------------------------------------------------------------------------------------------------------- interrupts
 
 
-@pytest.mark.parametrize("form", [("kafka",), ()], ids=["one model", "matrix"])
+@pytest.mark.parametrize("form", [("kafka", "--protocol", "0.10"), ()], ids=["one model", "matrix"])
 def test_an_interrupted_search_tells_what_it_found(check, monkeypatch, form):
     """The first report of progress comes half a second into a search of twenty seconds."""
 

@@ -131,7 +131,7 @@ def test_an_interrupt_during_the_search_tells_what_was_found(folder, form):
         "import sys; from checker import console; console.SECONDS_BETWEEN_LINES = 0;"
         " from checker.cli import main; sys.exit(main())"
     )
-    words = [sys.executable, "-P", "-c", script, "kafka", *form]
+    words = [sys.executable, "-P", "-c", script, "kafka", "--protocol", "0.10", *form]
     with subprocess.Popen(
         words, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -151,6 +151,8 @@ def test_an_interrupt_during_the_search_tells_what_was_found(folder, form):
 
 
 def test_a_terminal_of_another_encoding_gets_what_it_can_show(folder):
-    code, out, _ = run(folder, "kafka", "--bound", "5", PYTHONUTF8="0", PYTHONIOENCODING="ascii", LC_ALL="C")
+    code, out, _ = run(
+        folder, "kafka", "--protocol", "0.10", "--bound", "5", PYTHONUTF8="0", PYTHONIOENCODING="ascii", LC_ALL="C"
+    )
     assert code == 12
     assert out.isascii()

@@ -1,4 +1,5 @@
-"""checker/cluster.py: whose file it is, which value decides, what the versions mean, what is ignored and why.
+"""checker/cluster.py and its parts: whose file it is, which value decides, what the versions mean, what Kafka makes of
+unset values and what it refuses, what is ignored and why.
 
 Every test runs in an empty directory of its own, so that the places in messages are short.
 """
@@ -10,17 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from checker.cluster import (
-    Cluster,
-    Ignored,
-    Role,
-    Setting,
-    Understood,
-    WhyIgnored,
-    read_cluster,
-    role_of,
-)
-from checker.kafka_keys import first_release, keys_of, roles_that_know
+from checker.cluster import Cluster, read_cluster
+from checker.generation import Generation
+from checker.given import Setting, Understood, role_of
+from checker.ignored import Ignored, WhyIgnored
+from checker.kafka_keys import Role, first_release, keys_of, roles_that_know
+from checker.producer_rules import Producer
 from checker.properties_file import PropertiesError, read_properties
 
 SHIPPED_FILES = Path(__file__).resolve().parents[2] / "shared" / "data" / "properties"
@@ -51,6 +47,11 @@ def complaint(*files: Path | tuple[Role, Path], version: str | None = "0.10.2") 
         read(*files, version=version)
     assert "\n" not in str(refusal.value)
     return str(refusal.value)
+
+
+def meaning(cluster: Cluster, key: str) -> str:
+    (found,) = [each.meaning for each in cluster.understood if each.key == key]
+    return found
 
 
 def ignored(cluster: Cluster, why: WhyIgnored) -> dict[str, str]:
@@ -146,34 +147,34 @@ def test_a_topic_with_its_producers_acks_in_one_file() -> None:
         "acks=all",
     )
     cluster = read(topic)
-    assert cluster == Cluster(
-        kafka_version=Setting("0.10.2", "--kafka-version"),
-        protocol="0.10",
-        why_undecided=None,
-        acks=Setting("all", "topic.properties:4"),
-        min_insync_replicas=Setting(2, "topic.properties:2"),
-        replication_factor=Setting(3, "topic.properties:1"),
-        unclean_election=Setting(False, "topic.properties:3"),
-        understood=(
-            Understood("Kafka version", "0.10.2", "decides the defaults", "--kafka-version"),
-            Understood(
-                "inter.broker.protocol.version", "0.10.2", "the replication protocol is 0.10", "--kafka-version"
-            ),
-            Understood("replication.factor", "3", "brokers that hold a replica: 3", "topic.properties:1"),
-            Understood(
-                "min.insync.replicas", "2", "an acks=all write needs an ISR of at least 2", "topic.properties:2"
-            ),
-            Understood(
-                "unclean.leader.election.enable", "false", "only a member of the ISR is elected", "topic.properties:3"
-            ),
-            Understood(
-                "acks",
-                "all",
-                "a record is acknowledged once the whole ISR has it (taken as the producer's)",
-                "topic.properties:4",
-            ),
+    assert cluster.kafka_version == Setting("0.10.2", "--kafka-version")
+    assert cluster.generation == Generation("0.10", {}, None)
+    assert cluster.replication_factor == Setting(3, "topic.properties:1")
+    assert cluster.min_insync_replicas == Setting(2, "topic.properties:2")
+    assert cluster.unclean_election == Setting(False, "topic.properties:3")
+    assert cluster.producer.acks == Setting("all", "topic.properties:4")
+    assert (cluster.partition, cluster.why_unavailable, cluster.ignored) == (None, None, ())
+    assert cluster.understood == (
+        Understood("Kafka version", "0.10.2", "decides the defaults", "--kafka-version"),
+        Understood("inter.broker.protocol.version", "0.10.2", "the replication protocol is 0.10", "--kafka-version"),
+        Understood("replication.factor", "3", "brokers that hold a replica: 3", "topic.properties:1"),
+        Understood("min.insync.replicas", "2", "an acks=all write needs an ISR of at least 2", "topic.properties:2"),
+        Understood(
+            "unclean.leader.election.enable", "false", "only a member of the ISR is elected", "topic.properties:3"
         ),
-        ignored=(),
+        Understood(
+            "acks",
+            "all",
+            "a record is acknowledged once the whole ISR has it (taken as the producer's)",
+            "topic.properties:4",
+        ),
+        Understood("retries", "0", "a failed request is not sent again", "Kafka 0.10.2's default"),
+        Understood(
+            "max.in.flight.requests.per.connection",
+            "5",
+            "up to 5 requests of a producer at once",
+            "Kafka 0.10.2's default",
+        ),
     )
     assert cluster.can_acknowledge_acks_all
 
@@ -188,7 +189,7 @@ def test_every_kind_of_file_gives_its_own() -> None:
     assert cluster.replication_factor == Setting(3, "server.properties:2")
     assert cluster.unclean_election == Setting(True, "server.properties:3")
     assert cluster.min_insync_replicas == Setting(2, "topic.properties:2")
-    assert cluster.acks == Setting("all", "producer.properties:2")
+    assert cluster.producer.acks == Setting("all", "producer.properties:2")
     assert [(each.key, each.value, each.source) for each in cluster.understood] == [
         ("Kafka version", "0.10.2", "--kafka-version"),
         ("inter.broker.protocol.version", "0.10.2", "--kafka-version"),
@@ -196,6 +197,8 @@ def test_every_kind_of_file_gives_its_own() -> None:
         ("min.insync.replicas", "2", "topic.properties:2"),
         ("unclean.leader.election.enable", "TRUE", "server.properties:3"),
         ("acks", "-1", "producer.properties:2"),
+        ("retries", "0", "Kafka 0.10.2's default"),
+        ("max.in.flight.requests.per.connection", "5", "Kafka 0.10.2's default"),
     ]
     assert [(each.key, each.source) for each in cluster.ignored] == [
         ("broker.id", "server.properties:1"),
@@ -240,10 +243,8 @@ def test_an_overridden_value_must_be_valid_all_the_same() -> None:
 
 def test_acks_is_the_producers_even_in_a_brokers_file() -> None:
     cluster = read((BROKER, file("server.properties", "broker.id=0", "acks=all")))
-    assert cluster.acks == Setting("all", "server.properties:2")
-    assert cluster.understood[-1].meaning == (
-        "a record is acknowledged once the whole ISR has it (taken as the producer's)"
-    )
+    assert cluster.producer.acks == Setting("all", "server.properties:2")
+    assert meaning(cluster, "acks") == "a record is acknowledged once the whole ISR has it (taken as the producer's)"
 
 
 def test_a_topics_setting_in_a_producers_file_is_the_topics() -> None:
@@ -256,7 +257,7 @@ def test_a_topics_setting_in_a_producers_file_is_the_topics() -> None:
 
 @pytest.mark.parametrize(("text", "acks"), [("all", "all"), ("-1", "all"), ("1", "1"), ("0", "0"), (" all\t", "all")])
 def test_acks(text: str, acks: str) -> None:
-    assert read(file("producer.properties", f"acks={text}")).acks.value == acks
+    assert read(file("producer.properties", f"acks={text}")).producer.acks.value == acks
 
 
 @pytest.mark.parametrize(("text", "count"), [("1", 1), ("+2", 2), ("003", 3), ("2147483647", 2147483647)])
@@ -291,6 +292,28 @@ def test_more_required_replicas_than_there_are_is_accepted_as_kafka_does() -> No
         (
             "unclean.leader.election.enable=",
             "unclean.leader.election.enable: '' is neither true nor false; write one of them",
+        ),
+        ("enable.idempotence=on", "enable.idempotence: 'on' is neither true nor false; write one of them"),
+        ("retries=-1", "retries: '-1' is not a whole number from 0 to 2147483647; write for example 0"),
+        ("retries=2147483648", "retries: '2147483648' is not a whole number from 0 to 2147483647; write for example 0"),
+        (
+            "delivery.timeout.ms=2m",
+            "delivery.timeout.ms: '2m' is not a whole number from 0 to 2147483647; write for example 0",
+        ),
+        (
+            "max.in.flight.requests.per.connection=0",
+            "max.in.flight.requests.per.connection: '0' is not a whole number"
+            " from 1 to 2147483647; write for example 5",
+        ),
+        (
+            "isolation.level=READ_COMMITTED",
+            "isolation.level: 'READ_COMMITTED' is no isolation.level; write read_committed or read_uncommitted",
+        ),
+        ("transactional.id=", "transactional.id: Kafka refuses an empty one; give it a name, or leave the key out"),
+        (
+            "message.format.version=0.10",
+            "message.format.version: Kafka refuses '0.10', which is only part of a"
+            " release; write one of 0.10.0, 0.10.1, 0.10.2",
         ),
     ],
 )
@@ -386,103 +409,291 @@ def test_every_broker_has_its_own_id_but_all_have_one_default_replication_factor
     )
 
 
-# --- Versions and defaults --------------------------------------------------------------------------------------------
+# --- Versions, generations and defaults -------------------------------------------------------------------------------
+
+OLD_FORMAT = "records carry no leader epochs: followers truncate to the high watermark"
 
 
-@pytest.mark.parametrize("version", ["0.10.0", "0.10.1", "0.10.2", "0.10.2.1", "0.10.0-IV1", "0.10.1-IV2", "0.10"])
-def test_0_10_is_modelled(version: str) -> None:
-    cluster = read(version=version)
-    assert cluster.kafka_version == Setting(version, "--kafka-version")
-    assert (cluster.protocol, cluster.why_undecided) == ("0.10", None)
-    assert cluster.acks == Setting("1", f"Kafka {version}'s default")
-    assert cluster.min_insync_replicas == Setting(1, f"Kafka {version}'s default")
-    assert cluster.replication_factor == Setting(1, f"Kafka {version}'s default")
-    assert cluster.unclean_election == Setting(True, f"Kafka {version}'s default")
+def not_modelled(version: str) -> str:
+    return f"the replication protocol of Kafka {version} is not modelled yet; those of 0.10 to 2.1 are"
 
 
 @pytest.mark.parametrize(
-    ("version", "acks", "unclean_election"),
+    ("version", "protocol"),
     [
-        ("0.8.2", "1", True),
-        ("0.9", "1", True),
-        ("0.9.0.1", "1", True),
-        ("0.11", "1", False),
-        ("0.11.0-IV0", "1", False),
-        ("1.0", "1", False),
-        ("2.1", "1", False),
-        ("2.1-IV2", "1", False),
-        ("2.8.2", "1", False),
-        ("3.0", "all", False),
-        ("3.0-IV0", "all", False),
-        ("3.9", "all", False),
-        ("3.9.1", "all", False),
-        ("4.1", "all", False),
-        ("10.0", "all", False),
+        *(
+            (version, "0.10")
+            for version in ("0.10.0", "0.10.1", "0.10.2", "0.10.2.1", "0.10.0-IV1", "0.10.1-IV2", "0.10")
+        ),
+        *((version, "0.11") for version in ("0.11", "0.11.0", "0.11.0.3", "1.0", "1.0.2", "1.1", "1.1.1")),
+        *((version, "2.0") for version in ("2.0", "2.0.0", "2.0-IV1")),
+        *((version, "2.1") for version in ("2.1", "2.1.0", "2.1.1", "2.1-IV2")),
     ],
 )
-def test_other_versions_are_undecided_but_have_their_own_defaults(
-    version: str, acks: str, unclean_election: bool
+def test_0_10_to_2_1_are_modelled(version: str, protocol: str) -> None:
+    cluster = read(version=version)
+    source = f"Kafka {version}'s default"
+    assert cluster.kafka_version == Setting(version, "--kafka-version")
+    assert cluster.generation == Generation(protocol, {}, None)
+    assert cluster.producer.acks == Setting("1", source)
+    assert cluster.min_insync_replicas == Setting(1, source)
+    assert cluster.replication_factor == Setting(1, source)
+    assert cluster.unclean_election == Setting(protocol == "0.10", source)
+    assert cluster.producer.retries == Setting(2147483647 if protocol == "2.1" else 0, source)
+    assert cluster.producer.in_flight == Setting(5, source)
+    assert cluster.producer.is_idempotent == Setting(False, source)
+    assert cluster.isolation_level == Setting("read_uncommitted", source)
+    keys = [each.key for each in cluster.understood]
+    assert ("enable.idempotence" in keys, "isolation.level" in keys) == (
+        (False, False) if protocol == "0.10" else (True, True)
+    )
+
+
+def test_2_0_1_has_most_of_2_1() -> None:
+    cluster = read(version="2.0.1")
+    assert cluster.generation == Generation(
+        "2.0",
+        {
+            "EPOCH_AT_BECOME_LEADER": "on",
+            "EPOCH_CACHE_ASSIGN": "REPLACE_CONFLICTING",
+            "EPOCH_BELOW_FIRST_ENTRY": "FIRST_START_OFFSET",
+            "EXPAND_EPOCH_START": "on",
+            "FOLLOWER_SKIP": "SAME_LEADER_NEXT_EPOCH",
+            "OUT_OF_RANGE_HALTS": "off",
+        },
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [
+        ("2.0", "decides the defaults; taken as 2.0.0"),
+        ("3.0", "decides the defaults; taken as 3.0.0"),
+        ("3.1", "decides the defaults; taken as 3.1.0"),
+        ("2.0.1", "decides the defaults"),
+        ("2.1", "decides the defaults"),
+    ],
+)
+def test_a_release_without_the_number_of_its_patch_is_its_first(version: str, says: str) -> None:
+    assert meaning(read(version=version), "Kafka version") == says
+
+
+@pytest.mark.parametrize(
+    ("version", "nearest", "acks", "unclean_election", "retries", "is_idempotent"),
+    [
+        ("0.8.2", "0.10", "1", True, 0, False),
+        ("0.9", "0.10", "1", True, 0, False),
+        ("0.9.0.1", "0.10", "1", True, 0, False),
+        ("2.2", "2.1", "1", False, 2147483647, False),
+        ("2.8.2", "2.1", "1", False, 2147483647, False),
+        ("3.0", "2.1", "all", False, 2147483647, False),
+        ("3.0.1", "2.1", "all", False, 2147483647, True),
+        ("3.0-IV0", "2.1", "all", False, 2147483647, False),
+        ("3.1.0", "2.1", "all", False, 2147483647, False),
+        ("3.1.1", "2.1", "all", False, 2147483647, True),
+        ("3.2", "2.1", "all", False, 2147483647, True),
+        ("3.9", "2.1", "all", False, 2147483647, True),
+        ("3.9.1", "2.1", "all", False, 2147483647, True),
+        ("4.1", "2.1", "all", False, 2147483647, True),
+        ("10.0", "2.1", "all", False, 2147483647, True),
+    ],
+)
+def test_other_versions_have_a_nearest_generation_and_their_own_defaults(
+    version: str, nearest: str, acks: str, unclean_election: bool, retries: int, is_idempotent: bool
 ) -> None:
     cluster = read(version=version)
-    assert cluster.protocol is None
-    assert cluster.why_undecided == (
-        f"the replication protocol of Kafka {version} is not modelled yet; that of 0.10 is"
-    )
-    assert cluster.acks == Setting(acks, f"Kafka {version}'s default")
+    assert cluster.generation == Generation(nearest, {}, not_modelled(version))
+    assert meaning(cluster, "inter.broker.protocol.version") == f"not modelled; the nearest generation is {nearest}"
+    assert cluster.producer.acks == Setting(acks, f"Kafka {version}'s default")
+    assert cluster.producer.retries == Setting(retries, f"Kafka {version}'s default")
+    assert cluster.producer.is_idempotent.value is is_idempotent
     assert cluster.unclean_election == Setting(unclean_election, f"Kafka {version}'s default")
     assert (cluster.min_insync_replicas.value, cluster.replication_factor.value) == (1, 1)
+
+
+def test_from_3_0_to_3_1_0_the_default_of_idempotence_has_no_effect() -> None:
+    for version in ("3.0", "3.1.0"):
+        source = f"Kafka {version}'s default, true, has no effect (KAFKA-13598)"
+        assert read(version=version).producer.is_idempotent == Setting(False, source)
 
 
 def test_no_version_told() -> None:
     cluster = read(file("topic.properties", "min.insync.replicas=2"), version=None)
     assert cluster.kafka_version is None
-    assert cluster.protocol is None
-    assert cluster.why_undecided == (
-        "no Kafka version was told, and the protocol and the defaults hang on it: give --kafka-version VERSION "
-        "(for example 0.10.2), or inter.broker.protocol.version in a broker's file"
-    )
+    assert cluster.generation == Generation("2.1", {}, None)
     assert cluster.min_insync_replicas == Setting(2, "topic.properties:1")
-    assert cluster.acks == Setting("1", "Kafka 0.10.2's default")
-    assert [each.key for each in cluster.understood] == [
-        "default.replication.factor",
-        "min.insync.replicas",
-        "unclean.leader.election.enable",
-        "acks",
-    ]
+    assert cluster.producer.acks == Setting("1", "Kafka 2.1's default")
+    source = "not told: the newest that is modelled"
+    assert cluster.understood[:2] == (
+        Understood("Kafka version", "2.1", "decides the defaults", source),
+        Understood("inter.broker.protocol.version", "2.1", "the replication protocol is 2.1", source),
+    )
 
 
 @pytest.mark.parametrize(
-    ("told", "kafka_version"), [("0.10.2", "0.10.2"), ("0.10.1-IV2", "0.10.1"), ("0.10.2.1", "0.10.2")]
+    ("told", "kafka_version", "protocol"),
+    [
+        ("0.10.2", "0.10.2", "0.10"),
+        ("0.10.1-IV2", "0.10.1", "0.10"),
+        ("0.10.2.1", "0.10.2", "0.10"),
+        ("1.1", "1.1", "0.11"),
+        ("2.1-IV2", "2.1", "2.1"),
+    ],
 )
-def test_the_inter_broker_protocol_version_stands_in_for_the_version(told: str, kafka_version: str) -> None:
+def test_the_inter_broker_protocol_version_stands_in_for_the_version(
+    told: str, kafka_version: str, protocol: str
+) -> None:
     cluster = read(file("server.properties", "broker.id=0", f"inter.broker.protocol.version={told}"), version=None)
     assert cluster.kafka_version == Setting(kafka_version, "server.properties:2")
-    assert cluster.protocol == "0.10"
+    assert cluster.generation == Generation(protocol, {}, None)
+    says = f"the replication protocol is {protocol}"
     assert cluster.understood[:2] == (
         Understood("Kafka version", kafka_version, "decides the defaults", "server.properties:2"),
-        Understood("inter.broker.protocol.version", told, "the replication protocol is 0.10", "server.properties:2"),
+        Understood("inter.broker.protocol.version", told, says, "server.properties:2"),
     )
-    assert cluster.acks.source == f"Kafka {kafka_version}'s default"
+    assert cluster.producer.acks.source == f"Kafka {kafka_version}'s default"
 
 
-def test_the_inter_broker_protocol_decides_the_protocol_and_the_binaries_the_defaults() -> None:
-    cluster = read(file("server.properties", "inter.broker.protocol.version=0.10.2"), version="2.1")
-    assert cluster.kafka_version == Setting("2.1", "--kafka-version")
-    assert (cluster.protocol, cluster.why_undecided) == ("0.10", None)
-    assert cluster.unclean_election == Setting(False, "Kafka 2.1's default")
+@pytest.mark.parametrize(
+    ("binaries", "agreed", "protocol", "truncation", "says"),
+    [
+        ("2.1", "0.10.2", "2.1", "HW", ", but followers truncate to the high watermark"),
+        ("2.1", "0.11.0-IV1", "2.1", "HW", ", but followers truncate to the high watermark"),
+        ("2.1", "0.11.0", "2.1", "KIP101", ", but followers reconcile by leader epochs as in 0.11 (KIP-101)"),
+        ("2.1", "1.1", "2.1", "KIP101", ", but followers reconcile by leader epochs as in 0.11 (KIP-101)"),
+        ("2.1", "2.0-IV0", "2.1", "KIP279",
+         ", but followers reconcile by leader epochs as in 2.0 (KIP-279), and are not fenced"),
+        ("2.1", "2.1-IV1", "2.1", "KIP279",
+         ", but followers reconcile by leader epochs as in 2.0 (KIP-279), and are not fenced"),
+        ("2.1", "2.1-IV2", "2.1", None, ""),
+        ("2.1.1", "2.1", "2.1", None, ""),
+        ("2.0", "1.0", "2.0", "KIP101", ", but followers reconcile by leader epochs as in 0.11 (KIP-101)"),
+        ("2.0", "2.0", "2.0", None, ""),
+        ("1.1", "0.11.0-IV0", "0.11", "HW", ", but followers truncate to the high watermark"),
+        ("1.1", "0.11.0-IV2", "0.11", None, ""),
+        ("0.10.2", "0.9.0", "0.10", None, ""),
+    ],
+)  # fmt: skip
+def test_the_inter_broker_protocol_decides_how_followers_truncate_and_the_binaries_all_else(
+    binaries: str, agreed: str, protocol: str, truncation: str | None, says: str
+) -> None:
+    cluster = read(file("server.properties", f"inter.broker.protocol.version={agreed}"), version=binaries)
+    assert cluster.kafka_version == Setting(binaries, "--kafka-version")
+    assert cluster.generation == Generation(protocol, {"TRUNC": truncation} if truncation else {}, None)
     assert cluster.understood[1] == Understood(
-        "inter.broker.protocol.version",
-        "0.10.2",
-        "the replication protocol is 0.10 (what newer binaries do differently all the same is not modelled)",
-        "server.properties:1",
+        "inter.broker.protocol.version", agreed, f"the replication protocol is {protocol}{says}", "server.properties:1"
     )
 
 
-def test_an_older_inter_broker_protocol_that_is_not_modelled() -> None:
-    cluster = read(file("server.properties", "inter.broker.protocol.version=0.9.0"), version="0.10.2")
-    assert cluster.protocol is None
-    assert cluster.why_undecided == "the replication protocol of Kafka 0.9.0 is not modelled yet; that of 0.10 is"
-    assert cluster.understood[1].meaning == "the replication protocol is not modelled yet"
+def test_binaries_that_are_not_modelled_stay_so_whatever_their_protocol() -> None:
+    cluster = read(file("server.properties", "inter.broker.protocol.version=2.0"), version="3.9")
+    assert cluster.generation == Generation("2.1", {"TRUNC": "KIP279"}, not_modelled("3.9"))
+
+
+# --- The format of the records ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("version", "lines", "generation", "key", "says"),
+    [
+        ("2.1.1", ("message.format.version=0.10.2",), Generation("2.1", {"TRUNC": "HW"}, None),
+         "message.format.version", OLD_FORMAT),
+        ("2.0.0", ("log.message.format.version=0.9.0",), Generation("2.0", {"TRUNC": "HW"}, None),
+         "log.message.format.version", f"{OLD_FORMAT} (taken as the broker's)"),
+        ("1.1.1", ("message.format.version=0.10.0-IV1",), Generation("0.11", {"TRUNC": "HW"}, None),
+         "message.format.version", OLD_FORMAT),
+        ("1.0.2", ("message.format.version=0.10.2",), Generation("0.11", {"TRUNC": "HW"}, None),
+         "message.format.version", OLD_FORMAT),
+        ("0.11.0.3", ("message.format.version=0.10.2",), Generation("0.11", {"TRUNC": "HW"}, None),
+         "message.format.version", OLD_FORMAT),
+        ("2.1", ("message.format.version=0.11.0",), Generation("2.1", {}, None),
+         "message.format.version", "records carry leader epochs"),
+        ("0.10.2", ("message.format.version=0.9.0",), Generation("0.10", {}, None),
+         "message.format.version", "records carry no leader epochs, which came with 0.11"),
+        # With the inter-broker protocol of 0.10 the format decides nothing more.
+        ("2.1", ("message.format.version=0.10.2", "inter.broker.protocol.version=0.10.2"),
+         Generation("2.1", {"TRUNC": "HW"}, None), "message.format.version", OLD_FORMAT),
+    ],
+)  # fmt: skip
+def test_records_without_leader_epochs_are_truncated_to_the_high_watermark(
+    version: str, lines: tuple[str, ...], generation: Generation, key: str, says: str
+) -> None:
+    cluster = read((TOPIC, file("topic.properties", *lines)), version=version)
+    assert cluster.generation == generation
+    assert meaning(cluster, key) == says
+
+
+@pytest.mark.parametrize(
+    ("version", "why"),
+    [
+        ("0.11.0.2", "answers with its log end offset (KAFKA-6857)"),
+        ("0.11", "answers with its log end offset (KAFKA-6857)"),
+        ("1.0.1", "answers with its log end offset (KAFKA-6857)"),
+        ("1.1.0", "answers with its log end offset (KAFKA-6857)"),
+        ("1.1", "answers with its log end offset (KAFKA-6857)"),
+        ("2.0.1", "enters its leader epoch all the same (KAFKA-7897)"),
+        ("2.1.0", "enters its leader epoch all the same (KAFKA-7897)"),
+        ("2.1", "enters its leader epoch all the same (KAFKA-7897)"),
+    ],
+)
+def test_releases_that_treat_such_records_otherwise_are_undecided(version: str, why: str) -> None:
+    cluster = read(file("topic.properties", "message.format.version=0.10.2"), version=version)
+    assert cluster.generation.switches["TRUNC"] == "HW"
+    assert cluster.generation.why_undecided == (
+        f"with message.format.version=0.10.2 a leader of Kafka {version} {why}, which is not modelled"
+    )
+
+
+def test_which_format_counts() -> None:
+    topic = file("topic.properties", "message.format.version=0.10.2")
+    broker = file("server.properties", "broker.id=0", "log.message.format.version=0.11.0")
+    cluster = read(topic, broker, version="2.1.1")
+    assert cluster.generation.switches == {"TRUNC": "HW"}
+    assert ignored(cluster, WhyIgnored.OVERRIDDEN) == {
+        "log.message.format.version": "overridden by the topic's message.format.version in topic.properties:1"
+    }
+    newer = file("topic.properties", "message.format.version=2.1")
+    older = file("server.properties", "broker.id=0", "inter.broker.protocol.version=1.1")
+    cluster = read(newer, older, version="2.1.1")
+    assert cluster.generation.switches == {"TRUNC": "KIP101"}
+    assert ignored(cluster, WhyIgnored.NO_BEARING)["message.format.version"] == (
+        "Kafka ignores it: newer than inter.broker.protocol.version 1.1"
+    )
+    cluster = read(topic, version="3.0")
+    assert cluster.generation == Generation("2.1", {}, not_modelled("3.0"))
+    assert ignored(cluster, WhyIgnored.NO_BEARING) == {
+        "message.format.version": "Kafka ignores it since 3.0: every record has the newest format"
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "agreed", "record_format", "is_refused"),
+    [
+        ("0.10.2", "0.10.0", "0.10.1", True),
+        ("1.0", "0.11.0", "1.0", True),
+        ("1.0", "1.0", "0.11.0", False),
+        ("1.1", "0.11.0", "1.0", False),  # the same record version
+        ("1.1", "0.10.2", "0.11.0", True),
+        ("2.1", "0.10.2", "2.1", True),
+        ("2.1", "0.9.0", "0.10.0", True),
+        ("2.1", "0.11.0", "2.1", False),
+    ],
+)
+def test_a_broker_refuses_a_format_that_its_protocol_cannot_carry(
+    version: str, agreed: str, record_format: str, is_refused: bool
+) -> None:
+    broker = file(
+        "server.properties", f"log.message.format.version={record_format}", f"inter.broker.protocol.version={agreed}"
+    )
+    if not is_refused:
+        read(broker, version=version)
+        return
+    assert complaint(broker, version=version) == (
+        f"server.properties:1: log.message.format.version={record_format}: a broker of Kafka {version} refuses to "
+        f"start with it, because inter.broker.protocol.version is {agreed} (server.properties:2); "
+        f"write log.message.format.version={agreed}, or raise inter.broker.protocol.version"
+    )
 
 
 @pytest.mark.parametrize(
@@ -546,19 +757,195 @@ def test_part_of_a_release_is_no_inter_broker_protocol() -> None:
     )
 
 
+# --- What Kafka makes of a producer's settings ------------------------------------------------------------------------
+
+FIRST, MIDDLE, LATE = (
+    ("0.11", "0.11.0.3"),
+    ("1.0", "1.1", "2.0", "2.1", "2.8", "3.0.0", "3.1.0"),
+    ("3.0.1", "3.1.1", "3.2", "3.9", "4.1"),
+)
+IDEMPOTENT, TRANSACTIONAL = "enable.idempotence=true", "transactional.id=t"
+
+
+def producer(*lines: str, version: str) -> Producer:
+    return read((PRODUCER, file("p.properties", *lines)), version=version).producer
+
+
+def refused(*lines: str, version: str) -> str:
+    text = complaint((PRODUCER, file("p.properties", *lines)), version=version)
+    place, _, rest = text.partition(f": a producer of Kafka {version} refuses to start with it, because ")
+    assert rest, text
+    return f"{place} | {rest}"
+
+
+@pytest.mark.parametrize("version", [*FIRST, *MIDDLE])
+@pytest.mark.parametrize("asked", [IDEMPOTENT, TRANSACTIONAL])
+def test_what_an_idempotent_producer_leaves_unset_becomes_something(version: str, asked: str) -> None:
+    found = producer(asked, version=version)
+    because, usual = f"because of {asked} in p.properties:1", f"Kafka {version}'s default"
+    is_old = not version.startswith("3")
+    has_retries = version in ("2.1", "2.8", "3.0.0", "3.1.0")
+    assert found.acks == Setting("all", f"becomes all {because}" if is_old else usual)
+    assert found.retries == Setting(2147483647, usual if has_retries else f"becomes 2147483647 {because}")
+    assert found.in_flight == (Setting(1, f"becomes 1 {because}") if version in FIRST else Setting(5, usual))
+    assert found.is_idempotent == Setting(True, "p.properties:1" if asked == IDEMPOTENT else f"becomes true {because}")
+    assert found.has_transactions.value is (asked == TRANSACTIONAL)
+
+
+@pytest.mark.parametrize("version", LATE)
+def test_later_producers_are_idempotent_by_default(version: str) -> None:
+    usual = f"Kafka {version}'s default"
+    found = producer(version=version)
+    assert found.is_idempotent == Setting(True, usual)
+    assert (found.acks, found.retries, found.in_flight) == (
+        Setting("all", usual),
+        Setting(2147483647, usual),
+        Setting(5, usual),
+    )
+    assert producer("enable.idempotence=false", "acks=1", version=version).is_idempotent.value is False
+    assert producer(TRANSACTIONAL, version=version).is_idempotent == Setting(True, usual)
+
+
+@pytest.mark.parametrize(
+    ("line", "need", "cure"),
+    [
+        ("acks=0", "acks=all", "write acks=all"),
+        ("acks=1", "acks=all", "write acks=all"),
+        ("retries=0", "retries above 0", "leave retries out"),
+        ("max.in.flight.requests.per.connection=6", "max.in.flight.requests.per.connection of at most 5",
+         "write max.in.flight.requests.per.connection=5"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("version", [*MIDDLE, *LATE])
+def test_what_an_idempotent_producer_cannot_have_is_refused(version: str, line: str, need: str, cure: str) -> None:
+    assert refused(IDEMPOTENT, line, version=version) == (
+        f"p.properties:2: {line} | enable.idempotence=true (p.properties:1) needs {need}; "
+        f"{cure}, or write enable.idempotence=false"
+    )
+
+
+@pytest.mark.parametrize("version", FIRST)
+def test_the_first_idempotent_producers_allow_one_request_in_flight(version: str) -> None:
+    for count in (2, 5, 6):
+        line = f"max.in.flight.requests.per.connection={count}"
+        assert refused(IDEMPOTENT, line, version=version) == (
+            f"p.properties:2: {line} | enable.idempotence=true (p.properties:1) needs "
+            "max.in.flight.requests.per.connection=1; write max.in.flight.requests.per.connection=1, "
+            "or write enable.idempotence=false"
+        )
+    assert producer(IDEMPOTENT, "max.in.flight.requests.per.connection=1", version=version).in_flight.value == 1
+    assert refused(IDEMPOTENT, "acks=1", version=version).startswith("p.properties:2: acks=1 | ")
+    assert refused(IDEMPOTENT, "retries=0", version=version).startswith("p.properties:2: retries=0 | ")
+
+
+@pytest.mark.parametrize("version", [*FIRST, *MIDDLE])
+def test_a_transactional_id_switches_idempotence_on_with_all_its_needs(version: str) -> None:
+    assert refused(TRANSACTIONAL, "acks=1", version=version) == (
+        "p.properties:2: acks=1 | transactional.id=t (p.properties:1), which switches idempotence on, needs acks=all; "
+        "write acks=all, or leave transactional.id out"
+    )
+
+
+@pytest.mark.parametrize("version", LATE)
+@pytest.mark.parametrize(
+    ("line", "cure"),
+    [
+        ("acks=1", "write acks=all"),
+        ("retries=0", "leave retries out"),
+        ("max.in.flight.requests.per.connection=6", "write max.in.flight.requests.per.connection=5"),
+    ],
+)
+def test_idempotence_that_is_only_the_default_gives_way(version: str, line: str, cure: str) -> None:
+    assert producer(line, version=version).is_idempotent == Setting(
+        False, f"switched off because of {line} in p.properties:1"
+    )
+    assert refused(TRANSACTIONAL, line, version=version) == (
+        f"p.properties:2: {line} | it switches idempotence off, which transactional.id=t (p.properties:1) needs; "
+        f"{cure}, or leave transactional.id out"
+    )
+
+
+@pytest.mark.parametrize("version", [*FIRST, *MIDDLE, *LATE])
+def test_a_transactional_id_without_idempotence_is_refused(version: str) -> None:
+    assert refused(TRANSACTIONAL, "enable.idempotence=FALSE", version=version) == (
+        "p.properties:2: enable.idempotence=FALSE | transactional.id=t (p.properties:1) needs enable.idempotence=true; "
+        "write enable.idempotence=true, or leave transactional.id out"
+    )
+
+
+@pytest.mark.parametrize("version", ["0.11", "2.1", "3.9"])
+def test_what_an_idempotent_producer_can_have(version: str) -> None:
+    found = producer(IDEMPOTENT, "acks=-1", "retries=1", "max.in.flight.requests.per.connection=1", version=version)
+    assert (found.acks.value, found.retries.value, found.in_flight.value) == ("all", 1, 1)
+
+
+def test_before_0_11_there_is_no_idempotence() -> None:
+    cluster = read((PRODUCER, file("p.properties", IDEMPOTENT, TRANSACTIONAL, "acks=1")), version="0.10.2")
+    assert cluster.producer.is_idempotent.value is False
+    assert cluster.producer.has_transactions.value is False
+    assert cluster.producer.acks.value == "1"
+    assert set(ignored(cluster, WhyIgnored.UNKNOWN)) == {"enable.idempotence", "transactional.id"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "version", "least"),
+    [
+        (("delivery.timeout.ms=29999",), "2.1", "0 + 30000"),
+        (("delivery.timeout.ms=30004", "linger.ms=5"), "2.1", "5 + 30000"),
+        (("delivery.timeout.ms=1005", "linger.ms=6", "request.timeout.ms=1000"), "3.9", "6 + 1000"),
+    ],
+)
+def test_a_delivery_timeout_has_room_for_one_request(lines: tuple[str, ...], version: str, least: str) -> None:
+    total = sum(map(int, least.split(" + ")))
+    assert refused(*lines, version=version) == (
+        f"p.properties:1: {lines[0]} | it has to be at least linger.ms + request.timeout.ms, {least}; "
+        f"write delivery.timeout.ms={total} or more"
+    )
+    enough = (f"delivery.timeout.ms={total}", *lines[1:])
+    cluster = read((PRODUCER, file("p.properties", *enough)), version=version)
+    assert meaning(cluster, "delivery.timeout.ms") == (
+        "ends the resends of a record: the model has no clock, any of them can be the last"
+    )
+    # Before 2.1 there is no such setting.
+    older = read((PRODUCER, file("p.properties", *lines)), version="2.0")
+    assert set(ignored(older, WhyIgnored.UNKNOWN)) == {"delivery.timeout.ms"}
+
+
+def test_what_producers_and_consumers_settings_mean() -> None:
+    cluster = read(
+        file("p.properties", "acks=all", "retries=3", "max.in.flight.requests.per.connection=1", TRANSACTIONAL),
+        file("c.properties", "group.id=g", "isolation.level=read_committed"),
+        version="2.1",
+    )
+    assert meaning(cluster, "retries") == "a failed request is sent again (one resend is searched)"
+    assert meaning(cluster, "max.in.flight.requests.per.connection") == "one request at a time"
+    assert meaning(cluster, "enable.idempotence") == "a leader knows a resend by its number: not modelled yet"
+    assert meaning(cluster, "transactional.id") == "records belong to transactions"
+    assert meaning(cluster, "isolation.level") == "consumers read up to the last stable offset"
+    assert cluster.isolation_level == Setting("read_committed", "c.properties:2")
+    assert cluster.undecided_properties == {
+        "no_duplicates": "the idempotent producer is not modelled yet",
+        "order_preserved": "the idempotent producer is not modelled yet",
+    }
+    plain = read(file("p.properties", "acks=all", "retries=0"), version="2.1")
+    assert meaning(plain, "retries") == "a failed request is not sent again"
+    assert meaning(plain, "isolation.level") == "consumers read up to the high watermark"
+    assert plain.undecided_properties == {}
+
+
+def test_since_3_7_no_more_replicas_are_required_than_there_are() -> None:
+    lines = ("replication.factor=2", "min.insync.replicas=3")
+    assert read(file("t.properties", *lines), version="3.6").min_insync_replicas.value == 3
+    assert read(file("t.properties", *lines), version="3.7").min_insync_replicas == Setting(2, "t.properties:2")
+
+
 # --- What is ignored, and why -----------------------------------------------------------------------------------------
 
 
 def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() -> None:
     cluster = read(
-        file("producer.properties", "acks=all", "retries=3", "max.in.flight.requests.per.connection=5", "linger.ms=5"),
-        file(
-            "topic.properties",
-            "cleanup.policy=compact",
-            "flush.messages=1",
-            "message.format.version=0.10.2",
-            "retention.ms=1000",
-        ),
+        file("producer.properties", "acks=all", "linger.ms=5"),
+        file("topic.properties", "cleanup.policy=compact", "flush.messages=1", "retention.ms=1000"),
         file(
             "server.properties",
             "broker.id=0",
@@ -567,50 +954,66 @@ def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() ->
             "offsets.topic.replication.factor=1",
         ),
     )
-    retries = "a producer's retries are not modelled yet"
     assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {
-        "retries": retries,
-        "max.in.flight.requests.per.connection": retries,
         "cleanup.policy": "compaction is not modelled: the answer is for a log that keeps every record",
         "flush.messages": (
             "forced flushes are not modelled: a power loss may take all that was appended since the start"
         ),
-        "message.format.version": (
-            "record formats are not modelled: from 0.11 on they decide whether leader epochs are used"
-        ),
         "auto.leader.rebalance.enable": ("preferred elections are a budget of the search, whatever this setting says"),
     }
+    no_clock = "the model has no clock, so that its answer covers every value"
     assert ignored(cluster, WhyIgnored.NO_BEARING) == {
-        "linger.ms": "has no bearing on whether a record is kept",
+        "linger.ms": no_clock,
         "retention.ms": "has no bearing on whether a record is kept",
         "broker.id": "has no bearing on whether a record is kept",
-        "replica.lag.time.max.ms": "the model has no clock, so that its answer covers every value",
+        "replica.lag.time.max.ms": no_clock,
         "offsets.topic.replication.factor": "is about an internal topic, not about this one",
     }
     assert ignored(cluster, WhyIgnored.UNKNOWN) == {}
 
 
+def test_mechanisms_of_newer_releases_are_named() -> None:
+    cluster = read(
+        file("topic.properties", "cleanup.policy=delete", "remote.storage.enable=true"),
+        file(
+            "server.properties",
+            "process.roles=broker",
+            "node.id=1",
+            "replica.selector.class=x",
+            "eligible.leader.replicas.enable=true",
+            "transaction.partition.verification.enable=true",
+        ),
+        version="3.9",
+    )
+    assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {
+        "remote.storage.enable": "tiered storage is not modelled: the answer is for a log that brokers keep themselves",
+        "replica.selector.class": "reads from followers (KIP-392) are not modelled",
+        "eligible.leader.replicas.enable": "eligible leader replicas (KIP-966) are not modelled",
+        "transaction.partition.verification.enable": "the verification of transactions (KIP-890) is not modelled",
+    }
+    assert set(ignored(cluster, WhyIgnored.NO_BEARING)) == {"process.roles", "node.id"}
+
+
 def test_a_mechanism_that_is_switched_off_is_what_the_model_assumes() -> None:
     cluster = read(
-        file("producer.properties", "acks=all", "retries=0", "enable.idempotence=False"),
-        file("topic.properties", "cleanup.policy=delete"),
+        file("topic.properties", "cleanup.policy=delete", "flush.ms=9223372036854775807"),
+        file("server.properties", "broker.id=1", "auto.leader.rebalance.enable=False"),
         version="2.1",
     )
     assert ignored(cluster, WhyIgnored.ASSUMED) == {
-        "retries": "is what the model assumes",
-        "enable.idempotence": "is what the model assumes",
         "cleanup.policy": "is what the model assumes",
+        "flush.ms": "is what the model assumes",
+        "auto.leader.rebalance.enable": "is what the model assumes",
     }
 
 
-def test_idempotence_and_transactions_are_named_where_kafka_has_them() -> None:
+def test_idempotence_and_transactions_are_unknown_before_0_11() -> None:
     clients = (
         file("producer.properties", "acks=all", "enable.idempotence=true", "transactional.id=t"),
         file("consumer.properties", "group.id=g", "isolation.level=read_committed"),
     )
-    named = {"enable.idempotence", "transactional.id", "isolation.level"}
-    assert set(ignored(read(*clients, version="0.11"), WhyIgnored.NOT_MODELLED)) == named
-    assert set(ignored(read(*clients, version=None), WhyIgnored.NOT_MODELLED)) == named
+    assert ignored(read(*clients, version="0.11"), WhyIgnored.UNKNOWN) == {}
+    assert ignored(read(*clients, version=None), WhyIgnored.UNKNOWN) == {}
     assert ignored(read(*clients, version="0.10.2"), WhyIgnored.UNKNOWN) == {
         "enable.idempotence": "Kafka 0.10.2 does not know this producer setting, which is new in 0.11.0",
         "transactional.id": "Kafka 0.10.2 does not know this producer setting, which is new in 0.11.0",
@@ -618,12 +1021,20 @@ def test_idempotence_and_transactions_are_named_where_kafka_has_them() -> None:
     }
 
 
+def test_releases_older_than_the_list_know_what_its_first_release_knows() -> None:
+    cluster = read(file("topic.properties", "min.insync.replicas=2", "retention.ms=1"), version="0.9")
+    assert ignored(cluster, WhyIgnored.UNKNOWN) == {}
+    assert ignored(cluster, WhyIgnored.NO_BEARING) == {"retention.ms": "has no bearing on whether a record is kept"}
+
+
 @pytest.mark.parametrize(
     ("line", "version", "reason"),
     [
         ("a.plugins.own.key=1", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
-        ("a.plugins.own.key=1", None, "Kafka up to 2.1 has no such topic setting"),
-        ("a.plugins.own.key=1", "3.9", "no topic setting of Kafka up to 2.1; newer settings are not listed here"),
+        ("a.plugins.own.key=1", None, "Kafka up to 3.9 has no such topic setting"),
+        ("a.plugins.own.key=1", "3.9", "Kafka 3.9 has no such topic setting"),
+        ("a.plugins.own.key=1", "4.0", "no topic setting of Kafka up to 3.9; newer settings are not listed here"),
+        ("remote.storage.enable=true", "2.1", "Kafka 2.1 does not know this topic setting, which is new in 3.0"),
         ("min.insync.replica=3", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean min.insync.replicas?"),
         ("Acks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
         ("\\ufeffacks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
@@ -706,8 +1117,8 @@ def test_the_files_that_kafka_ships_are_understood_whole(version: str, propertie
 def test_what_kafka_0_10_2_ships_is_a_cluster_of_its_defaults() -> None:
     cluster = read(*shipped("kafka-0.10.2", "server", "producer", "consumer"))
     source = "Kafka 0.10.2's default"
-    assert cluster.protocol == "0.10"
-    assert (cluster.acks, cluster.min_insync_replicas) == (Setting("1", source), Setting(1, source))
+    assert cluster.generation == Generation("0.10", {}, None)
+    assert (cluster.producer.acks, cluster.min_insync_replicas) == (Setting("1", source), Setting(1, source))
     assert (cluster.replication_factor, cluster.unclean_election) == (Setting(1, source), Setting(True, source))
 
 
@@ -716,10 +1127,10 @@ def test_what_kafka_0_10_2_ships_is_a_cluster_of_its_defaults() -> None:
 
 def test_how_many_keys_each_role_has() -> None:
     assert {role.value: len(keys_of(role)) for role in Role} == {
-        "broker": 183,
-        "topic": 26,
-        "producer": 79,
-        "consumer": 87,
+        "broker": 346,
+        "topic": 37,
+        "producer": 113,
+        "consumer": 119,
     }
 
 
@@ -734,6 +1145,17 @@ def test_how_many_keys_each_role_has() -> None:
         ("metrics.recording.level", {BROKER: "0.10.2", PRODUCER: "0.11.0", CONSUMER: "0.10.2"}),
         ("enable.idempotence", {PRODUCER: "0.11.0"}),
         ("delivery.timeout.ms", {PRODUCER: "2.1"}),
+        ("max.incremental.fetch.session.cache.slots", {BROKER: "1.1"}),
+        ("group.instance.id", {CONSUMER: "2.3"}),
+        ("max.compaction.lag.ms", {TOPIC: "2.3"}),
+        ("replica.selector.class", {BROKER: "2.4"}),
+        ("process.roles", {BROKER: "2.8"}),
+        ("node.id", {BROKER: "2.8"}),
+        ("controller.quorum.voters", {BROKER: "2.8"}),
+        ("controller.listener.names", {BROKER: "2.8"}),
+        ("controller.quorum.bootstrap.servers", {BROKER: "3.8"}),
+        ("eligible.leader.replicas.enable", {BROKER: "3.7"}),
+        ("remote.log.copy.disable", {TOPIC: "3.9"}),
         ("listener.name.internal.ssl.client.auth", {BROKER: "0.11.0"}),
         ("no.such.key", {}),
     ],

@@ -223,7 +223,7 @@ def test_missing_file(file: Path) -> None:
 
 
 def test_directory(tmp_path: Path) -> None:
-    assert complaint(tmp_path) == f"{tmp_path}: this is a directory; name the property file in it"
+    assert complaint(tmp_path) == f"{tmp_path}: this is a directory; name a file in it"
 
 
 def test_unreadable_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
