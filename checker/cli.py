@@ -148,10 +148,12 @@ class _Searches:
         *,
         limits: Limits,
         only: Sequence[str] = (),
+        count_all: bool = False,
         want_permitted: bool = False,
         patience: Mapping[str, float] = MappingProxyType({}),
     ) -> Run:
         """Search an instance, judge what was found, and write its traces."""
+        count_all = count_all or self.options.count_all
         progress = ProgressLine(report.title(instance))
         kernel = self._kernel(instance, progress.announce)
         if self.seen:
@@ -159,7 +161,7 @@ class _Searches:
         exploration = explore(
             instance,
             limits,
-            count_all=self.options.count_all,
+            count_all=count_all,
             only=only,
             want_permitted=want_permitted,
             patience=patience,
@@ -169,7 +171,7 @@ class _Searches:
         progress.clear()
         found = verdicts(exploration)
         command = command_of(target, instance, limits.depth)
-        return Run(exploration, found, command, self.options.count_all, traces.write(target, instance, found))
+        return Run(exploration, found, command, count_all, traces.write(target, instance, found))
 
     def from_one(self, instance: Instance, only: Sequence[str], initial: int, seconds: float) -> Exploration:
         """Search from one initial state, to see whether something is possible."""
@@ -220,7 +222,9 @@ def _matrix(options: Options, searches: _Searches) -> int:
         limits = record.limits(options.limits, spent, len(records) - position)
         target = record.instance.model.name
         try:
-            run = searches.run(record.instance, target, traces, limits=limits, only=record.judges)
+            run = searches.run(
+                record.instance, target, traces, limits=limits, only=record.judges, count_all=record.tells_both
+            )
         except KeyboardInterrupt:
             if not pairs:
                 raise

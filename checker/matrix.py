@@ -65,6 +65,11 @@ class Recorded:
         return ", ".join(f"{name}={value}" for name, value in own.items() if value != usual[name])
 
     @property
+    def tells_both(self) -> bool:
+        """Whether some property breaks a promise and fails where nothing is promised: one does not end the search."""
+        return not self.violated.keys().isdisjoint(self.permitted)
+
+    @property
     def reach(self) -> str:
         """How far the record reaches, in words."""
         if self.explored is not None:

@@ -381,7 +381,7 @@ def test_the_matrix_says_what_is_found_and_that_it_is_as_recorded(check, check_j
     columns = text.splitlines()
     assert columns[0].split() == ["kafka", "0.10", "kafka", "0.11", "kafka", "2.0", "kafka", "2.1"]
     none, rows = ["none to 6"], {line.split("  ")[0]: re.split(r"  +", line)[1:] for line in columns[1:12]}
-    assert rows["offsets_ordered"] == none + 3 * ["VIOLATED at step 4"]
+    assert rows["offsets_ordered"] == none + 3 * ["VIOLATED at step 4 (PERMITTED at step 6)"]
     assert rows["acked_not_lost"] == ["VIOLATED at step 6", *3 * none]
     assert rows["isr_is_complete"] == ["VIOLATED at step 5", *3 * none]
     assert rows["log_matching"] == 4 * none

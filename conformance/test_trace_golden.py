@@ -33,7 +33,10 @@ def test_a_history_has_no_counterpart_with_what_repairs_it(name: str) -> None:
     golden = GOLDEN[name]
     is_permitted = golden.header["verdict"] == "PERMITTED"
     exploration = explore(
-        golden_support.repaired(golden), Limits(memory=6 << 30), only=[golden.header["property"]], want_permitted=True
+        golden_support.repaired(golden),
+        Limits(memory=6 << 30),
+        only=[golden.header["property"]],
+        want_permitted=is_permitted,
     )
     assert exploration.exhausted
     findings = exploration.findings[golden.header["property"]]
