@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from checker.availability import Availability
-from checker.cluster import Cluster, WhyIgnored
+from checker.cluster import Cluster
 from checker.generation import NEWEST_MODELLED
+from checker.ignored import WhyIgnored
 from checker.kafka_keys import NEWEST_LISTED_RELEASE
 from checker.kafka_versions import version_of_binaries
 from checker.question import MAIN, PROMISE, Part, Question
@@ -186,6 +187,8 @@ def aside_line(run: Run) -> str:
         without = "" if taken & FAULT_ACTIONS else " without it"
         return f"an acknowledged record can be lost{without}, at step {verdict.permitted.witness.depth}{shown}"
     exploration = run.exploration
+    if verdict.word is Word.VIOLATED:
+        return f"an acknowledged record can be lost without it, at step {verdict.depth}"
     if exploration.exhausted:
         return "it loses no acknowledged record (the whole state space was searched)"
     return f"UNDECIDED: no acknowledged record is lost to depth {exploration.judged}"

@@ -222,9 +222,7 @@ def _matrix(options: Options, searches: _Searches) -> int:
         limits = record.limits(options.limits, spent, len(records) - position)
         target = record.instance.model.name
         try:
-            run = searches.run(
-                record.instance, target, traces, limits=limits, only=record.judges, count_all=record.tells_both
-            )
+            run = searches.run(record.instance, target, traces, limits=limits, only=record.judges, count_all=True)
         except KeyboardInterrupt:
             if not pairs:
                 raise

@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 from checker.describe import Partition, read_described
 from checker.generation import Generation, Versions, format_keys, read_generation, read_versions
 from checker.given import Setting, Settings, Understood, file_section
-from checker.ignored import Ignored, Keys, WhyIgnored, read_ignored
+from checker.ignored import Ignored, Keys, read_ignored
 from checker.kafka_keys import Role, default
 from checker.producer_rules import (
     ACKS,
@@ -164,6 +164,3 @@ def _decide(rule: _Rule[T], settings: Settings, versions: Versions) -> tuple[Set
         text, source, note = default(key, versions.release), f"Kafka {versions.release}'s default", ""
     value: T = READERS[key](text)  # type: ignore[assignment]
     return Setting(value, source), Understood(key, text, rule.meaning(value) + note, source)
-
-
-__all__ = ["Cluster", "Ignored", "Role", "Setting", "Understood", "WhyIgnored", "read_cluster"]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from checker.kernel import Kernel, kernel_of
 from checker.store import Batch, Full, Store
 from models import run
-from models.errors import ModelError
+from models.errors import ModelError, UsageError
 from models.language.declare import Kind
 from models.language.model import Instance, Property, Step
 from models.run import Cells
@@ -141,12 +141,14 @@ def explore(
     """Search an instance within limits.
 
     With `count_all` every violating state is counted; without it a property is looked at up to its first violation,
-    and the search ends once no property is open. `only` names the properties to look at (none: all that apply), and
-    with `want_permitted` they stay open until a permitted failure is found, whatever else is. `initial` is the position
-    of the one initial state to search from (None: all). Once a property in `patience` is broken, the search goes on for
-    so many seconds at most.
+    and the search ends once no property is open. `only` names the properties to look at (none: all that apply). With
+    `want_permitted` a property is looked at up to its first permitted failure instead: a violation may lie further on.
+    `initial` is the position of the one initial state to search from (None: all). Once a
+    property in `patience` is broken, the search goes on for so many seconds at most.
     Raises ModelError where the model leaves its own declaration.
     """
+    if initial is not None and not 0 <= initial < len(instance.initial_states):
+        raise UsageError(f"there is no initial state {initial}; they are 0..{len(instance.initial_states) - 1}")
     search = Search(instance, limits, kernel or kernel_of(instance, announce), report)
     search.count_all = count_all
     search.decisive = 3 if want_permitted else 0
@@ -241,7 +243,7 @@ class Search:
 
     def _start_states(self) -> Sequence[Cells]:
         states = self.instance.initial_states
-        return states if self.initial is None else states[self.initial : self.initial + 1]
+        return states if self.initial is None else [states[self.initial]]
 
     def _start(self) -> None:
         """The states that the search starts from are the first states, each its own predecessor."""

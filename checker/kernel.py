@@ -4,8 +4,8 @@ In:  an `Instance`.
 Out: a `Kernel` with two compiled functions, `expand` and `check`, and the layout that they work on.
 
 The compiled code lies in a file that is named by the content of everything it depends on: the lowered text, the layout
-of the state, the source of the modules that make it, the versions of llvmlite and Python, the processor. A changed
-helper function changes the text and so the file; nothing is ever looked up by file name or date alone.
+of the state, the source of the modules that make it, the versions of llvmlite, LLVM and Python, the processor. A
+changed helper function changes the text and so the file; nothing is ever looked up by file name or date alone.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ import contextlib
 import hashlib
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import llvmlite
+from llvmlite import binding
 
 from checker import machine, native
 from checker.layout import Layout, layout_of
@@ -55,7 +57,9 @@ def _digest(text: str, layout: Layout) -> str:
     for name in ("kernel", "layout", "lower", "machine", "native"):
         source = Path(__file__).with_name(f"{name}.py")
         content.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    content.update(f"{native.host()} {sys.version} {llvmlite.__version__}\0{layout!r}\0{text}".encode())
+    content.update(
+        f"{native.host()} {sys.version} {llvmlite.__version__} {binding.llvm_version_info}\0{layout!r}\0{text}".encode()
+    )
     return content.hexdigest()[:32]
 
 
@@ -109,10 +113,13 @@ def _can_keep(path: Path) -> bool:
 
 def _keep(path: Path, code: bytes) -> None:
     """Put compiled code where the next search finds it, as far as there is room for it."""
-    draft = path.with_suffix(f".{os.getpid()}")
+    draft = None
     try:
-        draft.write_bytes(hashlib.sha256(code).digest() + code)
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".draft", delete=False) as file:
+            draft = Path(file.name)
+            file.write(hashlib.sha256(code).digest() + code)
         draft.replace(path)
     except OSError:
-        with contextlib.suppress(OSError):
-            draft.unlink()
+        if draft is not None:
+            with contextlib.suppress(OSError):
+                draft.unlink()

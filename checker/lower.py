@@ -292,7 +292,9 @@ class _Lowering:
     def value_Subscript(self, expression: ast.Subscript) -> str:
         if isinstance(expression.value, ast.Name):
             parameter = next(p for p in self.function.parameters if p.name == expression.value.id)
-            index = self.index(self.function.states[0], expression.slice, self.kernel.instance.elements(parameter))
+            elements = self.kernel.instance.elements(parameter)
+            assert elements < 64, "the bits of a subset are one word, and MOST_STEPS keeps it far below"
+            index = self.index(self.function.states[0], expression.slice, elements)
             return f"(({self.value(expression.value)} >> {index}) & 1 != 0)"
         return self.read(expression)
 

@@ -65,11 +65,6 @@ class Recorded:
         return ", ".join(f"{name}={value}" for name, value in own.items() if value != usual[name])
 
     @property
-    def tells_both(self) -> bool:
-        """Whether some property breaks a promise and fails where nothing is promised: one does not end the search."""
-        return not self.violated.keys().isdisjoint(self.permitted)
-
-    @property
     def reach(self) -> str:
         """How far the record reaches, in words."""
         if self.explored is not None:
@@ -180,7 +175,7 @@ def judge(record: Recorded, run: Run, verdict: Verdict) -> Match:
     for here, there in zip((found, permitted), sought, strict=True):
         if here is not None and here != there:
             return Match.NEW if there is None or here < there else Match.MISSING
-        if here is None and there is not None and run.exploration.judged >= there:
+        if here is None and there is not None and (run.exploration.exhausted or run.exploration.judged >= there):
             return Match.MISSING
     is_cut = not run.exploration.is_complete
     if is_cut and found is None and (bound is None or run.exploration.judged < bound):

@@ -3,8 +3,6 @@
 In:  the text, in which there are whole numbers, truth values, `if`, `for ... in range(...)`, calls, and nothing else;
      and the operations on memory that it calls (checker/machine.py).
 Out: object code, which can be kept; and functions that Python can call, out of object code.
-
-Numba reads the same text, in ten times the time: it asks of every name what its type may be, where there are two.
 """
 
 from __future__ import annotations

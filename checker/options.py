@@ -18,9 +18,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
-from checker.cluster import Role
 from checker.console import machine_memory, parse_memory
 from checker.explore import Limits
+from checker.kafka_keys import Role
 from models import registry
 from models.errors import UsageError
 from models.language.model import Instance, Model, nearest, parse, spell

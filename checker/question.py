@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checker.cluster import Cluster, Role, read_cluster
+from checker.cluster import Cluster, read_cluster
+from checker.kafka_keys import Role
 from models.kafka import MODEL
 from models.kafka.state import Acks, IsolationLevel, Truncation
 from models.language.model import Instance, parse
@@ -27,7 +28,7 @@ it may take."""
 
 PROMISE = "acked_not_lost"
 
-MOST_IN_FLIGHT = 5
+MOST_IN_FLIGHT_SEARCHED = 5
 """More requests in flight than this make no difference to so few records."""
 
 MAIN = "as configured"
@@ -83,7 +84,7 @@ class Question:
     @property
     def _has_epochs(self) -> bool:
         """Whether records have the format of 0.11, without which the model has no transactions either."""
-        return self.values.get("TRUNC") != Truncation.HW
+        return self.instance().configuration.TRUNC != Truncation.HW
 
     @property
     def notes(self) -> list[str]:
@@ -125,7 +126,7 @@ def read_question(
         # More than all of them is never reached, whatever the number.
         "min_insync_replicas": min(cluster.min_insync_replicas.value, replicas + 1),
         "unclean_elections": int(cluster.unclean_election.value),
-        "max_in_flight_requests": min(producer.in_flight.value, MOST_IN_FLIGHT),
+        "max_in_flight_requests": min(producer.in_flight.value, MOST_IN_FLIGHT_SEARCHED),
         "isolation_level": IsolationLevel[cluster.isolation_level.value.upper()],
         "start_isr": cluster.partition.isr_number if cluster.partition else 0,
     }

@@ -189,6 +189,31 @@ resource_managers = 2
 """
 """A model of one protocol, small enough to be searched to the end."""
 
+UNCLEAN = """
+[[run]]
+model = "kafka"
+protocol = "2.1"
+explored = 6
+[run.configuration]
+[run.violated]
+[run.permitted]
+[[run]]
+model = "kafka"
+protocol = "2.1"
+name = "offsets"
+properties = ["offsets_ordered"]
+explored = 6
+[run.configuration]
+delete_records = 1
+transactions = 1
+unclean_elections = 1
+[run.violated]
+offsets_ordered = 4
+[run.permitted]
+{permitted}
+"""
+"""A property that breaks its promise, and fails later where nothing is promised."""
+
 
 def test_a_generation_draws_each_cell_from_one_of_its_runs(check):
     code, text, content = check(TWO, "--bound", "3")
@@ -231,17 +256,15 @@ def test_a_generation_draws_each_cell_from_one_of_its_runs(check):
 
 
 def test_a_run_searches_only_for_what_it_judges(check):
-    """A write is acknowledged at step 1, and then nothing is open any more."""
+    """And goes on where that is decided: what else there is to find is found."""
     record = TWO.replace('["acked_not_lost", "a_write_is_acknowledged"]', '["a_write_is_acknowledged"]')
     record = record.replace("acked_not_lost = 2\n", "")
     code, text, content = check(record, "--bound", "3")
     named = content["runs"][1]
-    assert (code, named["stopped"], named["judged_to_depth"]) == (0, "decided", 1)
+    assert (code, named["stopped"], named["judged_to_depth"]) == (0, None, 3)
+    assert [prop["name"] for prop in named["properties"]] == ["a_write_is_acknowledged"]
     assert "leader only: bounces=0, acks=1 in kafka 0.10" in text.splitlines()
-    assert (
-        "not exhaustive: kafka 0.10 (to depth 3); kafka 0.10 leader only (to depth 1: every property is decided)"
-        in text.splitlines()
-    )
+    assert "not exhaustive: kafka 0.10, kafka 0.10 leader only (to depth 3)" in text.splitlines()
     # What the other run does not judge, this one does.
     assert line(text, "acked_not_lost").endswith("none to 3")
 
@@ -267,6 +290,24 @@ def test_without_a_bound_every_run_goes_as_far_as_its_record(check):
     assert re.search(r"^consistent +HOLDS$", text, re.MULTILINE)
 
 
+def test_a_recorded_violation_that_a_search_to_the_end_does_not_find_exits_10(check):
+    """Also where the record lies deeper than the whole state space."""
+    record = OTHER.replace("[run.violated]", "[run.violated]\nconsistent = 99")
+    code, text, content = check(record)
+    assert (code, content["record"]) == (10, "recorded, but not found")
+    assert re.search(r"^consistent +HOLDS  <- recorded, but not found$", text, re.MULTILINE)
+
+
+def test_a_permitted_failure_beside_a_violation_is_held_against_its_record(check):
+    """The violation, which comes first, does not end the search for the other one."""
+    run = UNCLEAN.format(permitted="offsets_ordered = 6")
+    assert check(run, "--bound", "6")[0] == 0
+    assert check(UNCLEAN.format(permitted="offsets_ordered = 5"), "--bound", "6")[0] == 10
+    code, text, _ = check(UNCLEAN.format(permitted=""), "--bound", "6")
+    assert code == 12
+    assert "VIOLATED at step 4 (PERMITTED at step 6)  <- not recorded" in text
+
+
 def test_another_number_of_states_than_recorded_exits_10(check):
     record = OTHER.replace("56", "57")
     code, text, content = check(record)
@@ -284,7 +325,7 @@ def test_the_runs_share_the_time_that_is_given(check):
     code, text, content = check(whole + OTHER, "--seconds", "2")
     first, second = content["runs"]
     assert (code, first["stopped"], second["exhausted"]) == (3, "seconds", True)
-    assert 1 <= first["seconds"] < 1.6
+    assert first["seconds"] >= 1
     assert re.search(r"^log_matching +UNDECIDED, none to \d+$", text, re.MULTILINE)
     assert line(text, "not exhaustive: kafka 0.10 (to depth ").endswith(": the time that it was given is used up)")
 

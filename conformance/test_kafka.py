@@ -126,12 +126,41 @@ def test_unclean_election_leaves_the_high_watermark_above_the_log_and_is_permitt
     assert "offsets_ordered" not in clamped
 
 
-@pytest.mark.parametrize("name", ["EXPAND_EPOCH_START"])
-def test_a_known_bug_is_put_back_by_its_switch(name):
+def test_a_known_bug_is_put_back_by_its_switch():
     values = {"records": 1, "bounces": 0}
     assert found(8, "2.0", **values) == {"acked_not_lost": (8, None), "isr_is_complete": (7, None)}
     assert found(8, "2.1", **values) == {}
-    assert found(8, "2.1", **values, **{name: 0}) == {"acked_not_lost": (8, None), "isr_is_complete": (7, None)}
+    put_back = found(8, "2.1", **values, EXPAND_EPOCH_START=0)
+    assert put_back == {"acked_not_lost": (8, None), "isr_is_complete": (7, None)}
+
+
+@pytest.mark.parametrize(
+    ("switches", "isr_is_complete", "distinct"),
+    [
+        ({}, None, 744_899),
+        ({"EPOCH_AT_BECOME_LEADER": 0}, None, 637_612),
+        ({"EPOCH_CACHE_ASSIGN": 0}, 15, 942_802),
+        ({"EPOCH_BELOW_FIRST_ENTRY": 0}, 11, 747_487),
+        ({"EPOCH_ENTRY_AT_END_DROPPED": 1}, None, 666_075),
+        ({"EXPAND_EPOCH_START": 0}, 7, 837_571),
+        ({"FOLLOWER_SKIP": 0}, 13, 781_047),
+        ({"FOLLOWER_SKIP": 1}, None, 747_458),
+        ({"REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0}, None, 743_571),
+        ({"SHRINK_RULE": 0}, None, 1_203_553),
+        ({"TRUNC": 0}, 6, 1_184_250),
+        ({"TRUNC": 1}, 11, 1_117_527),
+        ({"TRUNC": 2}, 12, 1_114_935),
+        ({"TRUNC": 1, "OUT_OF_RANGE_HALTS": 1}, 11, 1_104_604),
+    ],
+    ids=lambda value: " ".join(map(str, value.items())) if isinstance(value, dict) else None,
+)
+def test_each_switch_of_2_1_by_itself(switches, isr_is_complete, distinct):
+    """With two records, a log of one and one crash, to the end: what its release repaired, as far as it shows."""
+    values = {"log_size": 1, "bounces": 0, "crashes": 1} | switches
+    exploration = explore(MODEL.instance("2.1", values), Limits(memory=MEMORY), count_all=True)
+    assert exploration.exhausted
+    witness = exploration.findings["isr_is_complete"].found.witness
+    assert (witness and witness.depth, exploration.distinct) == (isr_is_complete, distinct)
 
 
 MISSED_DEMOTION = {"bounces": 0, "crashes": 0, "preferred_elections": 1, "elections": 3}

@@ -126,7 +126,7 @@ def test_acks_do_not_excuse_an_incomplete_isr() -> None:
 
 
 def test_a_follower_that_the_leader_counted_on_is_named() -> None:
-    # Section 8.24 of the fact sheet: the leader remembers what it knew two epochs ago.
+    # models/kafka/missed_demotion.md: the leader remembers what it knew two epochs ago.
     found = kafka(MISSED_DEMOTION, "isr_is_complete", None, "2.1", elections=3, preferred_elections=1)
     assert lines(found) == [
         "record a: exposed to readers at step 7 by broker_becomes_leader 0 in epoch 2",

@@ -43,6 +43,23 @@ def test_a_history_has_no_counterpart_with_what_repairs_it(name: str) -> None:
     assert (findings.permitted if is_permitted else findings.found).witness is None
 
 
+def test_every_history_with_a_repair_is_searched_for() -> None:
+    """A header line that is lost would otherwise take its search along."""
+    assert {name.removeprefix("kafka_") for name in GONE} == {
+        "become_follower_is_skipped",
+        "epoch_below_the_first_entry",
+        "epoch_entry_at_log_end",
+        "fetches_are_not_fenced",
+        "isr_expansion_against_a_lagging_high_watermark",
+        "kip_279_fast_failover",
+        "log_starts_over_below_high_watermark",
+        "missed_demotion",
+        "truncation_to_high_watermark_and_its_repair",
+        "two_requests_in_flight",
+        "unclean_election_truncates_below_high_watermark",
+    }
+
+
 def test_neighbouring_generations_are_told_apart() -> None:
     """By a history that exists in the older one, and has no counterpart in the newer one."""
     pairs = {(GOLDEN[name].header["protocol"], GOLDEN[name].header["gone"].removeprefix("protocol=")) for name in GONE}

@@ -111,7 +111,7 @@ MISSED_DEMOTION = (
     "broker_becomes_follower 2 in epoch 1",
     "follower_reconciles 2 with 1",
 )
-"""Section 8.24 of the fact sheet, up to the record that is missing."""
+"""The history of models/kafka/missed_demotion.md, up to the record that is missing."""
 
 
 def weak_isr() -> Trace:

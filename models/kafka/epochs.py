@@ -1,7 +1,7 @@
 """The cache of leader epochs that every broker keeps beside its log, since 0.11 (LeaderEpochFileCache).
 
 `epoch_cache[r][epoch]` is the offset at which this epoch starts in the log of r, as far as r knows; NONE: no entry.
-Entries are ordered by epoch; their offsets never decrease. Sheet: section 1.4 of the fact sheet.
+Entries are ordered by epoch; their offsets never decrease.
 """
 
 from models.kafka.state import EpochBelowFirstEntry, EpochCacheAssign, Truncation

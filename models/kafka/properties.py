@@ -1,7 +1,7 @@
 """What is promised of a partition, and what shows that the model does something at all."""
 
-from models.kafka.controller import controller_fails_over
 from models.kafka.faults import broker_restarts
+from models.kafka.leader import leader_handles_fetch
 from models.kafka.log import holds_record
 from models.kafka.producer import producer_is_refused
 from models.kafka.readers import first_read, is_read, is_record, last_stable_offset
@@ -232,7 +232,7 @@ def a_zombie_acknowledges(before, after):
 @sometimes(applies=lambda c: c.replicas > 1)
 def a_follower_joins_the_isr(before, after, taken):
     """A fetch brings a follower into the ISR."""
-    return taken != controller_fails_over and any(
+    return taken == leader_handles_fetch and any(
         after.controller_isr[r] and not before.controller_isr[r] for r in range(before.replicas)
     )
 
