@@ -60,6 +60,12 @@ class Answer:
         return all(run.exploration.is_complete for _, run in self.deciding)
 
     @property
+    def lost_at(self) -> int | None:
+        """The step at which an acknowledged record can be lost as the cluster is configured, if any was found."""
+        verdict = next(verdict for verdict in self.promises if verdict.prop.name == PROMISE)
+        return verdict.depth if verdict.word in (Word.VIOLATED, Word.PERMITTED) else None
+
+    @property
     def searched(self) -> Word:
         """The verdict on what was searched: for the cluster's own generation, or for the nearest one."""
         return overall(self.promises, is_complete=self.is_complete)
@@ -102,6 +108,11 @@ def first_lines(question: Question) -> list[str]:
         lines.append(
             f"No Kafka version was told: taken for {NEWEST_MODELLED}, the newest that is modelled; "
             "give --kafka-version VERSION, or inter.broker.protocol.version in a broker's file"
+        )
+    if not cluster.is_replication_told and question.protocol is not None:
+        lines.append(
+            f"No replication factor was told: taken for {cluster.replication_factor.value}, Kafka's default; "
+            "give replication.factor, or default.replication.factor in a broker's file"
         )
     if question.is_nearest:
         lines.append(f"UNDECIDED for this cluster: {question.why_undecided}")
@@ -168,7 +179,7 @@ def text(answer: Answer, history: str) -> str:
     if history:
         lines += ["", "The shortest history", "", *(f"  {line}".rstrip() for line in history.splitlines())]
     lines += ["", "Beside the verdict (each with one such fault more)"]
-    lines += [f"  {part.says}: {aside_line(run)}" for part, run in answer.asides]
+    lines += [f"  {part.says}: {aside_line(run, answer.lost_at)}" for part, run in answer.asides]
     lines += ["", *answer.availability.lines(question)]
     if answer.traces:
         shown = [[name, run.show(path)] for name, (run, path) in answer.traces.items()]
@@ -176,16 +187,17 @@ def text(answer: Answer, history: str) -> str:
     return "\n".join([*lines, "", *verdict_lines(answer)])
 
 
-def aside_line(run: Run) -> str:
-    """What one fault more does to acknowledged records."""
+def aside_line(run: Run, lost_at: int | None) -> str:
+    """What one fault more does to acknowledged records, which without it can be lost at step `lost_at` (or never)."""
     verdict = next(v for v in run.verdicts if v.prop.name == PROMISE)
     if verdict.permitted is not None and verdict.permitted.witness is not None:
         path = run.traces.get(f"{PROMISE} (permitted)") or run.traces.get(PROMISE)
         shown = f": {run.show(path)}" if path else ""
         instance = run.exploration.instance
         taken = {instance.step(number).action for number in verdict.permitted.witness.steps}
-        without = "" if taken & FAULT_ACTIONS else " without it"
-        return f"an acknowledged record can be lost{without}, at step {verdict.permitted.witness.depth}{shown}"
+        depth = verdict.permitted.witness.depth
+        without = "" if taken & FAULT_ACTIONS and (lost_at is None or depth < lost_at) else " without it"
+        return f"an acknowledged record can be lost{without}, at step {depth}{shown}"
     exploration = run.exploration
     if verdict.word is Word.VIOLATED:
         return f"an acknowledged record can be lost without it, at step {verdict.depth}"
@@ -296,7 +308,7 @@ def answer_object(answer: Answer) -> dict[str, Any]:
             as_object(replace(run, verdicts=verdicts)) | {"question": part.says, "decides": not question.is_nearest}
         )
     runs += [
-        as_object(run) | {"question": part.says, "decides": False, "answer": aside_line(run)}
+        as_object(run) | {"question": part.says, "decides": False, "answer": aside_line(run, answer.lost_at)}
         for part, run in answer.asides
     ]
     content: dict[str, Any] = {

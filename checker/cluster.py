@@ -11,7 +11,7 @@ The topic's value goes before the broker's. What is not set has the default of t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -39,6 +39,11 @@ T = TypeVar("T")
 UNDECIDED_WITH_IDEMPOTENCE = ("no_duplicates", "order_preserved")
 """The properties that hang on what an idempotent producer does, which is not modelled yet."""
 
+NO_REPLICAS_TOLD = (
+    "how many replicas the topic has is not told; "
+    "add what kafka-topics --describe prints, or replication.factor in a file"
+)
+
 
 @dataclass(frozen=True)
 class Cluster:
@@ -46,7 +51,8 @@ class Cluster:
 
     `generation` is the modelled protocol that it speaks, or the nearest to it; its `why_undecided` says which.
     `kafka_version` is None if no version was told: it is then taken for the newest that is modelled.
-    `partition` is where the search starts, if one was described; `why_unavailable` says that none of them has a leader.
+    `is_replication_told` is False where the number of replicas is only Kafka's default. `partition` is where the search
+    starts, if one was described; `why_unavailable` says why none can be searched from.
     """
 
     kafka_version: Setting[str] | None
@@ -55,6 +61,7 @@ class Cluster:
     isolation_level: Setting[str]
     min_insync_replicas: Setting[int]
     replication_factor: Setting[int]
+    is_replication_told: bool
     unclean_election: Setting[bool]
     partition: Partition | None
     why_unavailable: str | None
@@ -94,10 +101,16 @@ def read_cluster(
     if versions.release.has("3.7") and min_insync_replicas.value > replication_factor.value:
         # Since 3.7 no more replicas are required than there are (KAFKA-15583).
         min_insync_replicas = Setting(replication_factor.value, min_insync_replicas.source)
+        meaning = f"since 3.7 no more than the replicas: {_MIN_INSYNC_REPLICAS.meaning(replication_factor.value)}"
+        min_insync_replicas_line = replace(min_insync_replicas_line, meaning=meaning)
     unclean_election, unclean_election_line = _decide(_UNCLEAN_ELECTION, settings, versions)
     record_format, ignored_formats = format_keys(settings, versions)
     producer = read_producer(settings, versions)
     isolation_level, isolation_level_lines = read_isolation_level(settings, versions)
+    is_replication_told = settings.first(_REPLICATION_FACTOR.keys) is not None
+    why_unavailable = description.why_unavailable
+    if described and not is_replication_told and why_unavailable is None:
+        why_unavailable = NO_REPLICAS_TOLD
     return Cluster(
         kafka_version=Setting(str(versions.release), versions.binaries.source) if versions.is_told else None,
         generation=generation,
@@ -105,9 +118,10 @@ def read_cluster(
         isolation_level=isolation_level,
         min_insync_replicas=min_insync_replicas,
         replication_factor=replication_factor,
+        is_replication_told=is_replication_told,
         unclean_election=unclean_election,
         partition=description.partition,
-        why_unavailable=description.why_unavailable,
+        why_unavailable=why_unavailable,
         understood=(
             *version_lines,
             *description.understood,

@@ -75,7 +75,8 @@ def read_described(names: Sequence[str], topic: str | None = None) -> Descriptio
     for name in names:
         path = STANDARD_INPUT if name == "-" else Path(name)
         text = _standard_input() if name == "-" else read_text(path)
-        _Reader(path, found).read(LINE_END.split(text))
+        # A byte order mark is the shell's that wrote the file, not Kafka's.
+        _Reader(path, found).read(LINE_END.split(text.removeprefix("\ufeff")))
     return _chosen(found, topic) if names else Description()
 
 

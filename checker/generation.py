@@ -46,6 +46,8 @@ _OF_2_0_1 = {
     "OUT_OF_RANGE_HALTS": "off",
 }
 
+_REPAIRED_IN_2_0_1 = "what 2.0.1 repaired (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415)"
+
 # Releases in which the patch decides about what is modelled, or about what a producer does.
 _PATCH_MATTERS = ("2.0", "3.0", "3.1")
 
@@ -111,7 +113,8 @@ def read_generation(settings: Settings, versions: Versions) -> tuple[Generation,
     own = next(number for number, each in enumerate(_TRUNCATIONS) if each[2] == protocol)
     agreed = max(number for number, each in enumerate(_TRUNCATIONS) if versions.protocol.value.has(each[1]))
     truncation = min(own, agreed)
-    meaning = f"the replication protocol is {protocol}"
+    has_repairs = protocol == "2.0" and release.has_patch("2.0.1")
+    meaning = f"the replication protocol is {protocol}" + (f", with {_REPAIRED_IN_2_0_1}" if has_repairs else "")
     if why:
         meaning = f"not modelled; the nearest generation is {protocol}"
     if truncation < own:
@@ -128,7 +131,7 @@ def read_generation(settings: Settings, versions: Versions) -> tuple[Generation,
         if is_old and truncation > 0:
             truncation = 0
             why = why or _why_inexact(record_format, release)
-    switches = dict(_OF_2_0_1) if protocol == "2.0" and release.has_patch("2.0.1") else {}
+    switches = dict(_OF_2_0_1) if has_repairs else {}
     if truncation < own:
         switches["TRUNC"] = names[truncation]
     return Generation(protocol, switches, why), lines

@@ -281,7 +281,7 @@ def _reaches(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[str]:
         if exploration.exhausted:
             whole.append(f"{record.title} ({counted(exploration.distinct, 'state')})")
         else:
-            why = {**WHY_STOPPED, "decided": "every property is decided"}.get(exploration.stopped or "")
+            why = WHY_STOPPED.get(exploration.stopped or "")
             far = f"to depth {exploration.judged}" + (f": {why}" if why else "")
             part.setdefault(far, []).append(record.title)
     for record in records[len(pairs) :]:

@@ -55,7 +55,7 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
     identified = rules.given(TRANSACTIONAL_ID)
     lines = [
         _line(ACKS, acks, rules.given(ACKS), _ACKS_MEAN[acks.value]),
-        _line(RETRIES, retries, rules.given(RETRIES), _retries_mean(retries.value)),
+        _line(RETRIES, retries, rules.given(RETRIES), _retries_mean(retries.value, acks.value)),
         _line(IN_FLIGHT, in_flight, rules.given(IN_FLIGHT), _in_flight_means(in_flight.value)),
     ]
     if rules.knows(IDEMPOTENCE):
@@ -212,7 +212,9 @@ _ACKS_MEAN = {
 }
 
 
-def _retries_mean(count: int) -> str:
+def _retries_mean(count: int, acks: str) -> str:
+    if count and acks == "0":
+        return "with acks=0 the producer hears of no failure, and sends nothing again"
     return "a failed request is sent again (one resend is searched)" if count else "a failed request is not sent again"
 
 

@@ -75,7 +75,7 @@ class Question:
         """The searches on which the verdict rests; the first is the cluster as it is configured, and has the rest of
         the time."""
         parts = [self._part(MAIN, 0.0)]
-        if self.cluster.producer.retries.value:
+        if self.cluster.producer.retries.value and self.cluster.producer.acks.value != "0":
             parts.append(self._part(RESENDS, 0.35, retries=1, crashes=0))
         if self.cluster.producer.has_transactions.value and self._has_epochs:
             parts.append(self._part(TRANSACTIONS, 0.3, transactions=1, crashes=0, bounces=0))

@@ -765,3 +765,53 @@ def test_secrets_are_not_shown(ask):
         code, out, err = ask(f"--broker a.properties {TOLD} --bound 0{form}", a=broker)
         assert code == 0
         assert "hunter" not in out + err
+
+
+# --- What is said of what was not given -------------------------------------------------------------------------------
+
+
+def test_a_number_of_replicas_that_nobody_told_is_said_first(ask):
+    _, out, _ = ask("--config a.properties --kafka-version 2.1 --bound 1", a="acks=all\n")
+    assert out.splitlines()[0] == (
+        "No replication factor was told: taken for 1, Kafka's default; "
+        "give replication.factor, or default.replication.factor in a broker's file"
+    )
+    _, out, _ = ask("--config a.properties --kafka-version 2.1 --bound 1", a=DURABLE)
+    assert out.splitlines()[0] == "Understood"
+
+
+@pytest.mark.parametrize(
+    ("version", "meaning"),
+    [
+        ("3.6", "an acks=all write needs an ISR of at least 3"),
+        ("3.7", "since 3.7 no more than the replicas: an acks=all write needs an ISR of at least 2"),
+    ],
+)
+def test_more_required_replicas_than_there_are_since_3_7(ask_json, version, meaning):
+    text = "replication.factor=2\nmin.insync.replicas=3\nacks=all\n"
+    _, answer = ask_json(f"--config a.properties --kafka-version {version} --bound 1", a=text)
+    assert [one["meaning"] for one in answer["cluster"]["understood"] if one["key"] == "min.insync.replicas"] == [
+        meaning
+    ]
+
+
+def test_what_2_0_1_repaired_is_named(ask_json):
+    for version, ending in (("2.0.0", "is 2.0"), ("2.0.1", "KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415)")):
+        _, answer = ask_json(f"--config a.properties --kafka-version {version} --bound 1", a=DURABLE)
+        lines = {one["key"]: one["meaning"] for one in answer["cluster"]["understood"]}
+        assert lines["inter.broker.protocol.version"].endswith(ending)
+
+
+def test_with_acks_0_nothing_is_sent_again(ask_json):
+    text = "replication.factor=2\nacks=0\n"
+    _, answer = ask_json("--config a.properties --kafka-version 2.1 --bound 2", a=text)
+    assert [run["question"] for run in answer["runs"] if run["decides"]] == [MAIN]
+    lines = {one["key"]: one["meaning"] for one in answer["cluster"]["understood"]}
+    assert lines["retries"] == "with acks=0 the producer hears of no failure, and sends nothing again"
+
+
+def test_a_fault_is_not_blamed_for_a_loss_that_comes_as_soon_without_it(ask_json):
+    text = "replication.factor=3\nacks=1\n"
+    _, answer = ask_json("--config a.properties --kafka-version 2.1 --bound 3", a=text)
+    told = [run["answer"] for run in answer["runs"] if not run["decides"]]
+    assert [one.split(":")[0] for one in told] == 2 * ["an acknowledged record can be lost without it, at step 2"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.cluster import Cluster, read_cluster
+from checker.cluster import NO_REPLICAS_TOLD, Cluster, read_cluster
 from checker.describe import Partition
 from checker.given import Setting, Understood
 from checker.ignored import WhyIgnored
@@ -419,3 +419,20 @@ def test_files_that_cannot_be_read(name: str, says: str) -> None:
     with pytest.raises(PropertiesError) as refusal:
         read_cluster([], "2.1", [name])
     assert str(refusal.value) == says
+
+
+# --- What is not told -------------------------------------------------------------------------------------------------
+
+
+def test_settings_without_the_number_of_replicas_are_no_cluster_to_be_searched() -> None:
+    """kafka-configs does not print it, and the broker's default says nothing about a topic that exists."""
+    text = "Configs for topic 't' are min.insync.replicas=2\n"
+    cluster = read(text)
+    assert cluster.why_unavailable == NO_REPLICAS_TOLD
+    assert not cluster.is_replication_told
+    assert read(text, TO_2_3).why_unavailable is None
+    assert read(text, broker="default.replication.factor=3\n").why_unavailable is None
+
+
+def test_a_byte_order_mark_is_the_shells() -> None:
+    assert read("\ufeff" + TO_2_3).replication_factor.value == 3
