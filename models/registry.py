@@ -69,13 +69,22 @@ def load_file(path: Path) -> Model:
         raise
     except SyntaxError as error:
         raise UsageError(f"{error.filename or path}:{error.lineno or 1}: not Python: {error.msg}") from None
+    except ValueError as error:
+        # What Python up to 3.11.3 says of a file with null bytes, without a line.
+        if "null bytes" not in str(error):
+            raise _failed(path, error) from None
+        raise UsageError(f"{path}:1: not Python: {error}") from None
     except (Exception, SystemExit) as error:
-        line, reason = _line_in(path, error), " ".join(str(error).split())
-        raise UsageError(f"{path}:{line}: loading the model failed: {type(error).__name__}: {reason}") from None
+        raise _failed(path, error) from None
     finally:
         sys.dont_write_bytecode, sys.pycache_prefix = kept
         sys.path.remove(str(path.resolve().parent))
     return assemble(path.stem, module)
+
+
+def _failed(path: Path, error: BaseException) -> UsageError:
+    line, reason = _line_in(path, error), " ".join(str(error).split())
+    return UsageError(f"{path}:{line}: loading the model failed: {type(error).__name__}: {reason}")
 
 
 def _line_in(path: Path, error: BaseException) -> int:

@@ -39,6 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run(arguments)
     except UsageError as error:
         return _complain(str(error))
+    except BrokenPipeError:  # of --help, which argparse up to Python 3.11.3 lets through
+        _discard_output()
+        return 0
     except KeyboardInterrupt:
         return 130
 
