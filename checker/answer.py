@@ -19,7 +19,7 @@ from checker.generation import NEWEST_MODELLED
 from checker.ignored import WhyIgnored
 from checker.kafka_keys import NEWEST_LISTED_RELEASE
 from checker.kafka_versions import version_of_binaries
-from checker.question import MAIN, PROMISE, Part, Question
+from checker.question import COMPLETE, MAIN, PROMISE, Part, Question
 from checker.report import Run, as_object, counted, faults_line, table, totals
 from checker.verdict import Verdict, Word, exit_code, overall
 from models.language.declare import Kind
@@ -59,10 +59,9 @@ class Answer:
         """Whether every deciding search did all that was asked of it."""
         return all(run.exploration.is_complete for _, run in self.deciding)
 
-    @property
-    def lost_at(self) -> int | None:
-        """The step at which an acknowledged record can be lost as the cluster is configured, if any was found."""
-        verdict = next(verdict for verdict in self.promises if verdict.prop.name == PROMISE)
+    def fails_at(self, name: str) -> int | None:
+        """The step at which a property fails as the cluster is configured, if any was found."""
+        verdict = next(verdict for verdict in self.promises if verdict.prop.name == name)
         return verdict.depth if verdict.word in (Word.VIOLATED, Word.PERMITTED) else None
 
     @property
@@ -179,7 +178,7 @@ def text(answer: Answer, history: str) -> str:
     if history:
         lines += ["", "The shortest history", "", *(f"  {line}".rstrip() for line in history.splitlines())]
     lines += ["", "Beside the verdict (each with one such fault more)"]
-    lines += [f"  {part.says}: {aside_line(run, answer.lost_at)}" for part, run in answer.asides]
+    lines += [f"  {part.says}: {aside_line(part, run, answer)}" for part, run in answer.asides]
     lines += ["", *answer.availability.lines(question)]
     if answer.traces:
         shown = [[name, run.show(path)] for name, (run, path) in answer.traces.items()]
@@ -187,23 +186,39 @@ def text(answer: Answer, history: str) -> str:
     return "\n".join([*lines, "", *verdict_lines(answer)])
 
 
-def aside_line(run: Run, lost_at: int | None) -> str:
-    """What one fault more does to acknowledged records, which without it can be lost at step `lost_at` (or never)."""
-    verdict = next(v for v in run.verdicts if v.prop.name == PROMISE)
-    if verdict.permitted is not None and verdict.permitted.witness is not None:
-        path = run.traces.get(f"{PROMISE} (permitted)") or run.traces.get(PROMISE)
-        shown = f": {run.show(path)}" if path else ""
-        instance = run.exploration.instance
-        taken = {instance.step(number).action for number in verdict.permitted.witness.steps}
-        depth = verdict.permitted.witness.depth
-        without = "" if taken & FAULT_ACTIONS and (lost_at is None or depth < lost_at) else " without it"
-        return f"an acknowledged record can be lost{without}, at step {depth}{shown}"
+def aside_line(part: Part, run: Run, answer: Answer) -> str:
+    """What one fault more does: to acknowledged records, or to the ISR."""
+    (name,) = part.only
+    verdict = next(v for v in run.verdicts if v.prop.name == name)
+    can, cannot, none = {
+        PROMISE: (
+            "an acknowledged record can be lost",
+            "it loses no acknowledged record",
+            "no acknowledged record is lost",
+        ),
+        COMPLETE: (
+            "a member of the ISR can lack what readers saw",
+            "the ISR stays complete",
+            "the ISR stays complete",
+        ),
+    }[name]
+    permitted = verdict.permitted.witness if verdict.permitted is not None else None
+    depth = permitted.depth if permitted is not None else verdict.depth if verdict.word is Word.VIOLATED else None
     exploration = run.exploration
-    if verdict.word is Word.VIOLATED:
-        return f"an acknowledged record can be lost without it, at step {verdict.depth}"
+    if depth is not None:
+        path = run.traces.get(f"{name} (permitted)") or run.traces.get(name)
+        shown = f": {run.show(path)}" if path else ""
+        before = answer.fails_at(name)
+        with_fault = permitted is None or _uses_a_fault(run, permitted.steps)
+        without = "" if with_fault and (before is None or depth < before) else " without it"
+        return f"{can}{without}, at step {depth}{shown}"
     if exploration.exhausted:
-        return "it loses no acknowledged record (the whole state space was searched)"
-    return f"UNDECIDED: no acknowledged record is lost to depth {exploration.judged}"
+        return f"{cannot} (the whole state space was searched)"
+    return f"UNDECIDED: {none} to depth {exploration.judged}"
+
+
+def _uses_a_fault(run: Run, steps: Sequence[int]) -> bool:
+    return bool({run.exploration.instance.step(number).action for number in steps} & FAULT_ACTIONS)
 
 
 def verdict_lines(answer: Answer) -> list[str]:
@@ -308,7 +323,7 @@ def answer_object(answer: Answer) -> dict[str, Any]:
             as_object(replace(run, verdicts=verdicts)) | {"question": part.says, "decides": not question.is_nearest}
         )
     runs += [
-        as_object(run) | {"question": part.says, "decides": False, "answer": aside_line(run, answer.lost_at)}
+        as_object(run) | {"question": part.says, "decides": False, "answer": aside_line(part, run, answer)}
         for part, run in answer.asides
     ]
     content: dict[str, Any] = {

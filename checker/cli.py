@@ -295,7 +295,9 @@ def _answer_configuration(options: Options, searches: _Searches) -> int:
         return part, run
 
     try:
-        asides = [search(one, aside_traces, one.share * seconds, want_permitted=True) for one in asked.asides()]
+        asides = [
+            search(one, aside_traces, one.share * seconds, want_permitted=PROMISE in one.only) for one in asked.asides()
+        ]
         availability = search_availability(asked, searches.from_one, seconds * AVAILABILITY_SHARE)
         others = [search(one, traces, one.share * seconds) for one in other_parts]
     except KeyboardInterrupt:

@@ -59,7 +59,7 @@ _NOT_MODELLED: Mapping[str, str] = {
     "eligible.leader.replicas.enable": "eligible leader replicas (KIP-966) are not modelled",
     "transaction.partition.verification.enable": "the verification of transactions (KIP-890) is not modelled",
     "replica.selector.class": "reads from followers (KIP-392) are not modelled",
-    "auto.leader.rebalance.enable": "preferred elections are a budget of the search, whatever this setting says",
+    "auto.leader.rebalance.enable": "preferred elections are searched beside the verdict, whatever this setting says",
     "controlled.shutdown.enable": "a controlled shutdown is not modelled as a step of its own",
     "message.send.max.retries": _OLD_PRODUCER,
     "producer.type": _OLD_PRODUCER,

@@ -38,6 +38,9 @@ ASIDES = {
     "power_losses": "one broker loses its unflushed data (power)",
     "disk_losses": "one broker comes back with an empty disk",
 }
+MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, which Kafka has on)"
+COMPLETE = "isr_is_complete"
+"""The promise that one such move can break; the loss of an acknowledged record takes one election more."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,10 @@ class Question:
 
     def asides(self) -> list[Part]:
         """The questions on the side, which do not decide the verdict: one more fault each."""
-        return [Part(says, self.instance(**{fault: 1}), (PROMISE,), 0.1) for fault, says in ASIDES.items()]
+        parts = [Part(says, self.instance(**{fault: 1}), (PROMISE,), 0.1) for fault, says in ASIDES.items()]
+        if self.values["replicas"] > 1:
+            parts.append(Part(MOVED, self.instance(preferred_elections=1), (COMPLETE,), 0.1))
+        return parts
 
     def _part(self, says: str, share: float, **values: int) -> Part:
         instance = self.instance(**values)
