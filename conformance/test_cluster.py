@@ -959,7 +959,9 @@ def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() ->
         "flush.messages": (
             "forced flushes are not modelled: a power loss may take all that was appended since the start"
         ),
-        "auto.leader.rebalance.enable": ("preferred elections are searched beside the verdict, whatever this setting says"),
+        "auto.leader.rebalance.enable": (
+            "preferred elections are searched beside the verdict, whatever this setting says"
+        ),
     }
     no_clock = "the model has no clock, so that its answer covers every value"
     assert ignored(cluster, WhyIgnored.NO_BEARING) == {
