@@ -14,13 +14,18 @@ def is_in_transaction(s, entry):
     return is_record(s, entry) and s.transaction_of[entry] != NONE
 
 
+def marker_of(s, transaction):
+    """The entry that ends a transaction in a log."""
+    return s.records + transaction
+
+
 def is_unstable(s, r, offset):
     """A record of a transaction whose marker this replica does not have below its high watermark, yet.
 
     Kafka: ProducerStateManager.firstUnstableOffset, over ongoing and unreplicated transactions.
     """
     return is_in_transaction(s, s.log_record[r][offset]) and not any(
-        s.log_record[r][later] == s.records + s.transaction_of[s.log_record[r][offset]]
+        s.log_record[r][later] == marker_of(s, s.transaction_of[s.log_record[r][offset]])
         for later in range(s.log_size)
         if offset < later < s.high_watermark[r]
     )

@@ -8,6 +8,7 @@ Left out: a second marker after a lost answer (it changes nothing), and late req
 from models.kafka.commit import advance_high_watermark, has_enough_replicas
 from models.kafka.log import append_to_log
 from models.kafka.producer import send_record
+from models.kafka.readers import marker_of
 from models.kafka.roles import presumes_leadership
 from models.kafka.state import Replica, Transaction, TransactionState
 from models.language import action, require
@@ -43,11 +44,6 @@ def coordinator_aborts(s, transaction: Transaction):
     require(s.transaction_state[transaction] == TransactionState.OPEN)
     require(was_begun(s, transaction))
     s.transaction_state[transaction] = TransactionState.ABORTED
-
-
-def marker_of(s, transaction):
-    """The entry that ends a transaction in a log."""
-    return s.records + transaction
 
 
 @action(shows="of {transaction} at {leader}")
