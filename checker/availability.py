@@ -31,10 +31,10 @@ Search = Callable[[Instance, Sequence[str], int, float], Exploration]
 
 
 @dataclass(frozen=True)
-class Answer:
+class Choices:
     """Of so many choices of brokers: in how many it works, and how many the search left open; None: nothing to ask."""
 
-    choices: int
+    total: int
     works: int
     open: int
 
@@ -42,10 +42,10 @@ class Answer:
     def text(self) -> str:
         """The answer in a cell of the table."""
         if self.open:
-            return f"undecided ({self.works} of {self.choices} so far)" if self.works else "undecided"
-        if self.works in (0, self.choices):
+            return f"undecided ({self.works} of {self.total} so far)" if self.works else "undecided"
+        if self.works in (0, self.total):
             return "yes" if self.works else "no"
-        return f"{self.works} of {self.choices}"
+        return f"{self.works} of {self.total}"
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Row:
     """What works with so many brokers down."""
 
     down: int
-    writes: Answer | None
-    reads: Answer | None
+    writes: Choices | None
+    reads: Choices | None
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ class Availability:
 _NOTHING = "n/a"
 
 
-def _object(answer: Answer | None) -> dict[str, int] | None:
-    return None if answer is None else {"choices": answer.choices, "works": answer.works, "undecided": answer.open}
+def _object(answer: Choices | None) -> dict[str, int] | None:
+    return None if answer is None else {"choices": answer.total, "works": answer.works, "undecided": answer.open}
 
 
 def search_availability(question: Question, search: Search, seconds: float) -> Availability:
@@ -121,9 +121,9 @@ def _instance(question: Question, down: int) -> Instance:
     )
 
 
-def _answer(found: Sequence[Exploration], name: str) -> Answer | None:
+def _answer(found: Sequence[Exploration], name: str) -> Choices | None:
     words = [verdict.word for exploration in found for verdict in verdicts(exploration) if verdict.prop.name == name]
     if Word.NOT_APPLICABLE in words:
         return None
     works = words.count(Word.REACHED)
-    return Answer(len(words), works, len(words) - works - words.count(Word.UNREACHABLE))
+    return Choices(len(words), works, len(words) - works - words.count(Word.UNREACHABLE))

@@ -143,8 +143,8 @@ def explore(
     With `count_all` every violating state is counted; without it a property is looked at up to its first violation,
     and the search ends once no property is open. `only` names the properties to look at (none: all that apply). With
     `want_permitted` a property is looked at up to its first permitted failure instead: a violation may lie further on.
-    `initial` is the position of the one initial state to search from (None: all). Once a
-    property in `patience` is broken, the search goes on for so many seconds at most.
+    `initial` is the position of the one initial state to search from (None: all). Once a property in `patience` is
+    broken, the search goes on for so many seconds at most.
     Raises ModelError where the model leaves its own declaration.
     """
     if initial is not None and not 0 <= initial < len(instance.initial_states):

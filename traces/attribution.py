@@ -19,7 +19,7 @@ from models.run import State
 from traces import divergence
 from traces.explain import why_broken
 from traces.history import History
-from traces.kafka_model import is_kafka
+from traces.kafka_model import holds_record, is_kafka
 from traces.spelling import name_entry
 from traces.table import wrapped
 from traces.trace import PERMITTED, VIOLATED, Trace
@@ -77,7 +77,7 @@ def _find(history: History, numbers: dict[str, int]) -> Loss | None:
 def _lost_by_leader(history: History, record: int) -> Loss:
     broker = history.last.controller_leader
     promised = history.first(lambda s: bool(s.acknowledged[record]))
-    removed = history.last_change(lambda s: _holds(s, broker, record), to=False)
+    removed = history.last_change(lambda s: holds_record(s, broker, record), to=False)
     admitted = _admitted(history, broker)
     return Loss(record, "acknowledged", promised, broker, removed, admitted, "lost", len(history.states) - 1)
 
@@ -92,10 +92,6 @@ def _missing_in_isr(history: History, broker: int, offset: int) -> Loss:
 
 def _admitted(history: History, broker: int) -> int | None:
     return history.last_change(lambda s: bool(s.controller_isr[broker]))
-
-
-def _holds(s: State, r: int, record: int) -> bool:
-    return any(s.log_record[r][offset] == record for offset in range(s.log_size))
 
 
 def lines(trace: Trace) -> list[str]:
@@ -120,7 +116,7 @@ def _tell(history: History, loss: Loss) -> list[str]:
     found += _counted_on(history, loss)
     if loss.removed is not None:
         found.append(f"  removed from broker {loss.broker} {history.when(loss.removed)}")
-    elif not any(_holds(s, r, loss.record) for s in history.states for r in range(s.replicas)):
+    elif not any(holds_record(s, r, loss.record) for s in history.states for r in range(s.replicas)):
         found.append("  never on any broker")
     else:
         found.append(f"  never on broker {loss.broker}, {_membership(history, loss)}")

@@ -3,7 +3,7 @@
 from models.kafka.epochs import end_offset_for, epoch_for, is_answered, latest_epoch
 from models.kafka.faults import stop_broker
 from models.kafka.log import append_to_log, clamp_high_watermark, raise_log_start, start_log_at, truncate_log
-from models.kafka.roles import can_ask, clear_fetch, follows
+from models.kafka.roles import can_ask, clear_fetch, follows, may_fetch
 from models.kafka.state import Fetch, Replica, Truncation
 from models.language import NONE, action, require
 
@@ -65,15 +65,6 @@ def response_is_lost(s, follower: Replica, leader: Replica):
     clear_fetch(s, follower, leader)
 
 
-def would_fetch(s, follower, leader):
-    return (
-        leader != follower
-        and can_ask(s, follower, leader)
-        and not s.is_truncating[follower]
-        and s.fetch[follower][leader] == Fetch.NONE
-    )
-
-
 @action(shows="{follower} at {leader}")
 def follower_is_out_of_range(s, follower: Replica, leader: Replica):
     """The follower's log is longer than its leader's: OFFSET_OUT_OF_RANGE.
@@ -81,7 +72,7 @@ def follower_is_out_of_range(s, follower: Replica, leader: Replica):
     It truncates to the leader's log end offset; up to 2.0, where unclean election is off, the broker halts instead
     (KAFKA-7414). Kafka: ReplicaFetcherThread.handleOffsetOutOfRange.
     """
-    require(would_fetch(s, follower, leader))
+    require(may_fetch(s, follower, leader))
     require(s.log_end_offset[follower] > s.log_end_offset[leader])
     if s.OUT_OF_RANGE_HALTS and s.unclean_elections == 0:
         stop_broker(s, follower)
@@ -95,6 +86,6 @@ def follower_starts_over(s, follower: Replica, leader: Replica):
 
     Kafka: ReplicaFetcherThread.handleOffsetOutOfRange, truncateFullyAndStartAt.
     """
-    require(would_fetch(s, follower, leader))
+    require(may_fetch(s, follower, leader))
     require(s.log_end_offset[follower] < s.log_start_offset[leader])
     start_log_at(s, follower, s.log_start_offset[leader])

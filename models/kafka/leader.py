@@ -3,7 +3,7 @@
 from models.kafka.commit import advance_high_watermark
 from models.kafka.log import raise_log_start
 from models.kafka.readers import expose
-from models.kafka.roles import can_ask, clear_fetch, is_controllers_leader, presumes_leadership
+from models.kafka.roles import clear_fetch, is_controllers_leader, may_fetch, presumes_leadership
 from models.kafka.state import EndOffset, Fetch, Replica, ReplicaSet, ShrinkRule
 from models.language import action, require
 from models.log import has_entry
@@ -48,10 +48,7 @@ def leader_handles_fetch(s, leader: Replica, follower: Replica):
     One that is truncating does not fetch; one outside the leader's log is answered OFFSET_OUT_OF_RANGE (follower.py).
     Kafka: ReplicaManager.fetchMessages, Partition.updateReplicaLogReadResult, maybeExpandIsr, maybeIncrementLeaderHW.
     """
-    require(leader != follower)
-    require(can_ask(s, follower, leader))
-    require(not s.is_truncating[follower])
-    require(s.fetch[follower][leader] == Fetch.NONE)
+    require(may_fetch(s, follower, leader))
     require(s.log_start_offset[leader] <= s.log_end_offset[follower] <= s.log_end_offset[leader])
     high_watermark_before = s.high_watermark[leader]
     s.fetch_offset[follower][leader] = s.log_end_offset[follower]

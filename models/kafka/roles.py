@@ -24,6 +24,16 @@ def can_ask(s, follower, leader):
     return presumes_leadership(s, leader) and follows(s, follower, leader) and not is_fenced(s, follower, leader)
 
 
+def may_fetch(s, follower, leader):
+    """The follower has agreed with its leader about the log, and no fetch of it is outstanding there."""
+    return (
+        leader != follower
+        and can_ask(s, follower, leader)
+        and not s.is_truncating[follower]
+        and s.fetch[follower][leader] == Fetch.NONE
+    )
+
+
 def is_controllers_leader(s, r):
     """It presumes leadership in the controller's own epoch: only then does a conditional write of the ISR succeed."""
     return presumes_leadership(s, r) and s.controller_leader == r and s.leader_epoch[r] == s.controller_epoch
