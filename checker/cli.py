@@ -6,7 +6,9 @@ In:  the words that a person typed. Out: text or JSON on stdout, progress and er
 from __future__ import annotations
 
 import json
+import shlex
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,18 +16,24 @@ from types import MappingProxyType
 from typing import Any
 
 from checker import answer, matrix, published, report
+from checker.agreement import differences
 from checker.availability import AVAILABILITY_SHARE, search_availability
+from checker.bounded import Unrolled, ask_to_depth
 from checker.console import ProgressLine, give_up_stdout, interrupts, prepare_streams
 from checker.explore import Exploration, Limits, explore
 from checker.kernel import Kernel, kernel_of
 from checker.layout import layout_of
 from checker.options import Options, command_of, instance_of, read_options
 from checker.properties_file import PropertiesError
+from checker.proof_report import Proving, key_of
+from checker.prove import Proofs, prove
 from checker.question import PATIENCE, PROMISE, SECONDS, Part, read_question
 from checker.report import Run
+from checker.solver import limit_memory
 from checker.verdict import (
     DISAGREE,
     INTERRUPTED,
+    PROVABLE,
     SAFE,
     UNDECIDED,
     UNEXPECTED,
@@ -33,13 +41,15 @@ from checker.verdict import (
     VIOLATED,
     Verdict,
     Word,
+    cut_short,
     exit_code,
     verdicts,
+    with_proofs,
 )
 from models.errors import UsageError
 from models.language.declare import Kind
 from models.language.model import Instance
-from traces.certify import from_steps
+from traces.certify import from_any_state, from_steps
 from traces.folder import write as write_trace
 from traces.show import view
 from traces.trace import Trace
@@ -123,6 +133,30 @@ class _Traces:
         return files
 
 
+    def write_counterexamples(self, exploration: Exploration, proofs: Proofs, command: str) -> Proving:
+        """A trace for every counterexample to induction that is a whole state; and which of them are reached."""
+        instance = exploration.instance
+        reached, files, commands = {}, {}, {}
+        for attempt in (*proofs.lost.values(), *proofs.attempts):
+            counterexample = attempt.counterexample
+            if counterexample is None:
+                continue
+            key = key_of(attempt)
+            witness = exploration.reached.find(counterexample.before) if exploration.reached else None
+            if witness is not None:
+                reached[key] = witness
+            if counterexample.step is None or self.failure:
+                continue
+            before = tuple(cell for cell in counterexample.before if cell is not None)
+            trace = from_any_state(instance, before, counterexample.step, attempt.prop.name, command)
+            try:
+                files[key] = write_trace(trace, self.folder)
+                commands[key] = shlex.join(["trace", "show", str(files[key])])
+            except UsageError as error:
+                self.failure = str(error)
+        return Proving(proofs, exploration, reached, files, commands)
+
+
 class _Searches:
     """Searches one after the other, for the options that were given; `seen` notes that Ctrl-C was pressed."""
 
@@ -150,6 +184,7 @@ class _Searches:
         only: Sequence[str] = (),
         count_all: bool = False,
         want_permitted: bool = False,
+        keep_states: bool = False,
         patience: Mapping[str, float] = MappingProxyType({}),
     ) -> Run:
         """Search an instance, judge what was found, and write its traces."""
@@ -164,6 +199,7 @@ class _Searches:
             count_all=count_all,
             only=only,
             want_permitted=want_permitted,
+            keep_states=keep_states,
             patience=patience,
             kernel=kernel,
             report=progress.report,
@@ -172,6 +208,62 @@ class _Searches:
         found = verdicts(exploration)
         command = command_of(target, instance, limits.depth)
         return Run(exploration, found, command, count_all, traces.write(target, instance, found))
+
+    def _ask_z3(self, instance: Instance) -> Unrolled:
+        """Bounded model checking of an instance."""
+        progress = ProgressLine(report.title(instance))
+        limit_memory(self.options.limits.memory)
+        unrolled = ask_to_depth(
+            instance,
+            self.options.limits,
+            report=lambda depth, seconds, nodes: progress.tell(f"Z3 at depth {depth}, {nodes:,} nodes", seconds),
+        )
+        progress.clear()
+        return unrolled
+
+    def unroll(self, instance: Instance, target: str, traces: _Traces) -> Run:
+        """Ask Z3 about an instance, judge what was found, and write its traces."""
+        unrolled = self._ask_z3(instance)
+        found = verdicts(unrolled)
+        command = f"{command_of(target, instance, self.options.limits.depth)} --engine z3"
+        return Run(unrolled, found, command, traces=traces.write(target, instance, found))
+
+    def compare(self, run: Run) -> Run:
+        """Ask Z3 what the explorer was asked. Raises AssertionError where they disagree."""
+        assert isinstance(run.exploration, Exploration)
+        if run.exploration.stopped == "interrupt":
+            return run
+        unrolled = self._ask_z3(run.exploration.instance)
+        differing = differences(run.exploration, unrolled)
+        assert not differing, "; ".join([*differing, f"reproduce: {run.command} --engine all"])
+        command = f"{run.command} --engine all"
+        cut = unrolled.stopped if not unrolled.is_complete else None
+        found = [cut_short(verdict, cut, unrolled.judged) for verdict in run.verdicts] if cut else run.verdicts
+        return replace(run, second=unrolled, command=command, verdicts=found)
+
+    def prove(self, run: Run, target: str, traces: _Traces) -> Run:
+        """Look for proofs of what the search did not break; see whether it reaches what stands in their way."""
+        exploration = run.exploration
+        assert isinstance(exploration, Exploration)
+        if exploration.stopped == "interrupt":
+            return run
+        instance = exploration.instance
+        progress = ProgressLine(report.title(instance))
+        began = time.monotonic()
+        limit_memory(self.options.limits.memory)
+        failing = [v.prop.name for v in run.verdicts if v.word not in PROVABLE]
+        proofs = prove(
+            instance,
+            instance.properties,
+            failing=failing,
+            seconds=self.options.limits.seconds,
+            report=lambda what: progress.tell(what, time.monotonic() - began),
+        )
+        progress.clear()
+        found = with_proofs(run.verdicts, proofs)
+        command = f"{run.command} --prove"
+        proving = traces.write_counterexamples(exploration, proofs, command)
+        return replace(run, verdicts=found, command=command, proving=proving)
 
     def from_one(self, instance: Instance, only: Sequence[str], initial: int, seconds: float) -> Exploration:
         """Search from one initial state, to see whether something is possible."""
@@ -198,18 +290,31 @@ def _finish(options: Options, text: str, content: Mapping[str, Any], traces: _Tr
     return _complain(traces.failure) if traces.failure else code
 
 
-def _was_interrupted(explorations: Sequence[Exploration]) -> bool:
+def _was_interrupted(explorations: Sequence[Exploration | Unrolled]) -> bool:
     return any(exploration.stopped == "interrupt" for exploration in explorations)
+
+
+def _parts(run: Run) -> list[Exploration | Unrolled]:
+    """Everything that an interrupt may have cut short."""
+    return [run.exploration, *([run.second] if run.second is not None else [])]
 
 
 def _one_model(options: Options, searches: _Searches) -> int:
     assert options.target is not None
     instance = instance_of(options)
     traces = _Traces(options.out)
-    run = searches.run(instance, options.target, traces, limits=options.limits)
+    if options.engine == "z3":
+        run = searches.unroll(instance, options.target, traces)
+    else:
+        run = searches.run(instance, options.target, traces, limits=options.limits, keep_states=options.prove)
+    if options.engine == "all":
+        run = searches.compare(run)
+    if options.prove:
+        run = searches.prove(run, options.target, traces)
     content = {"runs": [report.as_object(run)], "verdict": run.word.value}
     code = exit_code(run.word, strict=options.strict, found=run.verdicts)
-    return _finish(options, report.text(run), content, traces, code, _was_interrupted([run.exploration]))
+    stopped = _was_interrupted(_parts(run)) or (run.proving is not None and run.proving.proofs.stopped == "interrupt")
+    return _finish(options, report.text(run), content, traces, code, stopped)
 
 
 def _matrix(options: Options, searches: _Searches) -> int:

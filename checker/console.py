@@ -39,16 +39,21 @@ class ProgressLine:
 
     def report(self, progress: Progress) -> None:
         """Where a search stands."""
+        rate = progress.generated / max(progress.seconds, 1e-9)
+        self.tell(
+            f"depth {progress.depth}, {progress.distinct:,} distinct,"
+            f" {progress.generated:,} generated ({rate:,.0f}/s), {progress.frontier:,} to expand,"
+            f" {human_bytes(progress.bytes_used)}",
+            progress.seconds,
+        )
+
+    def tell(self, what: str, seconds: float) -> None:
+        """What is being done, after so many seconds."""
         now = time.monotonic()
-        if not self.is_terminal and min(progress.seconds, now - self.said) < SECONDS_BETWEEN_LINES:
+        if not self.is_terminal and min(seconds, now - self.said) < SECONDS_BETWEEN_LINES:
             return
         self.said = now
-        rate = progress.generated / max(progress.seconds, 1e-9)
-        line = (
-            f"{self.subject}: {progress.seconds:.0f} s, depth {progress.depth}, {progress.distinct:,} distinct,"
-            f" {progress.generated:,} generated ({rate:,.0f}/s), {progress.frontier:,} to expand,"
-            f" {human_bytes(progress.bytes_used)}"
-        )
+        line = f"{self.subject}: {seconds:.0f} s, {what}"
         if self.is_terminal:
             # A line that wraps around could not be overwritten.
             line = line[: shutil.get_terminal_size().columns - 1]

@@ -96,6 +96,7 @@ class Exploration:
     fired: list[int] = field(default_factory=list)
     new: list[int] = field(default_factory=list)
     findings: dict[str, Findings] = field(default_factory=dict)
+    reached: Reached | None = None
 
     @property
     def distinct(self) -> int:
@@ -111,6 +112,35 @@ class Exploration:
     def is_complete(self) -> bool:
         """Whether the search did all that was asked of it: to its depth, or to the end."""
         return self.stopped in (None, "decided")
+
+
+class Reached:
+    """The states that a search has seen, to be asked whether one like this was among them."""
+
+    def __init__(self, kernel: Kernel, store: Store, levels: Sequence[int], initial: int | None) -> None:
+        self.kernel = kernel
+        self.store = store
+        self.levels = levels
+        self.initial = initial
+
+    def find(self, cells: Sequence[int | None]) -> Witness | None:
+        """The path to the first state that has these cells, whatever it has where they are None."""
+        words = self.kernel.layout.words
+        states = self.store.states[: self.store.count * words].reshape(-1, words)
+        matching = np.ones(len(states), bool)
+        for bits, value in zip(self.kernel.layout.bits, cells, strict=True):
+            if value is None:
+                continue
+            mask = (1 << bits.width) - 1
+            if not 0 <= value - bits.low <= mask:
+                return None
+            if bits.width:
+                found = (states[:, bits.word] >> np.uint64(bits.shift)) & np.uint64(mask)
+                matching &= found == np.uint64(value - bits.low)
+            if not matching.any():
+                return None
+        position, steps = self.store.path(int(np.argmax(matching)))
+        return Witness(position if self.initial is None else self.initial, tuple(steps))
 
 
 @dataclass(frozen=True)
@@ -133,6 +163,7 @@ def explore(
     only: Sequence[str] = (),
     want_permitted: bool = False,
     initial: int | None = None,
+    keep_states: bool = False,
     patience: Mapping[str, float] = MappingProxyType({}),
     kernel: Kernel | None = None,
     report: Callable[[Progress], None] = lambda progress: None,
@@ -143,7 +174,8 @@ def explore(
     With `count_all` every violating state is counted; without it a property is looked at up to its first violation,
     and the search ends once no property is open. `only` names the properties to look at (none: all that apply). With
     `want_permitted` a property is looked at up to its first permitted failure instead: a violation may lie further on.
-    `initial` is the position of the one initial state to search from (None: all). Once a property in `patience` is
+    `initial` is the position of the one initial state to search from (None: all). `keep_states` keeps the states that
+    were seen, to be asked about. Once a property in `patience` is
     broken, the search goes on for so many seconds at most.
     Raises ModelError where the model leaves its own declaration.
     """
@@ -156,7 +188,10 @@ def explore(
     search.patience = patience
     if only:
         search.watched = [prop for prop in search.watched if prop.name in only]
-    return search.run()
+    result = search.run()
+    if keep_states:
+        result.reached = Reached(search.kernel, search.store, result.levels, initial)
+    return result
 
 
 class Search:

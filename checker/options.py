@@ -40,6 +40,7 @@ exit codes: 0 nothing promised is broken; 12 violated; 10 an expected figure or 
 
 
 MOST_DIGITS = 9
+ENGINES = ("local", "z3", "all")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -67,6 +68,8 @@ class Options:
     describe: tuple[str, ...]
     topic_name: str | None
     kafka_version: str | None
+    engine: str
+    prove: bool
     rest: tuple[str, ...]
 
 
@@ -93,7 +96,13 @@ def read_options(words: Sequence[str]) -> Options:
     parser.add_argument("--continue", dest="count_all", action="store_true", help="count all violating states")
     parser.add_argument("--memory", metavar="SIZE", help="for the states, such as 8G (default: half of the machine's)")
     parser.add_argument("--seconds", metavar="S", help="stop after so long (default: no limit; 60 for a cluster)")
-    parser.add_argument("--engine", choices=["local"], default="local", help="which engine searches (default: local)")
+    parser.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default="local",
+        help="local: the explorer (default); z3: depth by depth, with --bound; all: both, which have to agree",
+    )
+    parser.add_argument("--prove", action="store_true", help="prove what holds for any depth, and say what that rests on")
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout instead of text")
     parser.add_argument("--strict", action="store_true", help="PERMITTED counts as violated")
     parser.add_argument("--out", default="counterexamples", metavar="DIR", help="where traces go (./counterexamples)")
@@ -138,6 +147,8 @@ def read_options(words: Sequence[str]) -> Options:
         tuple(known.describe),
         known.topic_name,
         known.kafka_version,
+        known.engine,
+        known.prove,
         tuple(rest),
     )
     _refuse_mixtures(options)
@@ -153,6 +164,7 @@ def _refuse_mixtures(options: Options) -> None:
     of_cluster = "--config" if options.config else "--describe" if options.describe else ""
     if of_cluster and options.target:
         raise UsageError(f"{of_cluster} asks about a cluster, {options.target} names a model: give one of them")
+    _refuse_engines(options, of_cluster)
     if options.kafka_version and not of_cluster:
         raise UsageError("--kafka-version goes with --config FILE; for a model use --protocol")
     if options.topic_name is not None and not options.describe:
@@ -164,6 +176,22 @@ def _refuse_mixtures(options: Options) -> None:
         raise UsageError(
             f"{for_models[0]} does not go with {form}; name a model, as in: check kafka {for_models[0]} ..."
         )
+
+
+def _refuse_engines(options: Options, of_cluster: str) -> None:
+    asked = f"--engine {options.engine}" if options.engine != "local" else "--prove" if options.prove else ""
+    if not asked:
+        return
+    if of_cluster:
+        raise UsageError(f"{asked} does not go with {of_cluster}; name a model, as in: check kafka {asked}")
+    if options.target is None or (options.target == "published" and not _is_one_of_published(options)):
+        raise UsageError(f"{asked} is about one model: name it, as in: check kafka --protocol 2.1 {asked}")
+    if options.engine != "local" and options.bound is None:
+        raise UsageError(f"--engine {options.engine} goes depth by depth: say how far, as in --bound 6")
+    if options.engine == "z3" and options.prove:
+        raise UsageError("--prove asks the explorer about what stands in the way of a proof: leave --engine z3 out")
+    if options.engine != "local" and options.count_all:
+        raise UsageError(f"--continue counts states, which Z3 does not do: leave it out, or --engine {options.engine}")
 
 
 def _is_one_of_published(options: Options) -> bool:
@@ -249,7 +277,7 @@ def _given(model: Model, options: Options) -> Iterator[tuple[str, str]]:
 
 RESERVED = (
     *("--help", "--bound", "--protocol", "--set", "--switch", "--swap", "--continue", "--memory", "--seconds"),
-    *("--engine", "--json", "--strict", "--out", "--config", "--describe", "--topic-name", "--kafka-version"),
+    *("--engine", "--prove", "--json", "--strict", "--out", "--config", "--describe", "--topic-name", "--kafka-version"),
     *(f"--{role.name.lower()}" for role in Role),
 )
 """The options of `check` itself, which an entry of a model cannot have."""

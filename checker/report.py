@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from checker import proof_report
+from checker.bounded import Unrolled
 from checker.explore import Exploration
+from checker.proof_report import Proving
 from checker.switched_off import switched_off
 from checker.verdict import WHY_STOPPED, Verdict, Word, overall
 from models.language.declare import Kind
@@ -21,13 +24,23 @@ from models.language.model import Instance, spell
 
 @dataclass(frozen=True)
 class Run:
-    """One search with everything that was made of it; `traces` maps properties to files."""
+    """One search with everything that was made of it; `traces` maps properties to files.
 
-    exploration: Exploration
+    `second` is what Z3 said of the same question, where both engines were asked.
+    """
+
+    exploration: Exploration | Unrolled
     verdicts: Sequence[Verdict]
     command: str
     counted_all: bool = False
     traces: Mapping[str, Path] = field(default_factory=dict)
+    proving: Proving | None = None
+    second: Unrolled | None = None
+
+    @property
+    def engine(self) -> str:
+        """Which engine searched."""
+        return "z3" if isinstance(self.exploration, Unrolled) else "local" if self.second is None else "all"
 
     def show(self, path: Path) -> str:
         """The command that shows a trace, ready to be typed."""
@@ -130,9 +143,10 @@ def property_lines(run: Run) -> list[str]:
     """A line for each property: verdict, how many states or transitions, and the trace that shows it."""
     rows = []
     for verdict in run.verdicts:
-        count = f"{verdict.violating:,}" if verdict.violating else ""
+        is_counted = verdict.violating and run.engine != "z3"
+        count = f"{verdict.violating:,}" if is_counted else ""
         unit = ""
-        if verdict.violating and verdict.prop.kind is not Kind.SOMETIMES:
+        if is_counted and verdict.prop.kind is not Kind.SOMETIMES:
             unit = "transitions" if verdict.prop.of_steps else "states"
             unit += "" if run.counted_all else " up to that depth"
         is_sought = verdict.prop.kind is Kind.SOMETIMES
@@ -173,6 +187,7 @@ def text(run: Run) -> str:
     instance = exploration.instance
     documentation = instance.model.documentation.splitlines()
     limits = exploration.limits
+    how = {"local": "breadth first", "z3": "Z3, depth by depth", "all": "breadth first, and by Z3"}[run.engine]
     asked = "until nothing new is found"
     if limits.depth is not None:
         asked = f"every behaviour of at most {counted(limits.depth, 'step')}"
@@ -182,24 +197,37 @@ def text(run: Run) -> str:
         "",
         f"configuration  {configuration or 'nothing to configure'}",
         f"faults         {faults_line(instance)}",
-        f"search         breadth first, {asked}, from {counted(len(instance.initial_states), 'initial state')}",
+        f"search         {how}, {asked}, from {counted(len(instance.initial_states), 'initial state')}",
         "",
         *property_lines(run),
         "",
-        *action_lines(exploration),
-        "",
-        *totals(exploration),
     ]
+    if isinstance(exploration, Unrolled):
+        lines += proof_report.unrolled_lines(exploration)
+    else:
+        lines += _explored(exploration)
+    if run.second is not None:
+        far = min(run.second.judged, exploration.judged)
+        lines += ["", f"the engines agree on every property to depth {far}", *proof_report.unrolled_lines(run.second)]
+    if run.proving is not None:
+        lines += ["", *proof_report.lines(run.proving)]
+    if run.traces:
+        lines += ["", *trace_lines(run)]
+    lines += ["", verdict_line(run)]
+    return "\n".join(lines)
+
+
+def _explored(exploration: Exploration) -> list[str]:
+    """What the explorer did: actions, totals, and what it warns of."""
+    instance = exploration.instance
+    lines = [*action_lines(exploration), "", *totals(exploration)]
     off = [instance.model.slots[slot].name for slot in sorted(switched_off(instance))]
     if off:
         lines.append(f"switched off by the configuration: {', '.join(off)}")
     silent = never_fired(exploration)
     if silent and exploration.stopped != "decided":
         lines.append(f"warning: never fired within this search: {', '.join(silent)}")
-    if run.traces:
-        lines += ["", *trace_lines(run)]
-    lines += ["", verdict_line(run)]
-    return "\n".join(lines)
+    return lines
 
 
 def verdict_line(run: Run) -> str:
@@ -218,47 +246,71 @@ def verdict_line(run: Run) -> str:
         case Word.UNDECIDED:
             why = WHY_STOPPED.get(exploration.stopped or "", "")
             return f"UNDECIDED: {why}; every state to depth {exploration.judged} was judged"
+        case Word.PROVED:
+            return "PROVED: every promise is kept at every depth"
         case Word.NOT_APPLICABLE:
             return "n/a: there is no property to check; the whole state space of these bounds was searched"
         case Word.NO_VIOLATION:
-            return f"NO VIOLATION TO DEPTH {exploration.judged}: {counted(exploration.frontier, 'frontier state')} left"
+            left = "Z3 does not count what is left"
+            if isinstance(exploration, Exploration):
+                left = f"{counted(exploration.frontier, 'frontier state')} left"
+            return f"NO VIOLATION TO DEPTH {exploration.judged}: {left}{_unproved(run)}"
         case _:
-            return "HOLDS: the whole state space of these bounds was searched"
+            return f"HOLDS: the whole state space of these bounds was searched{_unproved(run)}"
+
+
+def _unproved(run: Run) -> str:
+    names = [verdict.prop.name for verdict in run.verdicts if verdict.is_unproved]
+    return f"; not proved: {', '.join(names)}" if names else ""
 
 
 def as_object(run: Run) -> dict[str, Any]:
     """The object of one run under `runs` in the output of `--json`."""
     exploration = run.exploration
     instance = exploration.instance
-    actions = {
-        slot.name: {"fired": exploration.fired[number], "new": exploration.new[number]}
-        for number, slot in enumerate(instance.model.slots)
-        if instance.choices[number] is not None
-    }
     return {
         "model": instance.model.name,
         "protocol": instance.protocol.name or None,
         "swaps": dict(instance.swaps),
         "digest": instance.model.digest,
         "bound": exploration.limits.depth,
-        "engine": "local",
+        "engine": run.engine,
         "configuration": configuration_of(instance),
+        **(_explored_object(exploration) if isinstance(exploration, Exploration) else {"nodes": exploration.nodes}),
+        "exhausted": exploration.exhausted,
+        "stopped": exploration.stopped,
+        "judged_to_depth": exploration.judged,
+        "seconds": round(exploration.seconds, 3),
+        "properties": [_property_object(run, verdict) for verdict in run.verdicts],
+        "proofs": proof_report.as_object(run.proving) if run.proving is not None else None,
+        "z3": _second_object(run.second),
+        "faults": faults_of(instance),
+        "command": run.command,
+        "verdict": run.word.value,
+    }
+
+
+def _explored_object(exploration: Exploration) -> dict[str, Any]:
+    instance = exploration.instance
+    return {
         "distinct": exploration.distinct,
         "generated": exploration.generated,
         "levels": len(exploration.levels),
         "states_per_level": list(exploration.levels),
         "frontier": exploration.frontier,
-        "exhausted": exploration.exhausted,
-        "stopped": exploration.stopped,
-        "judged_to_depth": exploration.judged,
-        "seconds": round(exploration.seconds, 3),
         "bytes": exploration.bytes_used,
-        "properties": [_property_object(run, verdict) for verdict in run.verdicts],
-        "actions": actions,
-        "faults": faults_of(instance),
-        "command": run.command,
-        "verdict": run.word.value,
+        "actions": {
+            slot.name: {"fired": exploration.fired[number], "new": exploration.new[number]}
+            for number, slot in enumerate(instance.model.slots)
+            if instance.choices[number] is not None
+        },
     }
+
+
+def _second_object(second: Unrolled | None) -> dict[str, Any] | None:
+    if second is None:
+        return None
+    return {"judged_to_depth": second.judged, "seconds": round(second.seconds, 3), "stopped": second.stopped}
 
 
 def _property_object(run: Run, verdict: Verdict) -> dict[str, Any]:

@@ -1,22 +1,24 @@
 """What a search says about a property: the words, and the exit codes that follow from them.
 
-In:  an `Exploration`.
+In:  an `Exploration` or an `Unrolled`, and the proofs that were found.
 Out: a `Verdict` for each property of the model, and one overall.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from checker.bounded import Unrolled
 from checker.explore import Exploration, Finding, Witness
+from checker.prove import Proof, Proofs
 from models.language.declare import Kind
 from models.language.model import Property
 
 
 class Word(StrEnum):
-    """The verdicts of this engine, gravest first."""
+    """The verdicts, gravest first."""
 
     VIOLATED = "VIOLATED"
     UNREACHABLE = "UNREACHABLE"
@@ -25,6 +27,7 @@ class Word(StrEnum):
     NO_VIOLATION = "NO VIOLATION TO DEPTH"
     NOT_REACHED = "NOT REACHED TO DEPTH"
     HOLDS = "HOLDS"
+    PROVED = "PROVED"
     REACHED = "REACHED"
     NOT_APPLICABLE = "n/a"
 
@@ -36,6 +39,7 @@ WHY_STOPPED = {
     "memory": "the memory that it was given is used up",
     "seconds": "the time that it was given is used up",
     "interrupt": "it was interrupted",
+    "unknown": "Z3 does not know",
 }
 
 
@@ -43,7 +47,8 @@ WHY_STOPPED = {
 class Verdict:
     """What is known of one property: the word, the depth that goes with it, and the paths that show it.
 
-    `permitted` is the finding that the configuration permits; it is kept beside a graver verdict.
+    `permitted` is the finding that the configuration permits; it is kept beside a graver verdict. `proof` is what a
+    verdict PROVED rests on, `is_unproved` says that a proof was looked for in vain.
     """
 
     prop: Property
@@ -53,10 +58,18 @@ class Verdict:
     witness: Witness | None = None
     permitted: Finding | None = None
     note: str = ""
+    proof: Proof | None = None
+    is_unproved: bool = False
 
     @property
     def text(self) -> str:
         """The verdict as people read it."""
+        return f"{self._text} (not proved)" if self.is_unproved else self._text
+
+    @property
+    def _text(self) -> str:
+        if self.word is Word.PROVED and self.proof is not None and self.proof.every_length:
+            return f"{self.word.value} for every length"
         if self.word in (Word.NO_VIOLATION, Word.NOT_REACHED):
             return f"{self.word.value} {self.depth}"
         if self.word is Word.UNDECIDED:
@@ -69,12 +82,38 @@ class Verdict:
         return self.word.value
 
 
-def verdicts(exploration: Exploration) -> list[Verdict]:
+def verdicts(exploration: Exploration | Unrolled) -> list[Verdict]:
     """A verdict for every property that the model declares, in the order of the declaration."""
     return [_judge(exploration, prop) for prop in exploration.instance.model.properties]
 
 
-def _judge(exploration: Exploration, prop: Property) -> Verdict:
+PROVABLE = (Word.HOLDS, Word.NO_VIOLATION, Word.UNDECIDED)
+"""What a search says of a property that may still be proved."""
+
+
+def with_proofs(found: Sequence[Verdict], proofs: Proofs) -> list[Verdict]:
+    """The verdicts, where a proof says more than a search does. Raises AssertionError where one contradicts the other."""
+    return [_with_proof(verdict, proofs.proofs.get(verdict.prop.name)) for verdict in found]
+
+
+def _with_proof(verdict: Verdict, proof: Proof | None) -> Verdict:
+    if proof is not None:
+        assert verdict.word in PROVABLE, (
+            f"{verdict.prop.name} is proved, and the search found it {verdict.text}; this is an error in isrcheck"
+        )
+        return replace(verdict, word=Word.PROVED, depth=None, note="", proof=proof)
+    is_asked = verdict.word in PROVABLE and verdict.prop.kind is not Kind.SOMETIMES
+    return replace(verdict, is_unproved=True) if is_asked else verdict
+
+
+def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
+    """A verdict of the explorer where the other engine was cut short: they agree only as far as that one came."""
+    if verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
+        return verdict
+    return replace(verdict, word=Word.UNDECIDED, depth=None, note=f"Z3: {stopped}; both found none to depth {judged}")
+
+
+def _judge(exploration: Exploration | Unrolled, prop: Property) -> Verdict:
     findings = exploration.findings.get(prop.name)
     if findings is None:
         return Verdict(prop, Word.NOT_APPLICABLE)
@@ -104,7 +143,8 @@ def _judge(exploration: Exploration, prop: Property) -> Verdict:
 def overall(found: Sequence[Verdict], *, is_complete: bool) -> Word:
     """The gravest of several verdicts; a search that was cut short is at best undecided."""
     words = {verdict.word for verdict in found}
-    if not is_complete:
+    settled = {Word.PROVED, Word.REACHED, Word.NOT_APPLICABLE}
+    if not is_complete and (not words or words - settled):
         words.add(Word.UNDECIDED)
     words -= {Word.NOT_APPLICABLE, Word.REACHED, Word.NOT_REACHED}
     return next((word for word in Word if word in words), Word.HOLDS if found else Word.NOT_APPLICABLE)
@@ -112,9 +152,11 @@ def overall(found: Sequence[Verdict], *, is_complete: bool) -> Word:
 
 def exit_code(word: Word, *, strict: bool, found: Iterable[Verdict] = ()) -> int:
     """The exit code for an overall verdict on what was found; `strict` counts what is permitted as violated."""
+    found = list(found)
     words = {word, *(verdict.word for verdict in found)}
     if word is Word.VIOLATED or (strict and Word.PERMITTED in words):
         return VIOLATED
     if word is Word.UNREACHABLE:
         return UNEXPECTED
-    return UNDECIDED if word is Word.UNDECIDED else SAFE
+    is_unproved = any(verdict.is_unproved for verdict in found)
+    return UNDECIDED if word is Word.UNDECIDED or is_unproved else SAFE

@@ -15,7 +15,7 @@ from models.language.model import Instance, Property, Step
 from models.run import Cells
 from traces.explain import false_guard
 from traces.spelling import spell_cell, spell_cell_value
-from traces.trace import HOLDS, PERMITTED, REACHED, VERDICTS, VIOLATED, Trace, property_of
+from traces.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, REACHED, VERDICTS, VIOLATED, Trace, property_of
 
 CURE = "the file was edited or damaged; make it anew with the command that it names"
 
@@ -32,11 +32,22 @@ def certify(trace: Trace) -> None:
     for position, cells in enumerate(trace.states):
         if len(cells) != instance.cells:
             raise UsageError(f"state {position} has {len(cells)} cells instead of {instance.cells}; {CURE}")
-    if trace.states[0] not in instance.initial_states:
+    _certify_values(trace)
+    if trace.states[0] not in instance.initial_states and trace.verdict != NOT_INDUCTIVE:
         raise UsageError(f"state 0 is {_nearest_difference(instance, trace.states[0])}; {CURE}")
     for position, (before, step, after) in enumerate(zip(trace.states, trace.steps, trace.states[1:], strict=False), 1):
         _certify_step(instance, position, before, step, after)
     _certify_verdict(trace)
+
+
+def _certify_values(trace: Trace) -> None:
+    """Every cell of state 0 lies in its range; the steps keep the others there."""
+    for place in trace.instance.places.values():
+        for cell in range(place.offset, place.offset + place.count):
+            value = trace.states[0][cell]
+            if not place.low <= value <= place.high:
+                name = spell_cell(trace.instance, cell)
+                raise UsageError(f"state 0: {name} is {value}, outside {place.low}..{place.high}; {CURE}")
 
 
 def _certify_step(instance: Instance, position: int, before: Cells, step: Step, after: Cells) -> None:
@@ -77,6 +88,10 @@ def _certify_verdict(trace: Trace) -> None:
     if trace.verdict not in VERDICTS:
         raise UsageError(f"no verdict {trace.verdict}; there are: {', '.join(VERDICTS)}")
     found = judgements(trace.instance, prop, trace.states, trace.steps)
+    if trace.verdict == NOT_INDUCTIVE:
+        if prop.kind is Kind.SOMETIMES or trace.length == 0 or found[-1] is None or any(found[:-1]):
+            raise UsageError(f"{prop.name} is not what the last step, and only that one, breaks; {CURE}")
+        return
     if trace.verdict == HOLDS:
         if prop.kind is Kind.SOMETIMES:
             raise UsageError(f"{prop.name} speaks of what is reached, the trace says {HOLDS}; {CURE}")
@@ -143,6 +158,24 @@ def from_steps(
         raise NotCertifiedError(
             f"the reference does not confirm what was found: {error} (reproduce: {command})"
         ) from error
+
+
+def from_any_state(instance: Instance, before: Cells, step: Step, property_name: str, command: str) -> Trace:
+    """The certified trace of one step that breaks a property, from a state that need not be reachable.
+
+    Raises NotCertifiedError where the reference disagrees with the engine that found it.
+    """
+    try:
+        after = run.take(instance, before, step)
+        if after is None:
+            raise UsageError(f"{instance.spell_step(step)} is not enabled: {false_guard(instance, before, step)}")
+        trace = Trace(instance, (before, after), (step,), property_name, NOT_INDUCTIVE, command)
+        certify(trace)
+    except (UsageError, IndexError) as error:
+        raise NotCertifiedError(
+            f"the reference does not confirm what was found: {error} (reproduce: {command})"
+        ) from error
+    return trace
 
 
 def behaviour(

@@ -18,7 +18,7 @@ from models.errors import UsageError
 from models.language.model import Model
 from traces import itf
 from traces.certify import NotCertifiedError, certify
-from traces.trace import Trace
+from traces.trace import NOT_INDUCTIVE, Trace
 
 DEFAULT = Path("counterexamples")
 SUFFIX = ".itf.json"
@@ -58,6 +58,7 @@ def write(trace: Trace, folder: Path = DEFAULT) -> Path:
 
 def _stem(trace: Trace) -> str:
     parts = [trace.instance.model.name, trace.instance.protocol.name, trace.property_name or "behaviour"]
+    parts += ["not-inductive"] if trace.verdict == NOT_INDUCTIVE else []
     parts.append(itf.configuration_digest(trace.instance))
     return "_".join(re.sub(r"[^\w.-]", "-", part.replace("/", "."))[:60] for part in parts if part)
 

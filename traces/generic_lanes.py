@@ -69,7 +69,7 @@ def rows(trace: Trace) -> list[Row]:
         ]
         if shared:
             columns.append(tuple(line for place in shared for line in _shared_news(instance, place, before, cells)))
-        step = instance.spell_step(trace.steps[position - 1]) if position else "initially"
+        step = trace.spell_row(position)
         found.append(Row(position, step, tuple(columns)))
         before = cells
     return found

@@ -85,7 +85,7 @@ def rows(trace: Trace, stacked: int = 0) -> list[Row]:
             news = [", ".join(news)] if news else []
         if stacked > 3:
             news = [line for piece in news for line in textwrap.wrap(piece, NEWS, subsequent_indent="  ")]
-        step = trace.instance.spell_step(trace.steps[position - 1]) if position else "initially"
+        step = trace.spell_row(position)
         controller, *brokers = shown
         lines = (_lines(controller, stacked > 2), *(_lines(lane, stacked > 0) for lane in brokers), tuple(news))
         found.append(Row(position, step, lines))

@@ -12,7 +12,7 @@ from traces.explain import why_broken
 from traces.itf import label
 from traces.kafka_model import is_kafka
 from traces.table import WIDTH, lay_out, wrapped
-from traces.trace import HOLDS, PERMITTED, VIOLATED, Trace
+from traces.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
 
 
 def view(trace: Trace, full: bool = False) -> list[str]:
@@ -49,7 +49,7 @@ def _table(trace: Trace) -> list[str]:
 def _states(trace: Trace) -> list[str]:
     found = []
     for position, cells in enumerate(trace.states):
-        step = trace.instance.spell_step(trace.steps[position - 1]) if position else "initially"
+        step = trace.spell_row(position)
         found.append(f"  {position}  {step}")
         for line in generic_lanes.full_state(trace.instance, cells):
             found += wrapped(line, "       ")
@@ -62,8 +62,10 @@ def _ending(trace: Trace) -> list[str]:
     if prop is not None:
         at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
         found += wrapped(f"{trace.verdict}{at}: {prop.name}{_says(prop.function.documentation)}")
-        if trace.verdict in (VIOLATED, PERMITTED):
+        if trace.verdict in (VIOLATED, PERMITTED, NOT_INDUCTIVE):
             found += why_broken(trace).lines()
+        if trace.verdict == NOT_INDUCTIVE:
+            found += wrapped("The state that it starts from need not be reachable: it is one that the proof does not rule out.")
         found += attribution.lines(trace)
     if trace.command:
         found.append(f"reproduce: {trace.command}")

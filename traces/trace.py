@@ -16,13 +16,17 @@ VIOLATED = "VIOLATED"
 PERMITTED = "PERMITTED"
 REACHED = "REACHED"
 HOLDS = "HOLDS ON THIS PATH"
-VERDICTS = (VIOLATED, PERMITTED, REACHED, HOLDS)
+NOT_INDUCTIVE = "NOT INDUCTIVE"
+"""The property is true in a state that need not be reachable, and the last step breaks it."""
+
+VERDICTS = (VIOLATED, PERMITTED, REACHED, HOLDS, NOT_INDUCTIVE)
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
     """States and the steps between them; the verdict is that of the property in the last state or on the last step.
 
+    State 0 is an initial state of the instance, unless the verdict is NOT_INDUCTIVE.
     A plain behaviour has neither property nor verdict. `command` is what reproduces the trace.
     """
 
@@ -43,6 +47,12 @@ class Trace:
         """The property that the trace speaks about. Raises UsageError where the model has no such property."""
         return None if self.property_name is None else property_of(self.instance, self.property_name)
 
+    def spell_row(self, position: int) -> str:
+        """The step that led to a state; what is said of the first one."""
+        if position:
+            return self.instance.spell_step(self.steps[position - 1])
+        return "from this state" if self.verdict == NOT_INDUCTIVE else "initially"
+
     def spell_position(self, position: int) -> str:
         """How a state is referred to: the step that led to it."""
         if position == 0:
@@ -51,11 +61,11 @@ class Trace:
 
 
 def property_of(instance: Instance, name: str) -> Property:
-    """The property of this name, which has to say something under this configuration. Raises UsageError."""
-    for prop in instance.model.properties:
+    """The property or lemma of this name, which has to say something under this configuration. Raises UsageError."""
+    for prop in (*instance.model.properties, *instance.model.lemmas):
         if prop.name == name:
-            if prop not in instance.properties:
+            if prop not in (*instance.properties, *instance.lemmas):
                 raise UsageError(f"{name} says nothing under this configuration: what it speaks about is switched off")
             return prop
-    known = [prop.name for prop in instance.model.properties]
+    known = [prop.name for prop in (*instance.model.properties, *instance.model.lemmas)]
     raise UsageError(f"{instance.model.name} has no property {name}; {nearest(name, known)}")

@@ -9,6 +9,7 @@ from models.kafka import (
     faults,
     follower,
     leader,
+    lemmas,
     metadata,
     producer,
     properties,
@@ -20,7 +21,7 @@ from models.language.model import assemble
 
 MODEL = assemble(
     "kafka",
-    [state, producer, transactions, leader, follower, controller, metadata, faults, properties],
+    [state, producer, transactions, leader, follower, controller, metadata, faults, properties, lemmas],
     {
         "0.10": (None, {"TRUNC": Truncation.HW}),
         "0.11": (None, {"TRUNC": Truncation.KIP101}),

@@ -40,7 +40,7 @@ def a_request_may_have_overtaken_another(s):
 # --------------------------------------------------------------------------------------------------------- properties
 
 
-@always(permitted=data_was_given_up)
+@always(permitted=data_was_given_up, every_length=True)
 def offsets_ordered(s):
     """Log start offset <= last stable offset <= high watermark <= log end offset, on every replica."""
     return all(
@@ -162,7 +162,7 @@ def one_leader_per_epoch(s):
     )
 
 
-@always_step
+@always_step(every_length=True)
 def high_watermark_monotonic(before, after):
     """A high watermark never goes back while its broker leads one epoch without a restart.
 

@@ -34,7 +34,7 @@ def is_unstable(s, r, offset):
 def last_stable_offset(s, r):
     """min(first unstable offset, high watermark), of this replica's own log. Kafka: Log.lastStableOffset."""
     for offset in range(s.log_size):
-        if offset < s.high_watermark[r] and is_unstable(s, r, offset):
+        if s.log_start_offset[r] <= offset < s.high_watermark[r] and is_unstable(s, r, offset):
             return offset
     return s.high_watermark[r]
 

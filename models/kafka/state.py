@@ -111,8 +111,8 @@ class TransactionState(IntEnum):
 
 class Configuration:
     replicas = bound(3, "brokers that hold the partition (replication.factor)", least=1, most=7, option="--replicas")
-    records = bound(2, "records that producers send", least=1, option="--records")
-    log_size = bound(2, "records that a log can hold", least=1, option="--log-size")
+    records = bound(2, "records that producers send", least=1, option="--records", is_open=True)
+    log_size = bound(2, "records that a log can hold", least=1, option="--log-size", is_open=True)
     elections = budget(2, "leader epochs after the first", shapes=True, option="--elections")
     bounces = budget(1, "restarts too short for the controller to notice", option="--bounces")
     crashes = budget(1, "process crashes (what was written stays written)", option="--crashes")

@@ -53,6 +53,7 @@ class Entry:
     most: int | None
     option: str | None
     is_budget: bool = False
+    is_open: bool = False
 
     def __post_init__(self) -> None:
         if self.least > self.default or (self.most is not None and self.default > self.most):
@@ -61,9 +62,20 @@ class Entry:
             raise ValueError(f"{self.least}..{self.most} is too wide: a setting holds {CELL_LOW}..{CELL_HIGH}")
 
 
-def bound(default: int, says: str, *, least: int = 0, most: int | None = None, option: str | None = None) -> Any:
-    """A number that shapes the state, from `least` to `most`; `option` is its own flag on the command line."""
-    return Entry(default, says, True, None, least, most, option)
+def bound(
+    default: int,
+    says: str,
+    *,
+    least: int = 0,
+    most: int | None = None,
+    option: str | None = None,
+    is_open: bool = False,
+) -> Any:
+    """A number that shapes the state, from `least` to `most`; `option` is its own flag on the command line.
+
+    One that is open is left open by proofs for every length, as budgets and settings are (checker/slice.py).
+    """
+    return Entry(default, says, True, None, least, most, option, is_open=is_open)
 
 
 def budget(default: int, says: str, *, shapes: bool = False, option: str | None = None) -> Any:
@@ -71,7 +83,7 @@ def budget(default: int, says: str, *, shapes: bool = False, option: str | None 
 
     A run-time value like a setting, unless it `shapes` the state like a bound.
     """
-    return Entry(default, says, shapes, None, 0, None if shapes else 127, option, is_budget=True)
+    return Entry(default, says, shapes, None, 0, None if shapes else 127, option, is_budget=True, is_open=True)
 
 
 def setting(
@@ -86,7 +98,7 @@ def setting(
     """A run-time number, or a name out of `values`."""
     if values is not None:
         least, most = _ends(values)
-    return Entry(default, says, False, values, least, most, option)
+    return Entry(default, says, False, values, least, most, option, is_open=True)
 
 
 def switch(default: bool | IntEnum, says: str) -> Any:
@@ -213,6 +225,7 @@ class Kind(Enum):
     SOMETIMES = "sometimes"
     INITIAL = "initial"
     CONTRADICTION = "contradiction"
+    LEMMA = "lemma"
 
 
 @dataclass(frozen=True)
@@ -223,6 +236,7 @@ class Mark:
     permitted: Callable[..., Any] | None = None
     applies: Callable[[Any], bool] | None = None
     shows: str | None = None
+    every_length: bool = False
 
 
 def mark_of(function: Any) -> Mark | None:
@@ -254,10 +268,11 @@ def _property(kind: Kind) -> Callable[..., Any]:
         *,
         permitted: Callable[..., Any] | None = None,
         applies: Callable[[Any], bool] | None = None,
+        every_length: bool = False,
     ) -> Any:
         if function is not None:
             return _marking(Mark(kind))(function)
-        return _marking(Mark(kind, permitted, applies))
+        return _marking(Mark(kind, permitted, applies, every_length=every_length))
 
     return decorate
 
@@ -267,7 +282,8 @@ always = _property(Kind.ALWAYS)
 
 `permitted` is a function of the state: where it is true, the history has used something for which the configuration
 promises nothing, and a failure is PERMITTED rather than VIOLATED. `applies` is a function of the configuration: where
-it is false the mechanism is off, and the verdict is n/a.
+it is false the mechanism is off, and the verdict is n/a. With `every_length` a proof is looked for that leaves open how
+much there is of everything that is_open: a proof for logs of every length.
 """
 
 always_step = _property(Kind.ALWAYS_STEP)
@@ -275,6 +291,13 @@ always_step = _property(Kind.ALWAYS_STEP)
 
 sometimes = _property(Kind.SOMETIMES)
 """A state (or, with `before, after[, taken]`, a transition) that must be reachable: guards against a vacuous model."""
+
+
+lemma = _property(Kind.LEMMA)
+"""A property of every reachable state that nobody is promised, and that helps to prove those that somebody is.
+
+`applies` is a function of the configuration: where it is false, the lemma is not claimed.
+"""
 
 
 def initial(function: Any) -> Any:

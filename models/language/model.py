@@ -155,6 +155,7 @@ class Property:
     function: Function
     permitted: Function | None
     applies: Callable[[Any], bool] | None
+    every_length: bool = False
 
     @property
     def of_steps(self) -> bool:
@@ -202,6 +203,7 @@ class Model:
     fields: Mapping[str, Field]
     slots: tuple[Slot, ...]
     properties: tuple[Property, ...]
+    lemmas: tuple[Property, ...]
     start: Callable[[Configuration], Iterable[Mapping[str, Any]]] | None
     contradictions: tuple[Callable[[Configuration], bool], ...]
     protocols: Mapping[str, Protocol]
@@ -335,6 +337,7 @@ def assemble(
         _property(reader, property_name, python)
         for property_name, python in _marked(bases, Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES).items()
     )
+    lemmas = tuple(_property(reader, lemma, python) for lemma, python in _marked(bases, Kind.LEMMA).items())
     starts = list(_marked(bases, Kind.INITIAL).values())
     if len(starts) > 1:
         raise LanguageError(f"{path}:1: several @initial functions; keep one")
@@ -358,6 +361,7 @@ def assemble(
         fields,
         slots,
         properties,
+        lemmas,
         starts[0] if starts else None,
         tuple(_marked(bases, Kind.CONTRADICTION).values()),
         protocols,
@@ -440,7 +444,7 @@ def _property(reader: Reader, name: str, python: Callable[..., Any]) -> Property
             )
     if mark.applies is not None and not callable(mark.applies):
         raise LanguageError(f"{function.path}:{function.line}: {name}: applies= takes a function of the configuration")
-    return Property(name, mark.kind, function, permitted, mark.applies)
+    return Property(name, mark.kind, function, permitted, mark.applies, mark.every_length)
 
 
 # --------------------------------------------------------------------------------------------------------- instance
@@ -656,10 +660,16 @@ class Instance:
     @cached_property
     def properties(self) -> tuple[Property, ...]:
         """The properties whose mechanism is on under this configuration."""
-        return tuple(
-            p
-            for p in self.model.properties
-            if p.applies is None or asked(self.model.path, f"{p.name} applies", p.applies, self.configuration)
+        return tuple(prop for prop in self.model.properties if self._applies(prop))
+
+    @cached_property
+    def lemmas(self) -> tuple[Property, ...]:
+        """The lemmas that are claimed under this configuration."""
+        return tuple(lemma for lemma in self.model.lemmas if self._applies(lemma))
+
+    def _applies(self, prop: Property) -> bool:
+        return prop.applies is None or bool(
+            asked(self.model.path, f"{prop.name} applies", prop.applies, self.configuration)
         )
 
     @cached_property

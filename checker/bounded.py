@@ -1,0 +1,303 @@
+"""Bounded model checking: is there a behaviour of exactly so many steps that breaks a property? Depth after depth.
+
+In:  an `Instance`, and limits.
+Out: an `Unrolled`: what was found, with the least of the shortest paths for each, and how far everything was asked.
+
+The same transition system as in checker/explore.py, and the same meaning of depth: a property of states is asked of every
+state, one of transitions of the last step. Two steps that do not touch what the other one reads or writes can be taken
+in either order; of such neighbours only the order of the model is looked at, which is also that of the least path.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from checker.cases import Cases, Truth
+from checker.circuit import FALSE, Circuit
+from checker.explore import Finding, Findings, Limits, Witness
+from checker.relation import Relation
+from checker.solver import Answer, Solver, UndecidedError, Values, once
+from checker.symbolic import Value
+from checker.unroll import Unrolling, literals
+from models import run
+from models.errors import ModelError
+from models.language.declare import Kind
+from models.language.model import Instance, Property
+
+WALKS = 5
+"""How many random walks are tried to see that behaviours go on."""
+
+
+@dataclass
+class Unrolled:
+    """What Z3 was asked and what was found; the fields mean what they mean in an `Exploration`.
+
+    `nodes` is the size of the formula, `times` how long each depth took.
+    """
+
+    instance: Instance
+    limits: Limits
+    judged: int = -1
+    exhausted: bool = False
+    stopped: str | None = None
+    seconds: float = 0.0
+    nodes: int = 0
+    times: list[float] = field(default_factory=list)
+    findings: dict[str, Findings] = field(default_factory=dict)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything was asked that there was to ask."""
+        return self.stopped in (None, "decided")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Something to be found: a failure of a property that breaks a promise, one that is permitted, or a state sought."""
+
+    prop: Property
+    is_permitted: bool
+
+    def literal(self, circuit: Circuit, said: tuple[int, int, int]) -> int:
+        """Where it is found, by what the property says."""
+        holds, permitted, _ = said
+        if self.prop.kind is Kind.SOMETIMES:
+            return holds
+        return circuit.both(-holds, permitted if self.is_permitted else -permitted)
+
+
+def ask_to_depth(
+    instance: Instance,
+    limits: Limits,
+    *,
+    only: Sequence[str] = (),
+    report: Callable[[int, float, int], None] = lambda depth, seconds, nodes: None,
+) -> Unrolled:
+    """Ask Z3 about every depth up to `limits.depth`. Raises ModelError where the model leaves its own declaration."""
+    assert limits.depth is not None, "Z3 goes depth by depth: the caller says how far"
+    asking = _Asking(instance, limits, only, report)
+    try:
+        asking.levels(limits.depth)
+    except UndecidedError as undecided:
+        asking.result.stopped = undecided.why.value
+    except KeyboardInterrupt:
+        asking.result.stopped = "interrupt"
+    asking.result.seconds = time.monotonic() - asking.started
+    asking.result.nodes = len(asking.circuit.left)
+    return asking.result
+
+
+class _Asking:
+    """One run through the depths."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        limits: Limits,
+        only: Sequence[str],
+        report: Callable[[int, float, int], None],
+    ) -> None:
+        self.started = time.monotonic()
+        self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
+        self.instance = instance
+        self.report = report
+        self.result = Unrolled(instance, limits)
+        watched = [prop for prop in instance.properties if not only or prop.name in only]
+        self.result.findings = {prop.name: Findings() for prop in watched}
+        self.relation = Relation(instance, watched)
+        self.circuit = self.relation.circuit
+        self.unrolling = Unrolling(self.relation)
+        self.order = Order(self.relation)
+        # What every behaviour up to the last depth is; and what orders its last two steps.
+        self.behaviour = list(self.unrolling.begin())
+        self.last_order: list[int] = []
+        self.solver = Solver(self.circuit, self.deadline)
+        self.told = 0
+        self.open = [Goal(prop, False) for prop in watched]
+        self.open += [Goal(prop, True) for prop in watched if prop.permitted is not None]
+
+    def levels(self, bound: int) -> None:
+        for depth in range(bound + 1):
+            began = time.monotonic()
+            if depth:
+                self._extend()
+                if not self._goes_on(depth):
+                    self.result.exhausted = True
+                    return
+            self.report(depth, began - self.started, len(self.circuit.left))
+            self._ask(depth, expands=depth < bound)
+            self.result.judged = depth
+            self.result.times.append(time.monotonic() - began)
+            if not self.open and self.result.findings:
+                self.result.stopped = "decided" if depth < bound else None
+                return
+
+    def _extend(self) -> None:
+        unrolling = self.unrolling
+        unrolling.extend()
+        depth = unrolling.depth
+        level = unrolling.levels[depth - 1]
+        arithmetic = self.relation.arithmetic
+        self.behaviour += [level.one_step, *self.last_order]
+        # True of every state anyway; said again, it lets Z3 see sooner what a step rules out.
+        self.behaviour += [
+            arithmetic.has_one_value(cell) for cell in unrolling.levels[depth].state if isinstance(cell, Cases)
+        ]
+        self.last_order = []
+        if depth > 1:
+            self.last_order = self.order.of(self.circuit, unrolling.levels[depth - 2].taken, level.taken)
+
+    def _goes_on(self, depth: int) -> bool:
+        """Whether there is a behaviour of so many steps: one that a few random walks find, or else one that Z3 finds."""
+        chance = random.Random(depth)  # noqa: S311 - any path will do, and always the same one
+        for _ in range(WALKS):
+            cells = chance.choice(self.instance.initial_states)
+            for _ in range(depth):
+                after = [cells for _, cells in run.successors(self.instance, cells)]
+                if not after:
+                    break
+                cells = chance.choice(after)
+            else:
+                return True
+        return self._easy(*self.last_order) is not None
+
+    def _ask(self, depth: int, *, expands: bool) -> None:
+        """Find every open goal that can be found at this depth."""
+        self._find(depth, [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES], self._hard, expands)
+        self._find(depth, [goal for goal in self.open if goal.prop.kind is Kind.SOMETIMES], self._easy, False)
+        decided = {goal.prop for goal in self.open if self._finding(goal.prop, False).witness is not None}
+        self.open = [goal for goal in self.open if goal.prop not in decided]
+
+    def _find(self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None], expands: bool) -> None:
+        """Find every goal of these that can be found at this depth, and the model leaving its declaration."""
+        errors = [self.unrolling.levels[depth].error] if expands else []
+        errors += [literal for goal in goals if (literal := self._said(goal.prop, depth)[2]) != FALSE]
+        sought = {goal: goal.literal(self.circuit, self._said(goal.prop, depth)) for goal in goals}
+        while True:
+            # A property of transitions asks about the last step as it is: it cannot change places.
+            of_states = [literal for goal, literal in sought.items() if not goal.prop.of_steps]
+            of_steps = [literal for goal, literal in sought.items() if goal.prop.of_steps]
+            ordered = self.circuit.both(self.circuit.any([*of_states, *errors]), self.circuit.all(self.last_order))
+            found = solve(self.circuit.either(ordered, self.circuit.any(of_steps)))
+            if found is None:
+                return
+            if any(found.holds(literal) for literal in errors):
+                self._explain_error(self.unrolling.witness(depth, found.holds))
+            for goal in [goal for goal, literal in sought.items() if found.holds(literal)]:
+                self._note(goal, self._witness(goal, sought.pop(goal), depth, found))
+
+    def _said(self, prop: Property, depth: int) -> tuple[int, int, int]:
+        if prop.of_steps and depth == 0:
+            # There is no step yet: nothing is broken, and nothing reached.
+            return (FALSE if prop.kind is Kind.SOMETIMES else -FALSE), FALSE, FALSE
+        return self.unrolling.at(prop, depth)
+
+    def _finding(self, prop: Property, is_permitted: bool) -> Finding:
+        findings = self.result.findings[prop.name]
+        return findings.permitted if is_permitted else findings.found
+
+    def _note(self, goal: Goal, witness: Witness) -> None:
+        finding = self._finding(goal.prop, goal.is_permitted)
+        finding.count, finding.witness = 1, witness
+        self.open.remove(goal)
+
+    def _hard(self, demanded: int) -> Values | None:
+        """The values of a behaviour for which a literal is true, or None: a question that takes search."""
+        answer, values = once(self.circuit, [*self.behaviour, demanded], self.deadline)
+        if not answer.is_known:
+            raise UndecidedError(answer)
+        return values
+
+    def _easy(self, *demanded: int) -> Values | None:
+        """The same, where what is demanded leaves little to search for."""
+        self.solver.add(*self.behaviour[self.told :])
+        self.told = len(self.behaviour)
+        answer = self.solver.check(*demanded)
+        if not answer.is_known:
+            raise UndecidedError(answer)
+        return self.solver.values() if answer is Answer.YES else None
+
+    def _witness(self, goal: Goal, literal: int, depth: int, found: Values) -> Witness:
+        """The least path to a goal: at each place the first initial state, or the first step, with which there is one.
+
+        What is only to be reached is content with any path.
+        """
+        if goal.prop.kind is Kind.SOMETIMES:
+            return self.unrolling.witness(depth, found.holds)
+        demanded = [literal, *([] if goal.prop.of_steps else self.last_order)]
+        for options in [self.unrolling.initial, *(level.taken for level in self.unrolling.levels[:depth])]:
+            chosen = next(i for i, option in enumerate(options) if found.holds(option))
+            while (earlier := self.circuit.any(options[:chosen])) != FALSE:
+                better = self._easy(*demanded, earlier)
+                if better is None:
+                    break
+                found = better
+                chosen = next(i for i, option in enumerate(options) if found.holds(option))
+            demanded.append(options[chosen])
+        return self.unrolling.witness(depth, found.holds)
+
+    def _explain_error(self, witness: Witness) -> None:
+        """The model leaves its declaration: let the reference say where."""
+        cells = self.instance.initial_states[witness.initial]
+        for number in witness.steps:
+            after = run.take(self.instance, cells, self.instance.step(number))
+            assert after is not None, "Z3 takes a step that the reference does not have"
+            before, step, cells = cells, self.instance.step(number), after
+        history = f"after {len(witness.steps)} step{'s' * (len(witness.steps) > 1)}"
+        try:
+            for prop in self.instance.properties:
+                if not prop.of_steps:
+                    self._judge(prop, run.holds(self.instance, prop, cells), cells)
+                elif witness.steps:
+                    self._judge(prop, run.holds_step(self.instance, prop, before, step, cells), cells)
+            list(run.successors(self.instance, cells))
+        except ModelError as error:
+            where = history if witness.steps else "in an initial state"
+            raise ModelError(f"{error} ({where})") from None
+        raise AssertionError("Z3 reports a range failure that the reference does not see")
+
+    def _judge(self, prop: Property, truth: bool, cells: run.Cells) -> None:
+        if not truth and prop.kind is not Kind.SOMETIMES:
+            run.is_permitted(self.instance, prop, cells)
+
+
+class Order:
+    """Which neighbouring steps can change places: neither writes what the other one reads or writes."""
+
+    def __init__(self, relation: Relation) -> None:
+        owner = {abs(literal): 1 << cell for cell, value in enumerate(relation.before) for literal in literals(value)}
+        touched = [_touched(relation, one.enabled, one.after, owner) for one in relation.transitions]
+        self.earlier = [
+            [
+                other
+                for other, (reads, writes) in enumerate(touched[:position])
+                if not own_writes & (reads | writes) and not own_reads & writes
+            ]
+            for position, (own_reads, own_writes) in enumerate(touched)
+        ]
+
+    def of(self, circuit: Circuit, first: Sequence[int], second: Sequence[int]) -> list[int]:
+        """What two steps in a row have to be, so that no two that could change places stand in the wrong order."""
+        demanded = []
+        for taken, earlier in zip(first, self.earlier, strict=True):
+            if taken != FALSE and earlier:
+                demanded.append(circuit.either(-taken, -circuit.any(second[other] for other in earlier)))
+        return demanded
+
+
+def _touched(relation: Relation, enabled: int, after: Sequence[Value], owner: dict[int, int]) -> tuple[int, int]:
+    """The cells that a step reads and writes, as bits. One that it may leave as it is, it reads."""
+    reads, writes, roots = 0, 0, [enabled]
+    for cell, (old, new) in enumerate(zip(relation.before, after, strict=True)):
+        if new is not old:
+            writes |= 1 << cell
+            roots += literals(new)
+    for node in relation.circuit.cone(roots):
+        reads |= owner.get(node, 0)
+    return reads, writes
+
+
+__all__ = ["Answer", "Truth", "Unrolled", "ask_to_depth"]

@@ -1,0 +1,89 @@
+"""Which budgets a proof does not depend on: it holds for any number of those faults.
+
+In:  an `Instance`, and the claims of a proof.
+Out: the names of budgets.
+
+A budget does not matter where only its own field starts with it, where no claim asks about that field, and where actions
+do nothing else with it than to ask whether there is some left, and to take one away.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from models.errors import UsageError
+from models.language.model import Instance, Property
+from models.language.syntax import Function
+
+
+def limitless(instance: Instance, claims: Sequence[Property]) -> list[str]:
+    """The budgets, above 0 here, that may as well be without limit."""
+    actions = [instance.function(slot) for slot in range(len(instance.model.slots))]
+    functions = list(_with_callees([function for function in actions if function is not None]))
+    asked = frozenset(name for claim in claims for name in claim.function.reads)
+    names = [name for name, entry in instance.model.entries.items() if entry.is_budget and not entry.is_bound]
+    told = [*functions, *_with_callees([claim.function for claim in claims])]
+    found = []
+    for name in names:
+        value = getattr(instance.configuration, name)
+        fields = _started_by(instance, name, value)
+        is_read = any(_reads(function, name) for function in told)
+        if value and fields is not None and not is_read and not fields & asked:
+            if all(_only_counts_down(function, field) for function in functions for field in fields):
+                found.append(name)
+    return found
+
+
+def _with_callees(functions: Iterable[Function]) -> Iterator[Function]:
+    seen: set[int] = set()
+    waiting = list(functions)
+    while waiting:
+        function = waiting.pop()
+        if id(function) not in seen:
+            seen.add(id(function))
+            waiting += function.functions.values()
+            yield function
+
+
+def _reads(function: Function, entry: str) -> bool:
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == entry for line in function.body for node in ast.walk(line)
+    )
+
+
+def _started_by(instance: Instance, name: str, value: int) -> frozenset[str] | None:
+    """The fields that start otherwise where there is one more of a budget; None where more than that changes."""
+    values = dict(instance.configuration.items())
+    try:
+        other = instance.model.instance(instance.protocol.name or None, {**values, name: value + 1}, instance.swaps)
+        states = list(zip(instance.initial_states, other.initial_states, strict=True))
+    except (UsageError, ValueError):
+        return None
+    if {one: place.sizes for one, place in instance.places.items()} != {
+        one: place.sizes for one, place in other.places.items()
+    }:
+        return None
+    return frozenset(
+        place.name
+        for place in instance.places.values()
+        for one, two in states
+        if one[place.offset : place.offset + place.count] != two[place.offset : place.offset + place.count]
+    )
+
+
+def _only_counts_down(function: Function, field: str) -> bool:
+    """Whether a function does nothing with a field but `s.field > 0` and `s.field -= 1`."""
+    allowed: set[int] = set()
+    for line in function.body:
+        for node in ast.walk(line):
+            match node:
+                case ast.Compare(left=ast.Attribute() as cell, ops=[ast.Gt()], comparators=[ast.Constant(value=0)]):
+                    allowed.add(id(cell))
+                case ast.AugAssign(target=ast.Attribute() as cell, op=ast.Sub(), value=ast.Constant(value=1)):
+                    allowed.add(id(cell))
+    return not any(
+        isinstance(node, ast.Attribute) and node.attr == field and id(node) not in allowed
+        for line in function.body
+        for node in ast.walk(line)
+    )

@@ -1,0 +1,200 @@
+"""What is told of proofs, and of what Z3 did: lines for a person, objects for `--json`.
+
+In:  an `Unrolled`, `Proofs` with where the explorer stands to their counterexamples.
+Out: text and plain data; no judgement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from checker.bounded import Unrolled
+from checker.explore import Exploration, Witness
+from checker.limitless import limitless
+from checker.prove import Attempt, Proof, Proofs
+from checker.solver import VERSION
+from checker.systems import Counterexample
+from models.language.model import Instance, spell
+
+
+@dataclass(frozen=True)
+class Proving:
+    """Proofs and attempts; for each counterexample to induction, by claim, whether the explorer reaches its state, and
+    the trace file that shows it."""
+
+    proofs: Proofs
+    exploration: Exploration
+    reached: Mapping[str, Witness] = field(default_factory=dict)
+    files: Mapping[str, Path] = field(default_factory=dict)
+    commands: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def instance(self) -> Instance:
+        """The instance that the proofs are about."""
+        return self.exploration.instance
+
+
+def counted_names(names: list[str]) -> str:
+    """Names of configuration entries, as people say them."""
+    return ", ".join(name.replace("_", " ") for name in names)
+
+
+def scope(instance: Instance, proof: Proof) -> str:
+    """For which configurations a proof holds."""
+    entries = instance.model.entries
+    values = dict(instance.configuration.items())
+    fixed = [f"{name}={spell(entries[name], values[name])}" for name, entry in entries.items() if entry.is_bound]
+    if proof.every_length:
+        open_bounds = [name for name, entry in entries.items() if entry.is_bound and entry.is_open]
+        kept = [
+            f"{name}={spell(entries[name], values[name])}"
+            for name, entry in entries.items()
+            if entry.is_bound and not entry.is_open
+        ]
+        told = f"any {counted_names(open_bounds)}, any faults and client settings"
+        return f"{told}; with {', '.join(kept)}" if kept else told
+    by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
+    free = limitless(instance, [proof.prop, *(by_name[name] for name in proof.lemmas)])
+    told = f"at any depth, with {', '.join(fixed) or 'nothing to bound'}"
+    return f"{told}; any number of {counted_names(free)}" if free else told
+
+
+def rests_on(proof: Proof) -> str:
+    """The kind of proof, its lemmas and its assumptions."""
+    how = "induction" if proof.steps == 1 else f"{proof.steps}-induction over simple paths"
+    lemmas = f", with {', '.join(proof.lemmas)}" if proof.lemmas else ", without a lemma"
+    declaration = "no step leaves the declaration" if proof.is_closed else "steps that leave the declaration are none"
+    base = "true in every initial state, kept by every step"
+    if proof.steps > 1:
+        base = f"true in the first {proof.steps} states, kept by every step after {proof.steps} in which it is true"
+    return f"{how}{lemmas} ({base}; {declaration})"
+
+
+def lines(proving: Proving) -> list[str]:
+    """The section of a report on proofs."""
+    instance, proofs = proving.instance, proving.proofs
+    found = [f"proofs (Z3 {VERSION}, {proofs.seconds:.2f} s)"]
+    for proof in proofs.proofs.values():
+        every = " for every length" if proof.every_length else ""
+        found.append(f"  {proof.prop.name}: PROVED{every}: {scope(instance, proof)}")
+        found.append(f"    {rests_on(proof)}")
+    for name, attempt in proofs.lost.items():
+        found.append(f"  lemma {name} does not hold: {attempt.why}{_shown(proving, attempt)}")
+        found += _table(proving, attempt)
+    for attempt in proofs.attempts:
+        proof = proofs.proofs.get(attempt.prop.name)
+        what = " for every length" if attempt.every_length else ""
+        also = " (it is proved within the bounds)" if proof is not None else ""
+        found.append(f"  {attempt.prop.name}: not proved{what}{also}: {attempt.why}{_shown(proving, attempt)}")
+        found += _table(proving, attempt)
+    if proofs.stopped is not None:
+        found.append(f"  the proofs were cut short: {_cut(proofs.stopped)}")
+    return found
+
+
+def _cut(stopped: str) -> str:
+    return {
+        "seconds": "the time that they were given is used up",
+        "memory": "the memory that Z3 was given is used up",
+        "interrupt": "they were interrupted",
+    }.get(stopped, "Z3 does not know")
+
+
+def _shown(proving: Proving, attempt: Attempt) -> str:
+    counterexample = attempt.counterexample
+    if counterexample is None:
+        return ""
+    key = key_of(attempt)
+    text = f": {counterexample.says}"
+    exploration = proving.exploration
+    if key in proving.reached:
+        depth = proving.reached[key].depth
+        text += f", from a state that the explorer reaches at depth {depth}"
+        text += "" if attempt.every_length else ": a real failure"
+    else:
+        far = "exhausted" if exploration.exhausted else f"searched to depth {exploration.judged}"
+        text += f", from a state that the explorer does not reach (these bounds {far})"
+        text += "; the slice cannot decide it" if attempt.every_length else "; a stronger lemma is needed"
+    if attempt.every_length and key in proving.reached:
+        text += "; what the slice leaves open decides it"
+    if key in proving.commands:
+        text += f"; {proving.commands[key]}"
+    return text
+
+
+def key_of(attempt: Attempt) -> str:
+    """What an attempt is known by: the property and whether it was for every length."""
+    return f"{attempt.prop.name} for every length" if attempt.every_length else attempt.prop.name
+
+
+def _table(proving: Proving, attempt: Attempt) -> list[str]:
+    """The state of a slice that the step starts from, and what it changes; a whole state has a trace file instead."""
+    counterexample = attempt.counterexample
+    if counterexample is None or key_of(attempt) in proving.commands:
+        return []
+    rows = []
+    for place in proving.instance.places.values():
+        cells = range(place.offset, place.offset + place.count)
+        before = [counterexample.before[cell] for cell in cells]
+        after = [counterexample.after[cell] for cell in cells]
+        if before and before[0] is not None and (place.name in attempt.prop.function.reads or before != after):
+            told = f"    {place.name} {_row(before)}"
+            rows.append(told if before == after else f"{told} -> {_row(after)}")
+    return rows
+
+
+def _row(values: list[int | None]) -> str:
+    return " ".join(str(value) for value in values)
+
+
+def unrolled_lines(unrolled: Unrolled) -> list[str]:
+    """How far Z3 was asked, and how long that took."""
+    far = "no behaviour is longer" if unrolled.exhausted else "behaviours go on"
+    times = " ".join(f"{seconds:.2f}" for seconds in unrolled.times)
+    return [
+        f"Z3 {VERSION}: every depth to {unrolled.judged} asked ({far}); {unrolled.nodes:,} nodes",
+        f"{unrolled.seconds:.2f} s; by depth: {times}",
+    ]
+
+
+def as_object(proving: Proving) -> dict[str, Any]:
+    """The object under `proofs` in the output of `--json`."""
+    proofs = proving.proofs
+    return {
+        "solver": f"Z3 {VERSION}",
+        "seconds": round(proofs.seconds, 3),
+        "stopped": proofs.stopped,
+        "proved": [
+            {
+                "property": proof.prop.name,
+                "every_length": proof.every_length,
+                "scope": scope(proving.instance, proof),
+                "k": proof.steps,
+                "lemmas": list(proof.lemmas),
+                "rests_on": rests_on(proof),
+            }
+            for proof in proofs.proofs.values()
+        ],
+        "not_proved": [
+            _attempt_object(proving, attempt) for attempt in (*proofs.lost.values(), *proofs.attempts)
+        ],
+    }
+
+
+def _attempt_object(proving: Proving, attempt: Attempt) -> dict[str, Any]:
+    counterexample: Counterexample | None = attempt.counterexample
+    key = key_of(attempt)
+    reached = proving.reached.get(key)
+    file = proving.files.get(key)
+    return {
+        "property": attempt.prop.name,
+        "kind": attempt.prop.kind.value,
+        "every_length": attempt.every_length,
+        "why": attempt.why,
+        "step": counterexample.says if counterexample else None,
+        "reached_at_depth": reached.depth if reached else None,
+        "trace": str(file) if file else None,
+    }

@@ -1,0 +1,306 @@
+"""Proofs for any depth: by induction, with the lemmas that a model declares, and by k-induction.
+
+In:  an `Instance`, and what the explorer found.
+Out: for each property a `Proof`, or an `Attempt` that failed: which claim a step breaks, and from which state.
+
+A set of claims is inductive where all are true at the start, and no step from a state in which all are true breaks one.
+The greatest inductive set of what is claimed is what is left when everything that is broken is dropped, again and again
+(Houdini: Flanagan, Leino 2001). What Z3 does not answer in time is never taken for an answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from checker.circuit import FALSE
+from checker.relation import Relation
+from checker.solver import Answer, Solver, UndecidedError
+from checker.systems import BoundedSystem, Counterexample, Question, SlicedSystem, System, holds_initially
+from checker.unroll import Unrolling
+from models.language.declare import Kind
+from models.language.model import Instance, Property
+
+MOST_STEPS = 3
+"""How far k-induction goes."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """That a property holds at every depth, and what that rests on.
+
+    `lemmas` are the other claims that were used, promises among them. `every_length`: for whatever is open, as in
+    checker/slice.py. `steps` is the k of a k-induction, whose paths are simple where k > 1.
+    """
+
+    prop: Property
+    lemmas: tuple[str, ...]
+    every_length: bool
+    steps: int
+    is_closed: bool
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A proof that was not found: `broken` is the first claim that fails, with the state and the step; or `why`."""
+
+    prop: Property
+    every_length: bool
+    why: str
+    counterexample: Counterexample | None = None
+
+
+@dataclass
+class Proofs:
+    """Everything that was proved and tried. `lost` are lemmas that do not hold where they are claimed."""
+
+    proofs: dict[str, Proof] = field(default_factory=dict)
+    attempts: list[Attempt] = field(default_factory=list)
+    lost: dict[str, Attempt] = field(default_factory=dict)
+    seconds: float = 0.0
+    stopped: str | None = None
+
+    def attempt(self, name: str) -> Attempt | None:
+        """The last attempt at a property."""
+        return next((one for one in reversed(self.attempts) if one.prop.name == name), None)
+
+
+@dataclass
+class Induction:
+    """What is left of a set of claims: each with the claims that keep it; and how the others were broken."""
+
+    kept: dict[str, frozenset[str]]
+    broken: dict[str, Counterexample]
+    unknown: dict[str, Answer]
+
+
+Report = Callable[[str], None]
+
+
+def induct(system: System, claims: Sequence[str], goals: Sequence[str], deadline: float, report: Report) -> Induction:
+    """The greatest inductive subset of `claims`, and which of the `goals`, which nothing rests on, it keeps."""
+    found = Induction({}, {}, {})
+    left = list(claims)
+    while True:
+        round_ = {claim: _kept(system, claim, left, deadline, report) for claim in left}
+        lost = [claim for claim, result in round_.items() if not isinstance(result, frozenset)]
+        _note(found, {claim: round_[claim] for claim in lost})
+        if not lost:
+            found.kept = {claim: result for claim, result in round_.items() if isinstance(result, frozenset)}
+            break
+        left = [claim for claim in left if claim not in lost]
+    results = {goal: _kept(system, goal, left, deadline, report) for goal in goals}
+    _note(found, {goal: result for goal, result in results.items() if not isinstance(result, frozenset)})
+    found.kept |= {goal: result for goal, result in results.items() if isinstance(result, frozenset)}
+    return found
+
+
+def _note(found: Induction, results: Mapping[str, frozenset[str] | Counterexample | Answer]) -> None:
+    for claim, result in results.items():
+        if isinstance(result, Counterexample):
+            found.broken[claim] = result
+        elif isinstance(result, Answer):
+            found.unknown[claim] = result
+
+
+def _kept(
+    system: System, claim: str, assumed: Sequence[str], deadline: float, report: Report
+) -> frozenset[str] | Counterexample | Answer:
+    """The claims with which every step keeps this one; or a state and a step that break it; or why that is unknown."""
+    report(f"proving {claim}")
+    hypotheses = {system.hypothesis(one): one for one in assumed}
+    used: set[str] = set()
+    for question in system.questions(claim):
+        solver = system.solver(question, deadline)
+        answer = solver.check(*question.demanded, *hypotheses, question.broken)
+        if answer is Answer.YES:
+            return system.counterexample(question, solver)
+        if answer is Answer.INTERRUPT:
+            raise KeyboardInterrupt
+        if answer is not Answer.NO:
+            return answer
+        used |= {hypotheses[literal] for literal in solver.core() if literal in hypotheses}
+    return frozenset(used - {claim})
+
+
+def _rests_on(kept: Mapping[str, frozenset[str]], name: str) -> tuple[str, ...]:
+    """Every claim that keeps this one, and those that keep these, in the order of `kept`."""
+    found: set[str] = set()
+    new = {name}
+    while new:
+        found |= new
+        new = {other for one in new for other in kept[one]} - found
+    return tuple(one for one in kept if one in found and one != name)
+
+
+def prove(
+    instance: Instance,
+    properties: Sequence[Property],
+    *,
+    failing: Sequence[str] = (),
+    seconds: float | None = None,
+    report: Report = lambda message: None,
+    only_every_length: bool = False,
+) -> Proofs:
+    """Prove what can be proved of these properties. Those that are known to be `failing` are tried for every length only,
+    where a proof would contradict what is known."""
+    started = time.monotonic()
+    deadline = float("inf") if seconds is None else started + seconds
+    proving = _Proving(instance, properties, failing, deadline, report)
+    found = proving.found
+    try:
+        proving.every_length()
+        if not only_every_length:
+            proving.within_bounds()
+            proving.with_more_steps()
+    except KeyboardInterrupt:
+        found.stopped = "interrupt"
+    except UndecidedError as undecided:
+        found.stopped = undecided.why.value
+    found.seconds = time.monotonic() - started
+    return found
+
+
+class _Proving:
+    """One run of the prover over the properties of an instance."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        properties: Sequence[Property],
+        failing: Sequence[str],
+        deadline: float,
+        report: Report,
+    ) -> None:
+        self.instance = instance
+        self.failing = frozenset(failing)
+        self.properties = [prop for prop in properties if prop.kind is not Kind.SOMETIMES]
+        self.deadline = deadline
+        self.report = report
+        self.found = Proofs()
+        self.initially: dict[str, bool] = {}
+
+    @property
+    def open(self) -> list[Property]:
+        """The properties without a proof, of which none is known to fail."""
+        return [p for p in self.properties if p.name not in self.found.proofs and p.name not in self.failing]
+
+    def _claims(self, candidates: Iterable[Property], *, every_length: bool) -> list[Property]:
+        """Those that are true at the start; the others are lost already."""
+        found = []
+        for claim in candidates:
+            if claim.name not in self.initially:
+                self.initially[claim.name] = holds_initially(self.instance, claim)
+            if self.initially[claim.name]:
+                found.append(claim)
+            else:
+                attempt = Attempt(claim, every_length, "it is false in an initial state")
+                self._lose(claim, attempt)
+        return found
+
+    def _lose(self, claim: Property, attempt: Attempt) -> None:
+        if claim.kind is Kind.LEMMA:
+            self.found.lost[claim.name] = attempt
+        else:
+            self.found.attempts.append(attempt)
+
+    def every_length(self) -> None:
+        """Induction on the slice."""
+        asked = [prop for prop in self.properties if prop.every_length]
+        if not asked:
+            return
+        started = time.monotonic()
+        lemmas = [lemma for lemma in self.instance.lemmas if lemma.every_length]
+        claims = self._claims([*(p for p in asked if not p.of_steps), *lemmas], every_length=True)
+        goals = [prop for prop in asked if prop.of_steps]
+        self.report("slicing")
+        system = SlicedSystem(self.instance, [*claims, *goals])
+        self._conclude(system, claims, goals, started, is_closed=False, every_length=True)
+
+    def within_bounds(self) -> None:
+        """Induction on the transition system as it is."""
+        if not self.open:
+            return
+        started = time.monotonic()
+        states = [prop for prop in self.properties if not prop.of_steps and prop.name not in self.failing]
+        claims = self._claims([*states, *self.instance.lemmas], every_length=False)
+        goals = [prop for prop in self.open if prop.of_steps]
+        self.report("building the step relation")
+        system = BoundedSystem(self.instance, [*claims, *goals])
+        self._conclude(system, claims, goals, started, is_closed=True, every_length=False)
+
+    def _conclude(
+        self,
+        system: System,
+        claims: Sequence[Property],
+        goals: Sequence[Property],
+        started: float,
+        *,
+        is_closed: bool,
+        every_length: bool,
+    ) -> None:
+        by_name = {claim.name: claim for claim in [*claims, *goals]}
+        induction = induct(
+            system, [claim.name for claim in claims], [goal.name for goal in goals], self.deadline, self.report
+        )
+        if is_closed:
+            is_closed = self._is_closed(system, list(induction.kept))
+        for name in induction.kept:
+            prop = by_name[name]
+            if prop.kind is not Kind.LEMMA and name not in self.found.proofs:
+                lemmas = _rests_on(induction.kept, name)
+                seconds = time.monotonic() - started
+                self.found.proofs[name] = Proof(prop, lemmas, every_length, 1, is_closed, seconds)
+        for name, counterexample in induction.broken.items():
+            if name not in self.found.proofs:
+                why = "a step breaks it"
+                self._lose(by_name[name], Attempt(by_name[name], every_length, why, counterexample))
+        for name, answer in induction.unknown.items():
+            if name not in self.found.proofs:
+                why = f"Z3 did not answer ({answer.value})"
+                self._lose(by_name[name], Attempt(by_name[name], every_length, why))
+
+    def _is_closed(self, system: System, kept: Sequence[str]) -> bool:
+        """Whether no step leaves the declaration from a state in which all that is kept is true."""
+        assert isinstance(system, BoundedSystem)
+        question: Question = system.leaves_declaration()
+        solver = system.solver(question, self.deadline)
+        states = [name for name in kept if not system.claims[name].of_steps]
+        return solver.check(*(system.hypothesis(name) for name in states), question.broken) is Answer.NO
+
+    def with_more_steps(self) -> None:
+        """k-induction over simple paths, with everything that is proved assumed on the way."""
+        asked = self.open
+        if not asked:
+            return
+        proved = [proof.prop for proof in self.found.proofs.values() if not proof.prop.of_steps]
+        relation = Relation(self.instance, [*proved, *asked])
+        unrolling = Unrolling(relation, free=True)
+        circuit = relation.circuit
+        solver = Solver(circuit, self.deadline)
+        solver.add(*unrolling.begin())
+        for steps in range(1, MOST_STEPS + 1):
+            unrolling.extend()
+            level = unrolling.levels[steps - 1]
+            solver.add(level.one_step, -level.error, *(level.asked[prop.name][0] for prop in proved))
+            solver.add(*(unrolling.differ(steps, earlier) for earlier in range(steps)))
+            for prop in asked:
+                if prop.name in self.found.proofs or (steps == 1 and not prop.of_steps):
+                    continue
+                self.report(f"proving {prop.name} by {steps}-induction")
+                first = 1 if prop.of_steps else 0
+                held = [unrolling.at(prop, depth)[0] for depth in range(first, steps)]
+                answer = solver.check(*held, -unrolling.at(prop, steps)[0])
+                if answer is Answer.INTERRUPT:
+                    raise KeyboardInterrupt
+                if not answer.is_known:
+                    raise UndecidedError(answer)
+                if answer is Answer.NO:
+                    lemmas = tuple(one.name for one in proved)
+                    seconds = 0.0
+                    self.found.proofs[prop.name] = Proof(prop, lemmas, False, steps, False, seconds)
+
+
+__all__ = ["FALSE", "Attempt", "Induction", "Proof", "Proofs", "induct", "prove"]

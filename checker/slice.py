@@ -1,0 +1,413 @@
+"""The slice of a model to fields of fixed shape: the same functions, with what is_open left open.
+
+In:  an `Instance`.
+Out: a `Slice`: its steps as formulas over unbounded integers, of which every step of the model, for every size of what is
+     open, is one once the other fields are forgotten.
+
+What is open: bounds that say so (the length of logs, the number of records), budgets (elections, faults) and client
+settings; they are numbers like any other here. An array over an open domain has no cells: what is read from it is any
+value of its range, what is written to it is gone. A loop over an open domain leaves each cell and local that it writes
+either as it was or as one of its rounds, begun anywhere, writes it; that a cell never falls, or never rises, in a round is
+found out first. A step that leaves the model's declaration is none.
+
+So the slice can do whatever the model can, and more. What holds of it holds of the model; where it does not hold, that
+says nothing yet.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from checker.cases import Truth
+from checker.circuit import FALSE, TRUE, Circuit
+from checker.solver import Answer, Solver
+from checker.symbolic import Evaluator, Frame, SymbolicState, UnsupportedError, Value, as_truth
+from checker.terms import IntegerArithmetic
+from models.language.declare import Entry, Subset, size_of
+from models.language.model import Configuration, Instance, Place, Property, asked
+from models.language.syntax import Function
+
+PROBES = 1000, 2000
+"""Two sizes of everything that is open: what differs between them is open as well."""
+
+Target = tuple[str, int | str]
+"""Something that a loop writes: ("cell", number) or ("local", name)."""
+
+OPEN = 1 << 40
+"""The size of a domain, or an end of a range, that is open: no domain of a fixed size is as large."""
+
+
+@dataclass(frozen=True)
+class SlicedStep:
+    """A step of the slice: the action, the arguments that are known (None: open), when it is enabled, and the cells."""
+
+    action: str
+    arguments: tuple[int | None, ...]
+    enabled: int
+    after: Sequence[Value]
+    taken: Mapping[int, int]
+
+
+class Slice:
+    """States and steps of the slice, over one circuit."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.circuit = Circuit()
+        self.arithmetic = IntegerArithmetic(self.circuit)
+        self.open = frozenset(name for name, entry in instance.model.entries.items() if entry.is_open)
+        self.probes = [_with(instance.configuration, dict.fromkeys(self.open, size)) for size in PROBES]
+        self.places = self._places()
+        self.evaluator = SliceEvaluator(self)
+        self.before = self.new_state()
+        self.steps = [step for slot in range(len(instance.model.slots)) for step in self._steps(slot)]
+
+    def size(self, size: Any, what: str) -> int:
+        """A size, or OPEN where it depends on what is open."""
+        path = self.instance.model.path
+        one, other = (asked(path, what, size_of, size, configuration) for configuration in self.probes)
+        return int(one) if one == other else OPEN
+
+    def _places(self) -> dict[str, Place]:
+        places = {}
+        offset = 0
+        for name, declared in self.instance.model.fields.items():
+            sizes = tuple(self.size(domain.size, f"field {name}") for domain in declared.over)
+            low = self.size(declared.values.low, f"field {name}")
+            high = self.size(declared.values.high, f"field {name}")
+            place = Place(name, offset, sizes, low, high, declared)
+            places[name] = place
+            offset += 0 if OPEN in sizes else place.count
+        return places
+
+    @property
+    def kept(self) -> list[str]:
+        """The fields of fixed shape: those that the slice has."""
+        return [name for name, place in self.places.items() if OPEN not in place.sizes]
+
+    def new_state(self) -> list[Value]:
+        """A state of which nothing is known but the ranges of its cells."""
+        return [self.any_value(self.places[name]) for name in self.kept for _ in range(self.places[name].count)]
+
+    def any_value(self, place: Place) -> Value:
+        """Any value of a field."""
+        if place.field.values.is_flag:
+            return Truth(self.circuit.variable())
+        return self.arithmetic.number(*ends(place))
+
+    def _steps(self, slot: int) -> Sequence[SlicedStep]:
+        function = self.instance.function(slot)
+        if function is None:
+            return []
+        arguments: list[list[tuple[int | None, Value]]] = []
+        for position, parameter in enumerate(function.choices):
+            domain = parameter.domain
+            assert domain is not None
+            size = self.size((domain.of if issubclass(domain, Subset) else domain).size, f"domain {domain.__name__}")
+            if size != OPEN:
+                choice = self.instance.slot_choices[slot][position]
+                arguments.append([(ordinal, choice.argument(ordinal)) for ordinal in range(choice.count)])
+            elif issubclass(domain, Subset):
+                raise UnsupportedError(f"{function.path}:{function.line}: {function.name} takes a subset of what is open")
+            else:
+                arguments.append([(None, self.arithmetic.number(0, None))])
+        found = []
+        for chosen in itertools.product(*arguments):
+            enabled, _, after = self.evaluator.act(self.before, function, [value for _, value in chosen])
+            if enabled != FALSE:
+                name = self.instance.model.slots[slot].name
+                found.append(SlicedStep(name, tuple(known for known, _ in chosen), enabled, after, {slot: TRUE}))
+        return found
+
+    def ask(
+        self, prop: Property, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
+    ) -> tuple[int, int]:
+        """The truth of a property, and what has to be true for it to have been asked within the declaration."""
+        holds, _ = self.evaluator.ask(prop.function, states, taken)
+        return holds, self.evaluator.alive
+
+    def solver(self, deadline: float = float("inf")) -> Solver:
+        """A solver for questions about this slice."""
+        return Solver(self.circuit, deadline, self.arithmetic)
+
+
+def ends(place: Place) -> tuple[int | None, int | None]:
+    """The ends of a field's range, as far as there are any."""
+    low, high = (None if end == OPEN else end for end in (place.low, place.high))
+    return low, high
+
+
+def _with(configuration: Configuration, values: Mapping[str, int]) -> Configuration:
+    return Configuration(dict(configuration.items()) | dict(values))
+
+
+class SliceEvaluator(Evaluator):
+    """Reads functions where some domains are open."""
+
+    def __init__(self, sliced: Slice) -> None:
+        super().__init__(sliced.instance, sliced.circuit, sliced.arithmetic)
+        self.slice = sliced
+        self.places = sliced.places
+        self.entries: dict[str, Value] = {}
+        self.written: dict[Target, int] | None = None
+        self.looping: Frame | None = None
+        self.read: dict[str, dict[tuple[Value, ...], Value]] = {}
+
+    def act(
+        self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
+    ) -> tuple[int, int, list[Value]]:
+        """A step, in which what is read twice from an array without cells is read as the same."""
+        self.read = {}
+        return super().act(before, function, arguments)
+
+    def ask(
+        self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
+    ) -> tuple[int, int]:
+        """The truth of a property."""
+        self.read = {}
+        return super().ask(function, states, taken)
+
+    def entry(self, name: str) -> Value:
+        """The value of a configuration entry: any value of one that is open, always the same."""
+        if name not in self.slice.open:
+            return super().entry(name)
+        if name not in self.entries:
+            declared: Entry = self.instance.model.entries[name]
+            self.entries[name] = self.arithmetic.number(declared.least, None if declared.is_bound else declared.most)
+        return self.entries[name]
+
+    def _demand(self, literal: int) -> None:
+        """What leaves the declaration does not take place."""
+        if literal != TRUE:
+            entry = self.circuit.both(self.frame.entry, self.frame.branch)
+            self.alive = self.circuit.both(self.alive, self.circuit.either(-entry, literal))
+
+    # --------------------------------------------------------------------------------------------------------- cells
+
+    def load(self, state: SymbolicState, place: Place, indices: Sequence[Value]) -> Value:
+        """The value of a cell; any value where there is none, and the same until something is written there."""
+        if OPEN not in place.sizes:
+            return super().load(state, place, indices)
+        known = self.read.setdefault(place.name, {})
+        key = (id(state), *indices)
+        if key not in known:
+            known[key] = self.slice.any_value(place)
+        return known[key]
+
+    def store(self, state: SymbolicState, place: Place, indices: Sequence[Value], value: Value) -> None:
+        """Write to a cell, where there is one."""
+        if OPEN in place.sizes:
+            self.read.pop(place.name, None)
+            return
+        for cell, condition in self.targets(place, indices):
+            self._note(("cell", cell), condition)
+            old = state.cells[cell]
+            if place.field.values.is_flag:
+                state.cells[cell] = self.choose(condition, as_truth(self.truth(value)), old)
+            else:
+                inside, written = self.arithmetic.within(self.number(value), *ends(place))
+                self._demand(self.circuit.either(-condition, inside))
+                state.cells[cell] = self.choose(condition, written, old)
+
+    def _assign(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name) and self.frame is self.looping:
+            self._note(("local", target.id), TRUE)
+        super()._assign(target, value)
+
+    def _note(self, target: Target, condition: int) -> None:
+        """In a round of a loop: what was written, and when."""
+        if self.written is not None:
+            here = self.circuit.all([self.frame.entry, self.frame.branch, condition])
+            self.written[target] = self.circuit.either(self.written.get(target, FALSE), here)
+
+    # --------------------------------------------------------------------------------------------------------- loops
+
+    def size(self, expression: ast.expr) -> int:
+        """What an argument of a range comes to; OPEN where it depends on what is open."""
+        if any(isinstance(node, ast.Attribute) and node.attr in self.slice.open for node in ast.walk(expression)):
+            return OPEN
+        return super().size(expression)
+
+    def _is_open(self, call: ast.expr) -> bool:
+        assert isinstance(call, ast.Call)
+        return OPEN in [self.size(argument) for argument in call.args]
+
+    def fold(self, call: ast.Call) -> Value:
+        """all, any or sum; over what is open it can come to anything."""
+        assert isinstance(call.func, ast.Name)
+        generator = call.args[0]
+        assert isinstance(generator, ast.GeneratorExp)
+        if not any(self._is_open(part.iter) for part in generator.generators):
+            return super().fold(call)
+        if call.func.id == "sum":
+            raise UnsupportedError(
+                f"{self.frame.function.path}:{call.lineno}: in {self.frame.function.name}: a sum over what is open"
+            )
+        return Truth(self.circuit.variable())
+
+    def statement_For(self, statement: ast.For) -> None:
+        """A loop: round by round, or, over what is open, each thing that it writes by itself."""
+        if not self._is_open(statement.iter):
+            super().statement_For(statement)
+            return
+        if self._leaves_everything(statement):
+            return
+        frame, states = self.frame, list(self.frame.states.values())
+        before = [list(state.cells) for state in states], dict(frame.locals), self.alive
+        targets: dict[Target, int] = {}
+        while True:  # what a round writes may depend on what earlier rounds wrote
+            found = dict(self._round(statement, before, targets, {})[0])
+            if found.keys() <= targets.keys():
+                break
+            targets = dict.fromkeys([*targets, *found], FALSE)
+        bounds = {target: self._bounds(statement, before, targets, target) for target in targets}
+        found_ends: list[tuple[Target, Value]] = []
+        for target in targets:
+            written, value, begun = self._round(statement, before, targets, bounds, target)
+            was_written = self.circuit.both(self.circuit.variable(), written.get(target, FALSE))
+            found_ends.append((target, self.choose(was_written, value, begun)))
+        # One more round, for where the function returns from within the loop.
+        if any(isinstance(node, ast.Return) for node in ast.walk(statement)):
+            self._round(statement, before, targets, bounds, keep=True)
+        self._put_back(before)
+        self.read = {}
+        for target, value in found_ends:
+            self._set_value(target, value)
+            self._note(target, TRUE)
+
+    def _leaves_everything(self, statement: ast.For) -> bool:
+        """Whether a loop neither returns nor writes anything that the slice has."""
+        functions, forgotten = self.frame.function.functions, set()
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Return):
+                return False
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
+                written = functions[node.func.id].writes
+            elif isinstance(node, ast.Assign | ast.AugAssign):
+                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                while isinstance(target, ast.Subscript):
+                    target = target.value
+                if not isinstance(target, ast.Attribute):
+                    return False
+                written = frozenset({target.attr})
+            else:
+                continue
+            if any(OPEN not in self.places[name].sizes for name in written):
+                return False
+            forgotten |= written
+        for name in forgotten:
+            self.read.pop(name, None)
+        return True
+
+    def _put_back(self, before: tuple[list[list[Value]], dict[str, Value], int]) -> None:
+        cells, known, self.alive = before
+        for state, own in zip(self.frame.states.values(), cells, strict=True):
+            state.cells = list(own)
+        self.frame.locals = dict(known)
+
+    def _round(
+        self,
+        statement: ast.For,
+        before: tuple[list[list[Value]], dict[str, Value], int],
+        havoc: Mapping[Target, int],
+        bounds: Mapping[Target, Sequence[str]],
+        target: Target | None = None,
+        *,
+        keep: bool = False,
+    ) -> tuple[dict[Target, int], Value, Value]:
+        """One round, begun with anything in what the loop writes: what it writes when, and `target` after it and as it
+        was before the loop. `keep` keeps what it returns."""
+        frame = self.frame
+        self._put_back(before)
+        self.read = {}
+        returned, result = frame.returned, frame.result
+        for kind, name in havoc:
+            old = self._value_of((kind, name))
+            new = Truth(self.circuit.variable()) if isinstance(old, bool | Truth) else self._any_number((kind, name))
+            for sign in bounds.get((kind, name), ()):
+                self.arithmetic.define(new, self.arithmetic.compare(sign, new, old))
+            self._set_value((kind, name), new)
+        assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
+        limits = [self.number(self.value(argument)) for argument in statement.iter.args]
+        low, high = (0, limits[0]) if len(limits) == 1 else limits
+        element = self.arithmetic.number(None, None)
+        inside = self.circuit.both(
+            self.arithmetic.compare("<=", low, element), self.arithmetic.compare("<", element, high)
+        )
+        frame.locals[statement.target.id] = element
+        branch, outer, around = frame.branch, self.written, self.looping
+        frame.branch = self.circuit.both(branch, inside)
+        self.written, self.looping = {}, frame
+        self.block(statement.body)
+        written, self.written, self.looping = self.written, outer, around
+        written.pop(("local", statement.target.id), None)
+        frame.branch = branch
+        if not keep:
+            frame.returned, frame.result = returned, result
+        if target is None:
+            return written, None, None
+        value = self._value_of(target)
+        self._put_back(before)
+        return written, value, self._value_of(target)
+
+    def _value_of(self, target: Target) -> Value:
+        kind, name = target
+        if kind == "local":
+            return self.frame.locals.get(str(name))
+        return self.frame.states["s"].cells[int(name)]
+
+    def _set_value(self, target: Target, value: Value) -> None:
+        kind, name = target
+        if kind == "local":
+            self.frame.locals[str(name)] = value
+        else:
+            self.frame.states["s"].cells[int(name)] = value
+
+    def _any_number(self, target: Target) -> Value:
+        kind, name = target
+        if kind == "local":
+            return self.arithmetic.number(None, None)
+        return self.slice.any_value(next(p for p in self._cells() if p.offset <= int(name) < p.offset + p.count))
+
+    def _cells(self) -> Sequence[Place]:
+        return [self.places[name] for name in self.slice.kept]
+
+    def _bounds(
+        self,
+        statement: ast.For,
+        before: tuple[list[list[Value]], dict[str, Value], int],
+        havoc: Mapping[Target, int],
+        target: Target,
+    ) -> Sequence[str]:
+        """">=" where no round lets a cell fall, "<=" where none lets it rise: so it stands to what it was before."""
+        if target[0] == "local":
+            return ()
+        self._put_back(before)
+        begun: list[Value] = []
+        original = self._any_number
+
+        def remembered(one: Target) -> Value:
+            number = original(one)
+            if one == target:
+                begun.append(number)
+            return number
+
+        self._any_number = remembered  # type: ignore[method-assign]
+        try:
+            _, value, _ = self._round(statement, before, havoc, {}, target)
+        finally:
+            del self._any_number  # type: ignore[attr-defined]
+        if not begun:  # a truth value
+            return ()
+        solver = self.slice.solver()
+        signs = (">=", "<=")
+        return [
+            sign for sign in signs if solver.check(-self.arithmetic.compare(sign, value, begun[0])) is Answer.NO
+        ]
+
+
+__all__ = ["OPEN", "Callable", "Function", "Slice", "SlicedStep"]

@@ -1,0 +1,197 @@
+"""Z3, asked whether literals of a circuit can be true together.
+
+In:  a `Circuit`, and literals that have to be true.
+Out: an `Answer`, and the values of literals where it is yes.
+
+Two ways of asking, chosen by measurement (benchmarks/encodings.py): `once` hands over the whole formula as clauses, and
+Z3 simplifies it before it searches, which pays for the hard questions of bounded model checking; `Solver` keeps what it
+was told and what it has learned, which pays for many easy questions about one step.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
+
+import z3
+
+from checker.circuit import FALSE, TRUE, Circuit
+from checker.terms import IntegerArithmetic
+
+MOST_MILLISECONDS = (1 << 32) - 2
+VERSION = z3.get_version_string()
+
+
+class Answer(Enum):
+    """What Z3 said: yes, no, or why it did not know."""
+
+    YES = "yes"
+    NO = "no"
+    SECONDS = "seconds"
+    MEMORY = "memory"
+    INTERRUPT = "interrupt"
+    UNKNOWN = "unknown"
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is an answer at all."""
+        return self in (Answer.YES, Answer.NO)
+
+
+class UndecidedError(Exception):
+    """Z3 gave no answer to a question without whose answer there is no going on."""
+
+    def __init__(self, why: Answer) -> None:
+        super().__init__(why.value)
+        self.why = why
+
+
+class Values:
+    """The values of literals in an answer YES; a variable that Z3 never heard of is false there."""
+
+    def __init__(self, circuit: Circuit, variables: Callable[[int], bool]) -> None:
+        self.circuit = circuit
+        self.variables = variables
+        self.truth = {1: True}
+
+    def holds(self, literal: int) -> bool:
+        """Whether a literal is true."""
+        self.circuit.truths([literal], self.truth, self.variables)
+        return self.truth[abs(literal)] == (literal > 0)
+
+
+def limit_memory(size: int) -> None:
+    """How many bytes Z3 may use in this process, from now on."""
+    z3.set_param("memory_max_size", max(1, size >> 20))
+
+
+def ask(question: Callable[[], z3.CheckSatResult], solver: z3.Solver, deadline: float) -> Answer:
+    """Put a question to a solver, until the deadline (in the time of time.monotonic)."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        return Answer.SECONDS
+    # Always set: what Z3 was told for the question before would go on counting.
+    solver.set("timeout", int(min(left * 1000 + 1, MOST_MILLISECONDS)))
+    try:
+        found = question()
+    except z3.Z3Exception as error:
+        if "memory" in str(error):
+            return Answer.MEMORY
+        if "canceled" in str(error) or "interrupt" in str(error):
+            return Answer.INTERRUPT
+        raise
+    if found == z3.sat:
+        return Answer.YES
+    if found == z3.unsat:
+        return Answer.NO
+    reason = solver.reason_unknown()
+    if "memory" in reason:
+        return Answer.MEMORY
+    if "interrupt" in reason:
+        return Answer.INTERRUPT
+    if reason in ("timeout", "canceled"):
+        return Answer.SECONDS if time.monotonic() >= deadline - 0.05 else Answer.INTERRUPT
+    return Answer.UNKNOWN
+
+
+def once(circuit: Circuit, demanded: Iterable[int], deadline: float = float("inf")) -> tuple[Answer, Values | None]:
+    """Whether all demanded literals can be true together."""
+    literals = [literal for literal in dict.fromkeys(demanded) if literal != TRUE]
+    if FALSE in literals:
+        return Answer.NO, None
+    clauses = circuit.clauses(literals)
+    nodes = sorted({abs(literal) for clause in clauses for literal in clause})
+    names = {node: number for number, node in enumerate(nodes, 1)}
+    names |= {-node: -number for node, number in names.items()}
+    lines = [f"p cnf {len(nodes)} {len(clauses)}"]
+    lines += [" ".join([*(str(names[literal]) for literal in clause), "0"]) for clause in clauses]
+    try:
+        solver = z3.Tactic("sat").solver()
+        solver.from_string("\n".join(lines) + "\n")
+        found = ask(solver.check, solver, deadline)
+    except z3.Z3Exception as error:
+        if "memory" in str(error):
+            return Answer.MEMORY, None
+        raise
+    if found is not Answer.YES:
+        return found, None
+    model = solver.model()
+    true = {nodes[int(declared.name()[2:]) - 1] for declared in model.decls() if z3.is_true(model[declared])}
+    return found, Values(circuit, lambda node: node in true)
+
+
+class Solver:
+    """One incremental question after the other about one circuit.
+
+    `arithmetic` says which variables stand for formulas about integers; without it there are none.
+    """
+
+    def __init__(
+        self, circuit: Circuit, deadline: float = float("inf"), arithmetic: IntegerArithmetic | None = None
+    ) -> None:
+        self.circuit = circuit
+        self.deadline = deadline
+        self.arithmetic = arithmetic
+        self.solver = z3.SolverFor("QF_FD") if arithmetic is None else z3.SimpleSolver()
+        self.solver.set("core.minimize", True)  # noqa: FBT003 - so that proofs name no lemma that they do not need
+        self.context = self.solver.ctx.ref()
+        self.variables: dict[int, tuple[z3.BoolRef, z3.BoolRef]] = {}
+        self.assumed: tuple[int, ...] = ()
+
+    def _side(self, literal: int) -> z3.BoolRef:
+        return self.variables[abs(literal)][literal < 0]
+
+    def _define(self, literals: Iterable[int]) -> None:
+        left, right = self.circuit.left, self.circuit.right
+        following: list[int] = []
+        for node in self.circuit.cone(literals, self.variables):
+            variable = z3.Bool(f"n{node}")
+            if self.arithmetic is not None and not left[node]:
+                formula = self.arithmetic.formula(node)
+                variable = variable if formula is None else formula
+                following += self.arithmetic.defining(node)
+            self.variables[node] = variable, z3.Not(variable)
+            if node == 1:
+                self._clause(1)
+            elif left[node]:
+                a, b = left[node], right[node]
+                self._clause(-node, a)
+                self._clause(-node, b)
+                self._clause(node, -a, -b)
+        if following:
+            self.add(*dict.fromkeys(following))
+
+    def _clause(self, *literals: int) -> None:
+        # Straight to Z3's own functions: their wrappers take ten times as long, and there are 100,000 clauses.
+        sides = [self._side(literal).as_ast() for literal in literals]
+        clause = z3.Z3_mk_or(self.context, len(sides), (z3.Ast * len(sides))(*sides)) if len(sides) > 1 else sides[0]
+        z3.Z3_solver_assert(self.context, self.solver.solver, clause)
+
+    def add(self, *literals: int) -> None:
+        """These literals are true from now on."""
+        self._define(literals)
+        for literal in literals:
+            self._clause(literal)
+
+    def check(self, *assumed: int) -> Answer:
+        """Whether everything that was added can be true together with what is assumed."""
+        self.assumed = assumed
+        self._define(assumed)
+        sides = [self._side(literal) for literal in assumed]
+        return ask(lambda: self.solver.check(*sides), self.solver, self.deadline)
+
+    def core(self) -> set[int]:
+        """Those of the assumed literals that made the last answer NO."""
+        names = {self._side(literal).get_id(): literal for literal in self.assumed}
+        return {names[side.get_id()] for side in self.solver.unsat_core()}
+
+    def values(self) -> Values:
+        """The values in the last answer, which was YES."""
+        model = self.solver.model()
+
+        def of(node: int) -> bool:
+            known = self.variables.get(node)
+            return known is not None and z3.is_true(model.eval(known[0], model_completion=True))
+
+        return Values(self.circuit, of)

@@ -1,0 +1,555 @@
+"""The modelling language, read symbolically: what a function comes to in every state at once.
+
+In:  an `Instance`, a state whose cells are variables or formulas, and a step or a property.
+Out: for a step the literal that says whether it is enabled, the one that says whether the model leaves its declaration
+     on the way, and the state after it; for a property its truth.
+
+One method per syntax node, over the closed list of models/language/syntax.py, with the meaning of models/run.py. The
+parameters of a step are plain values. Where a branch is unknown both sides are read and their states are merged; where
+it is known, or a guard is known to be false, the other side is never looked at. Every index and every written value is
+held against its range.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from checker.cases import Truth
+from checker.circuit import FALSE, TRUE, Circuit
+from models.errors import UsageError
+from models.language.model import Instance, Place, Property, Step
+from models.language.syntax import CHOICES, FOLDS, TAKEN, Function
+
+Value = Any
+"""A plain number or truth value, a `Truth`, or what the arithmetic calls a number."""
+
+SIGN = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+
+
+class UnsupportedError(UsageError):
+    """The symbolic engine does not understand a construct; it says which, and where."""
+
+
+class SymbolicState:
+    """A state whose cells are values; the cells are replaced as a whole where branches part."""
+
+    __slots__ = ("cells",)
+
+    def __init__(self, cells: Sequence[Value]) -> None:
+        self.cells = list(cells)
+
+
+class Frame:
+    """One call: its function, its locals, and what it has returned so far, under which condition."""
+
+    __slots__ = ("branch", "entry", "function", "locals", "result", "returned", "states", "taken")
+
+    def __init__(self, function: Function, entry: int) -> None:
+        self.function = function
+        self.entry = entry
+        self.branch = TRUE
+        self.locals: dict[str, Value] = {}
+        self.states: dict[str, SymbolicState] = {}
+        self.taken: Mapping[int, int] = {}
+        self.returned = FALSE
+        self.result: Value = None
+
+
+class Evaluator:
+    """Reads functions of one instance. `error` collects where the model leaves its declaration."""
+
+    def __init__(self, instance: Instance, circuit: Circuit, arithmetic: Any) -> None:
+        self.instance = instance
+        self.circuit = circuit
+        self.arithmetic = arithmetic
+        self.places = instance.places
+        self.frame = Frame(instance.model.slots[0].alternatives[0], TRUE)
+        self.alive = TRUE
+        self.error = FALSE
+
+    # ------------------------------------------------------------------------------------------- steps and properties
+
+    def take(self, before: Sequence[Value], step: Step) -> tuple[int, int, list[Value]]:
+        """Whether a step is enabled, whether the model leaves its declaration in it, and the cells after it."""
+        choices = self.instance.slot_choices[step.slot]
+        arguments = [choice.argument(ordinal) for choice, ordinal in zip(choices, step.ordinals, strict=True)]
+        return self.act(before, self.instance.function(step.slot), arguments)
+
+    def act(
+        self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
+    ) -> tuple[int, int, list[Value]]:
+        """The same for a version of an action, with arguments that may be unknown."""
+        state = SymbolicState(before)
+        self.alive = TRUE if function is not None else FALSE
+        self.error = FALSE
+        if function is not None:
+            self._call(function, [state, *arguments], TRUE)
+        return self.alive, self.error, state.cells
+
+    def ask(
+        self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
+    ) -> tuple[int, int]:
+        """The truth of a property of one state or two, and whether the model leaves its declaration in it.
+
+        `taken` says of each action, by position, whether it was the one.
+        """
+        self.alive = TRUE
+        self.error = FALSE
+        arguments: list[Any] = [SymbolicState(cells) for cells in states]
+        if len(function.parameters) > len(arguments):
+            arguments.append(taken or {})
+        return self.truth(self._call(function, arguments, TRUE)), self.error
+
+    def property(
+        self, prop: Property, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
+    ) -> tuple[int, int, int]:
+        """Whether a property holds, whether its failure is permitted (where it fails), and whether asking goes wrong."""
+        holds, error = self.ask(prop.function, states, taken)
+        if prop.permitted is None:
+            return holds, FALSE, error
+        permitted, second = self.ask(prop.permitted, states[-1:])
+        return holds, permitted, self.circuit.either(error, self.circuit.both(-holds, second))
+
+    # ---------------------------------------------------------------------------------------------------------- calls
+
+    def _call(self, function: Function, arguments: Sequence[Any], entry: int) -> Value:
+        outer = self.frame
+        frame = self.frame = Frame(function, entry)
+        for parameter, argument in zip(function.parameters, arguments, strict=True):
+            if parameter.is_state:
+                frame.states[parameter.name] = argument
+            elif parameter.name == TAKEN:
+                frame.taken = argument
+            else:
+                frame.locals[parameter.name] = argument
+        self.block(function.body)
+        self.frame = outer
+        return frame.result
+
+    def _here(self) -> int:
+        """The condition under which this place is reached."""
+        frame = self.frame
+        return self.circuit.both(self.alive, self.circuit.both(frame.entry, frame.branch))
+
+    def _demand(self, literal: int) -> None:
+        """Note where a demand of the declaration is not met."""
+        if literal != TRUE:
+            self.error = self.circuit.either(self.error, self.circuit.both(self._here(), -literal))
+
+    def _under(self, condition: int, question: Callable[[], Value]) -> Value:
+        """An answer to a question that is asked only where the condition holds."""
+        branch = self.frame.branch
+        self.frame.branch = self.circuit.both(branch, condition)
+        value = question()
+        self.frame.branch = branch
+        return value
+
+    # ----------------------------------------------------------------------------------------------------- statements
+
+    def block(self, statements: Iterable[ast.stmt]) -> None:
+        """Read statements in order, as far as they can be reached."""
+        frame = self.frame
+        for statement in statements:
+            branch = frame.branch
+            if frame.returned != FALSE:
+                frame.branch = self.circuit.both(branch, -frame.returned)
+            if self._here() != FALSE:
+                self._method("statement", statement)(statement)
+            frame.branch = branch
+
+    def _method(self, kind: str, node: ast.AST) -> Callable[[Any], Any]:
+        method = getattr(self, f"{kind}_{type(node).__name__}", None)
+        if method is None:
+            function = self.frame.function
+            line = getattr(node, "lineno", function.line)
+            raise UnsupportedError(
+                f"{function.path}:{line}: in {function.name}: the symbolic engine does not read"
+                f" `{type(node).__name__}`; use --engine local"
+            )
+        found: Callable[[Any], Any] = method
+        return found
+
+    def statement_Pass(self, statement: ast.Pass) -> None:
+        pass
+
+    def statement_Assign(self, statement: ast.Assign) -> None:
+        value = self.value(statement.value)
+        self._assign(statement.targets[0], value)
+
+    def statement_AugAssign(self, statement: ast.AugAssign) -> None:
+        # As in Python: the target is read before the value, and its indices once.
+        target = statement.target
+        if isinstance(target, ast.Name):
+            self._assign(target, self._sum(statement.op, self.frame.locals[target.id], self.value(statement.value)))
+            return
+        state, place, indices = self._cell(target)
+        old = self.load(state, place, indices)
+        self.store(state, place, indices, self._sum(statement.op, old, self.value(statement.value)))
+
+    def _assign(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            self.frame.locals[target.id] = value
+        else:
+            self.store(*self._cell(target), value)
+
+    def statement_If(self, statement: ast.If) -> None:
+        condition = self.truth(self.value(statement.test))
+        if condition in (TRUE, FALSE):
+            self.block(statement.body if condition == TRUE else statement.orelse)
+            return
+        self.part(condition, lambda: self.block(statement.body), lambda: self.block(statement.orelse))
+
+    def part(self, condition: int, yes: Callable[[], None], no: Callable[[], None]) -> None:
+        """Go both ways from here, and merge what they come to."""
+        frame = self.frame
+        branch, known = frame.branch, frame.locals
+        states = list(frame.states.values())
+        cells = [state.cells for state in states]
+        frame.branch = self.circuit.both(branch, condition)
+        frame.locals = dict(known)
+        for state, own in zip(states, cells, strict=True):
+            state.cells = list(own)
+        yes()
+        then_cells, then_locals = [state.cells for state in states], frame.locals
+        frame.branch = self.circuit.both(branch, -condition)
+        frame.locals = dict(known)
+        for state, own in zip(states, cells, strict=True):
+            state.cells = own
+        no()
+        frame.branch = branch
+        for state, then in zip(states, then_cells, strict=True):
+            state.cells = [
+                one if one is other else self.choose(condition, one, other)
+                for one, other in zip(then, state.cells, strict=True)
+            ]
+        # A local that only one side knows is not read afterwards, unless the other side has returned.
+        merged = then_locals | frame.locals
+        for name in then_locals.keys() & frame.locals.keys():
+            if then_locals[name] is not frame.locals[name]:
+                merged[name] = self.choose(condition, then_locals[name], frame.locals[name])
+        frame.locals = merged
+
+    def statement_For(self, statement: ast.For) -> None:
+        assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
+        for element in self.range(statement.iter):
+            self.frame.locals[statement.target.id] = element
+            self.block(statement.body)
+
+    def statement_Return(self, statement: ast.Return) -> None:
+        assert statement.value is not None
+        self.give(self.value(statement.value))
+
+    def give(self, value: Value) -> None:
+        """Return a value from here."""
+        frame = self.frame
+        frame.result = value if frame.returned == FALSE else self.choose(frame.returned, frame.result, value)
+        frame.returned = self.circuit.either(frame.returned, frame.branch)
+
+    def statement_Expr(self, statement: ast.Expr) -> None:
+        call = statement.value
+        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        if call.func.id in self.frame.function.functions:
+            self.value(call)
+            return
+        condition = self.truth(self.value(call.args[0]))
+        frame = self.frame
+        self.alive = self.circuit.both(self.alive, self.circuit.either(-frame.branch, condition))
+
+    # ---------------------------------------------------------------------------------------------------- expressions
+
+    def value(self, expression: ast.expr) -> Value:
+        """What an expression comes to here."""
+        return self._method("value", expression)(expression)
+
+    def truth(self, value: Value) -> int:
+        """The literal of a truth value, or of `value != 0`."""
+        if isinstance(value, bool | int):
+            return TRUE if value else FALSE
+        if isinstance(value, Truth):
+            return value.literal
+        return self.arithmetic.compare("!=", value, 0)
+
+    def number(self, value: Value) -> Value:
+        """A value as a number: a truth value is 0 or 1."""
+        if isinstance(value, Truth):
+            return self.arithmetic.of_truth(value.literal)
+        return int(value) if isinstance(value, bool) else value
+
+    def choose(self, condition: int, yes: Value, no: Value) -> Value:
+        """One of two values."""
+        if condition == TRUE or yes is no:
+            return yes
+        if condition == FALSE:
+            return no
+        if isinstance(yes, bool | Truth) and isinstance(no, bool | Truth):
+            return as_truth(self.circuit.choose(condition, self.truth(yes), self.truth(no)))
+        if yes is None or no is None:  # one side has no value, and is never asked for it
+            return no if yes is None else yes
+        return self.arithmetic.choose(condition, self.number(yes), self.number(no))
+
+    def value_Constant(self, expression: ast.Constant) -> Value:
+        return expression.value
+
+    def value_Name(self, expression: ast.Name) -> Value:
+        frame = self.frame
+        if expression.id in frame.locals:
+            return frame.locals[expression.id]
+        return frame.function.constants[expression.id]
+
+    def value_Attribute(self, expression: ast.Attribute) -> Value:
+        constant = self.frame.function.constants.get(ast.unparse(expression))
+        if constant is not None:
+            return constant
+        if expression.attr in self.instance.model.entries:
+            return self.entry(expression.attr)
+        return self.load(*self._cell(expression))
+
+    def entry(self, name: str) -> Value:
+        """The value of a configuration entry."""
+        value = getattr(self.instance.configuration, name)
+        return bool(value) if self.instance.model.entries[name].values is bool else value
+
+    def value_Subscript(self, expression: ast.Subscript) -> Value:
+        if isinstance(expression.value, ast.Name):
+            members = self.frame.locals[expression.value.id]
+            index = self.value(expression.slice)
+            return as_truth(
+                self.circuit.any(
+                    literal for element, literal in self.elements(index, len(members)) if members[element]
+                )
+            )
+        return self.load(*self._cell(expression))
+
+    def value_BinOp(self, expression: ast.BinOp) -> Value:
+        return self._sum(expression.op, self.value(expression.left), self.value(expression.right))
+
+    def _sum(self, sign: ast.operator, left: Value, right: Value) -> Value:
+        right = self.number(right)
+        if isinstance(sign, ast.Sub):
+            right = self.arithmetic.negate(right)
+        return self.arithmetic.add(self.number(left), right)
+
+    def value_UnaryOp(self, expression: ast.UnaryOp) -> Value:
+        value = self.value(expression.operand)
+        if isinstance(expression.op, ast.Not):
+            return as_truth(-self.truth(value))
+        return self.arithmetic.negate(self.number(value))
+
+    def value_BoolOp(self, expression: ast.BoolOp) -> Value:
+        is_and = isinstance(expression.op, ast.And)
+
+        def rest(position: int) -> Value:
+            value = self.value(expression.values[position])
+            if position + 1 == len(expression.values):
+                return value
+            condition = self.truth(value) if is_and else -self.truth(value)
+            if condition == FALSE:
+                return value
+            following = self._under(condition, lambda: rest(position + 1))
+            return self.choose(condition, following, value)
+
+        return rest(0)
+
+    def value_Compare(self, expression: ast.Compare) -> Value:
+        if isinstance(expression.left, ast.Name) and expression.left.id == TAKEN:
+            return self._taken(expression)
+        operators = list(zip(expression.ops, expression.comparators, strict=True))
+
+        def rest(left: Value, position: int) -> int:
+            sign, side = operators[position]
+            right = self.value(side)
+            found = self.compare(SIGN[type(sign)], left, right)
+            if position + 1 == len(operators) or found == FALSE:
+                return found
+            return self.circuit.both(found, self._under(found, lambda: rest(right, position + 1)))
+
+        return as_truth(rest(self.value(expression.left), 0))
+
+    def compare(self, sign: str, left: Value, right: Value) -> int:
+        """Whether one value stands to another as the sign says."""
+        if sign in ("==", "!=") and isinstance(left, bool | Truth) and isinstance(right, bool | Truth):
+            same = self.circuit.same(self.truth(left), self.truth(right))
+            return same if sign == "==" else -same
+        literal: int = self.arithmetic.compare(sign, self.number(left), self.number(right))
+        return literal
+
+    def _taken(self, expression: ast.Compare) -> Value:
+        assert isinstance(expression.comparators[0], ast.Name)
+        name = self.frame.function.actions[expression.comparators[0].id]
+        slot = [one.name for one in self.instance.model.slots].index(name)
+        literal = self.frame.taken.get(slot, FALSE)
+        return as_truth(literal if isinstance(expression.ops[0], ast.Eq) else -literal)
+
+    def value_IfExp(self, expression: ast.IfExp) -> Value:
+        condition = self.truth(self.value(expression.test))
+        if condition in (TRUE, FALSE):
+            return self.value(expression.body if condition == TRUE else expression.orelse)
+        yes = self._under(condition, lambda: self.value(expression.body))
+        no = self._under(-condition, lambda: self.value(expression.orelse))
+        return self.choose(condition, yes, no)
+
+    def value_Call(self, call: ast.Call) -> Value:
+        assert isinstance(call.func, ast.Name)
+        name, frame = call.func.id, self.frame
+        callee = frame.function.functions.get(name)
+        if callee is None:
+            return self.fold(call) if name in FOLDS else self._least_or_most(call)
+        arguments: list[Any] = []
+        for parameter, argument in zip(callee.parameters, call.args, strict=True):
+            if parameter.is_state:
+                assert isinstance(argument, ast.Name)
+                arguments.append(frame.states[argument.id])
+            elif parameter.name == TAKEN:
+                arguments.append(frame.taken)
+            elif parameter.is_subset:
+                assert isinstance(argument, ast.Name)
+                arguments.append(frame.locals[argument.id])
+            else:
+                arguments.append(self.value(argument))
+        return self._call(callee, arguments, self.circuit.both(frame.entry, frame.branch))
+
+    def _least_or_most(self, call: ast.Call) -> Value:
+        assert isinstance(call.func, ast.Name) and call.func.id in CHOICES
+        sign = "<=" if call.func.id == "min" else ">="
+        best = self.value(call.args[0])
+        for argument in call.args[1:]:
+            other = self.value(argument)
+            best = self.choose(self.compare(sign, best, other), best, other)
+        return best
+
+    # ---------------------------------------------------------------------------------------- folds, ranges and cells
+
+    def fold(self, call: ast.Call) -> Value:
+        """all, any or sum over a generator; what follows the element that decides is not asked."""
+        assert isinstance(call.func, ast.Name)
+        generator = call.args[0]
+        assert isinstance(generator, ast.GeneratorExp)
+        name, frame = call.func.id, self.frame
+        known, branch = frame.locals, frame.branch
+        frame.locals = dict(known)
+        total: Value = 0
+        undecided = TRUE
+
+        def elements(part: int, condition: int) -> None:
+            """Go through the parts of the generator, under the condition that its filters hold so far."""
+            nonlocal total, undecided
+            if part < len(generator.generators):
+                one = generator.generators[part]
+                assert isinstance(one.target, ast.Name) and isinstance(one.iter, ast.Call)
+                for element in self.range(one.iter):
+                    frame.locals[one.target.id] = element
+                    self._filter(one.ifs, condition, branch, undecided, lambda holds: elements(part + 1, holds))
+                return
+            frame.branch = self.circuit.all([branch, undecided, condition])
+            if frame.branch == FALSE:
+                return
+            value = self.value(generator.elt)
+            if name == "sum":
+                total = self.arithmetic.add(total, self.choose(condition, self.number(value), 0))
+            elif name == "all":
+                undecided = self.circuit.both(undecided, self.circuit.either(-condition, self.truth(value)))
+            else:
+                undecided = self.circuit.both(undecided, -self.circuit.both(condition, self.truth(value)))
+
+        elements(0, TRUE)
+        frame.locals, frame.branch = known, branch
+        if name == "sum":
+            return total
+        return as_truth(undecided if name == "all" else -undecided)
+
+    def _filter(
+        self,
+        filters: Sequence[ast.expr],
+        condition: int,
+        branch: int,
+        undecided: int,
+        go_on: Callable[[int], None],
+    ) -> None:
+        """Ask the filters of a generator one after the other, and go on where they all hold."""
+        for one in filters:
+            self.frame.branch = self.circuit.all([branch, undecided, condition])
+            if self.frame.branch == FALSE:
+                return
+            condition = self.circuit.both(condition, self.truth(self.value(one)))
+        if condition != FALSE:
+            go_on(condition)
+
+    def range(self, call: ast.Call) -> Iterable[Value]:
+        """The elements that a loop goes through."""
+        return range(*(self.size(argument) for argument in call.args))
+
+    def size(self, expression: ast.expr) -> int:
+        """What an argument of a range comes to: numbers, bounds, + and - (models/language/syntax.py sees to that)."""
+        if isinstance(expression, ast.BinOp):
+            left, right = self.size(expression.left), self.size(expression.right)
+            return left + right if isinstance(expression.op, ast.Add) else left - right
+        text = ast.unparse(expression)
+        if text in self.frame.function.constants:
+            return int(self.frame.function.constants[text])
+        if isinstance(expression, ast.Attribute):
+            return int(getattr(self.instance.configuration, expression.attr))
+        assert isinstance(expression, ast.Constant) and isinstance(expression.value, int)
+        return expression.value
+
+    def _cell(self, expression: ast.expr) -> tuple[SymbolicState, Place, list[Value]]:
+        """The state, the field and the indices of `s.field[i][j]`."""
+        indices: list[ast.expr] = []
+        node = expression
+        while isinstance(node, ast.Subscript):
+            indices.insert(0, node.slice)
+            node = node.value
+        assert isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        return self.frame.states[node.value.id], self.places[node.attr], [self.value(index) for index in indices]
+
+    def elements(self, index: Value, size: int) -> list[tuple[int, int]]:
+        """The elements of a domain that an index can be, each with the literal that says so."""
+        index = self.number(index)
+        if isinstance(index, int):
+            self._demand(TRUE if 0 <= index < size else FALSE)
+            return [(index, TRUE)] if 0 <= index < size else []
+        inside, index = self.arithmetic.within(index, 0, size - 1)
+        self._demand(inside)
+        found = [(element, self.arithmetic.is_element(index, element)) for element in range(size)]
+        return [(element, literal) for element, literal in found if literal != FALSE]
+
+    def targets(self, place: Place, indices: Sequence[Value]) -> list[tuple[int, int]]:
+        """The cells that indices can mean, each with the literal that says so."""
+        found = [(0, TRUE)]
+        for index, size in zip(indices, place.sizes, strict=True):
+            elements = self.elements(index, size)
+            found = [
+                (offset * size + element, self.circuit.both(condition, literal))
+                for offset, condition in found
+                for element, literal in elements
+            ]
+        return [(place.offset + offset, condition) for offset, condition in found if condition != FALSE]
+
+    def load(self, state: SymbolicState, place: Place, indices: Sequence[Value]) -> Value:
+        """The value of a cell."""
+        targets = self.targets(place, indices)
+        if not targets:  # the index is nowhere inside, which was noted
+            return False if place.field.values.is_flag else place.low
+        value = state.cells[targets[-1][0]]
+        for cell, condition in targets[-2::-1]:
+            value = self.choose(condition, state.cells[cell], value)
+        return value
+
+    def store(self, state: SymbolicState, place: Place, indices: Sequence[Value], value: Value) -> None:
+        """Write to a cell; the declaration is held against what is written."""
+        targets = self.targets(place, indices)
+        if place.field.values.is_flag and isinstance(value, bool | Truth):
+            written = value
+        else:
+            inside, written = self.arithmetic.within(self.number(value), place.low, place.high)
+            self._demand(inside)
+            if place.field.values.is_flag:
+                written = as_truth(self.truth(written))
+        for cell, condition in targets:
+            state.cells[cell] = self.choose(condition, written, state.cells[cell])
+
+
+def as_truth(literal: int) -> Value:
+    """The truth value of a literal: plain where it is known."""
+    return literal == TRUE if literal in (TRUE, FALSE) else Truth(literal)

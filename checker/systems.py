@@ -1,0 +1,241 @@
+"""What an induction is asked of: the transition system within its bounds, or its slice for every length.
+
+In:  an `Instance`, and claims about its states.
+Out: a system: for each claim the literal that assumes it before a step, and the questions whether a step can break it.
+
+Both systems answer the same questions, so that checker/prove.py does not know which of them it works on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from checker.cases import Cases, Truth
+from checker.circuit import FALSE, TRUE, Circuit
+from checker.relation import Relation, ports
+from checker.slice import OPEN, Slice, SlicedStep
+from checker.solver import Answer, Solver
+from checker.symbolic import Value
+from models import run
+from models.language.model import Instance, Property, Step
+from models.run import Cells
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A counterexample to induction: a state in which everything holds, a step, and the state after it.
+
+    Cells that a slice does not have are None. `step` is None where the step is one of a slice; `says` names it.
+    """
+
+    claim: str
+    before: tuple[int | None, ...]
+    step: Step | None
+    says: str
+    after: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """Can a claim be broken? It cannot where all demanded literals together with `broken` are impossible."""
+
+    claim: str
+    demanded: tuple[int, ...]
+    broken: int
+    step: SlicedStep | None = None
+
+
+class System(Protocol):
+    """What an induction needs to know."""
+
+    instance: Instance
+    circuit: Circuit
+
+    def hypothesis(self, claim: str) -> int:
+        """The literal that assumes a claim before a step."""
+
+    def questions(self, claim: str) -> Iterator[Question]:
+        """Everything that has to be impossible for a claim to be kept by every step."""
+
+    def solver(self, question: Question, deadline: float) -> Solver:
+        """A solver that knows the system, and perhaps what it has learned from other questions."""
+
+    def counterexample(self, question: Question, solver: Solver) -> Counterexample:
+        """What the last answer, YES, says."""
+
+
+def holds_initially(instance: Instance, prop: Property) -> bool:
+    """Whether a property of states is true in every initial state: the first half of an induction."""
+    return all(run.holds(instance, prop, cells) for cells in instance.initial_states)
+
+
+class BoundedSystem:
+    """The transition system within its bounds. Steps that leave the declaration are none, unless it says that there
+    are no such steps (`is_closed`)."""
+
+    def __init__(self, instance: Instance, claims: Sequence[Property]) -> None:
+        self.instance = instance
+        self.relation = Relation(instance, claims)
+        self.circuit = self.relation.circuit
+        self.claims = {claim.name: claim for claim in claims}
+        self.images = ports(self.relation.before, self.relation.after)
+        circuit = self.circuit
+        self.no_error = -circuit.any(circuit.both(one.taken, one.error) for one in self.relation.transitions)
+        self.extra: dict[str, int] = {}
+        self._solver = Solver(circuit)
+        self._solver.add(self.relation.one_value)
+
+    def hypothesis(self, claim: str) -> int:
+        """The claim before the step, asked within the declaration."""
+        if claim in self.extra:
+            return self.extra[claim]
+        asked = self.relation.properties[claim]
+        return self.circuit.both(asked.holds, -asked.error)
+
+    def after(self, literal: int) -> int:
+        """A literal about the state before a step, asked of the state after it."""
+        found = self.circuit.replaced(self.circuit.cone([literal]), self.images)
+        return found[literal] if literal > 0 else -found[-literal]
+
+    def questions(self, claim: str) -> Iterator[Question]:
+        """One: all steps at once."""
+        holds = self.hypothesis(claim)
+        if claim in self.extra or not self.claims[claim].of_steps:
+            holds = self.after(holds)
+        yield Question(claim, (self.relation.one_step, self.no_error), -holds)
+
+    def leaves_declaration(self) -> Question:
+        """Whether a step can leave the declaration."""
+        return Question("", (), self.relation.error)
+
+    def solver(self, question: Question, deadline: float) -> Solver:
+        """The one solver, for which every cell has a value: all questions are about the same formula."""
+        self._solver.deadline = deadline
+        return self._solver
+
+    def counterexample(self, question: Question, solver: Solver) -> Counterexample:
+        """A state, a step, and the state after it."""
+        values = solver.values()
+        before, after = (
+            tuple(_number(value, values.holds) for value in cells)
+            for cells in (self.relation.before, self.relation.after)
+        )
+        step = next(one.step for one in self.relation.transitions if values.holds(one.taken))
+        return Counterexample(question.claim, before, step, self.instance.spell_step(step), after)
+
+
+def _number(value: Value, holds: object) -> int:
+    assert callable(holds)
+    if isinstance(value, Truth):
+        return int(holds(value.literal))
+    if isinstance(value, Cases):
+        return next(number for number, literal in value.of.items() if holds(literal))
+    return int(value)
+
+
+class SlicedSystem:
+    """The slice, for every length. Each step is a question of its own; one that changes nothing is none."""
+
+    def __init__(self, instance: Instance, claims: Sequence[Property]) -> None:
+        self.instance = instance
+        self.slice = Slice(instance)
+        self.circuit = self.slice.circuit
+        self.claims = {claim.name: claim for claim in claims}
+        self._hypotheses = {
+            claim.name: self.circuit.both(*self.slice.ask(claim, [self.slice.before]))
+            for claim in claims
+            if not claim.of_steps
+        }
+        self._questions: dict[str, list[Question]] = {}
+        self._solvers: dict[int, Solver] = {}
+
+    def hypothesis(self, claim: str) -> int:
+        """The claim before the step."""
+        return self._hypotheses[claim]
+
+    def questions(self, claim: str) -> Iterator[Question]:
+        """One for each step that writes what the claim asks about."""
+        if claim not in self._questions:
+            self._questions[claim] = list(self._asked(self.claims[claim]))
+        return iter(self._questions[claim])
+
+    def _asked(self, claim: Property) -> Iterator[Question]:
+        places = [self.slice.places[name] for name in claim.function.reads]
+        cells = [
+            cell for place in places if OPEN not in place.sizes for cell in range(place.offset, place.offset + place.count)
+        ]
+        for step in self.slice.steps:
+            if not claim.of_steps and all(step.after[cell] is self.slice.before[cell] for cell in cells):
+                continue
+            states = [self.slice.before, step.after] if claim.of_steps else [step.after]
+            holds, within = self.slice.ask(claim, states, step.taken)
+            if holds != TRUE and within != FALSE:
+                yield Question(claim.name, (step.enabled, within), -holds, step)
+
+    def solver(self, question: Question, deadline: float) -> Solver:
+        """A solver of integers for each step: it need not know of the others."""
+        solver = self._solvers.setdefault(id(question.step), self.slice.solver())
+        solver.deadline = deadline
+        return solver
+
+    def counterexample(self, question: Question, solver: Solver) -> Counterexample:
+        """A state of the slice, a step, and the state after it, in small numbers where there are such."""
+        step = question.step
+        assert step is not None
+        self._prefer_small(question, solver)
+        values, model = solver.values(), solver.solver.model()
+
+        def cells(state: Sequence[Value]) -> tuple[int | None, ...]:
+            found: dict[str, list[int]] = {}
+            for name in self.slice.kept:
+                place = self.slice.places[name]
+                found[name] = [
+                    int(values.holds(value.literal))
+                    if isinstance(value, Truth)
+                    else int(value)
+                    if isinstance(value, int)
+                    else self.slice.arithmetic.value(model, value)
+                    for value in state[place.offset : place.offset + place.count]
+                ]
+            return tuple(
+                cell
+                for name, place in self.instance.places.items()
+                for cell in (found[name] if name in found else [None] * place.count)
+            )
+
+        arguments = " ".join("?" if one is None else str(one) for one in step.arguments)
+        says = f"{step.action} {arguments}".rstrip()
+        return Counterexample(question.claim, cells(self.slice.before), None, says, cells(step.after))
+
+    def _prefer_small(self, question: Question, solver: Solver) -> None:
+        """Ask again, with all numbers as small as the bounds have them; keep the first answer where that is too small."""
+        arithmetic = self.slice.arithmetic
+        small = [
+            arithmetic.compare("<=", cell, self.instance.places[name].high)
+            for name in self.slice.kept
+            for cell in self.slice.before[
+                self.slice.places[name].offset : self.slice.places[name].offset + self.slice.places[name].count
+            ]
+            if not isinstance(cell, bool | Truth)
+        ]
+        if solver.check(*solver.assumed, *small) is not Answer.YES:
+            solver.check(*solver.assumed)
+
+
+def cells_read(claims: Sequence[Property]) -> frozenset[str]:
+    """The fields that some claims ask about."""
+    return frozenset(name for claim in claims for name in claim.function.reads)
+
+
+__all__ = [
+    "BoundedSystem",
+    "Cells",
+    "Counterexample",
+    "Question",
+    "SlicedSystem",
+    "System",
+    "cells_read",
+    "holds_initially",
+]
