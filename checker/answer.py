@@ -57,7 +57,7 @@ class Answer:
     @property
     def is_complete(self) -> bool:
         """Whether every deciding search did all that was asked of it."""
-        return all(run.exploration.is_complete for _, run in self.deciding)
+        return all(run.explored.is_complete for _, run in self.deciding)
 
     def fails_at(self, name: str) -> int | None:
         """The step at which a property fails as the cluster is configured, if any was found."""
@@ -164,7 +164,7 @@ def text(answer: Answer, history: str) -> str:
         if part.says != MAIN:
             lines.append(f"{indent}{part.says}")
         lines.append(f"{indent}faults considered: {faults_line(part.instance)}")
-        lines += table([["  " + one] for one in totals(run.exploration)])
+        lines += table([["  " + one] for one in totals(run.explored)])
     lines += [f"  {note}" for note in question.notes]
     rows = [[v.prop.name, v.text, first_sentence(v)] for v in answer.promises]
     lines += ["", "Promises", *table(rows, "  ")]
@@ -204,7 +204,7 @@ def aside_line(part: Part, run: Run, answer: Answer) -> str:
     }[name]
     permitted = verdict.permitted.witness if verdict.permitted is not None else None
     depth = permitted.depth if permitted is not None else verdict.depth if verdict.word is Word.VIOLATED else None
-    exploration = run.exploration
+    exploration = run.explored
     if depth is not None:
         path = run.traces.get(f"{name} (permitted)") or run.traces.get(name)
         shown = f": {run.show(path)}" if path else ""
@@ -218,7 +218,7 @@ def aside_line(part: Part, run: Run, answer: Answer) -> str:
 
 
 def _uses_a_fault(run: Run, steps: Sequence[int]) -> bool:
-    return bool({run.exploration.instance.step(number).action for number in steps} & FAULT_ACTIONS)
+    return bool({run.explored.instance.step(number).action for number in steps} & FAULT_ACTIONS)
 
 
 def verdict_lines(answer: Answer) -> list[str]:
@@ -237,7 +237,7 @@ def verdict_line(answer: Answer) -> str:
     word = answer.searched
     failing = [verdict for verdict in answer.promises if verdict.word is word and verdict.depth is not None]
     names = ", ".join(f"{verdict.prop.name} at step {verdict.depth}" for verdict in failing)
-    depth = min(run.exploration.judged for _, run in answer.deciding)
+    depth = min(run.explored.judged for _, run in answer.deciding)
     match word:
         case Word.VIOLATED:
             return f"VIOLATED: this configuration promises it, and it can break: {names}"
@@ -246,7 +246,7 @@ def verdict_line(answer: Answer) -> str:
         case Word.UNDECIDED:
             return f"UNDECIDED: {_undecided(answer, depth)}"
         case Word.NO_VIOLATION:
-            left = f"{sum(run.exploration.frontier for _, run in answer.deciding):,} frontier states were left"
+            left = f"{sum(run.explored.frontier for _, run in answer.deciding):,} frontier states were left"
             return f"NO VIOLATION TO DEPTH {depth}: nothing that is promised breaks so far; {left}"
         case _:
             return "HOLDS: nothing that is promised breaks, in the whole state space of these bounds"

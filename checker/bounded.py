@@ -3,24 +3,24 @@
 In:  an `Instance`, and limits.
 Out: an `Unrolled`: what was found, with the least of the shortest paths for each, and how far everything was asked.
 
-The same transition system as in checker/explore.py, and the same meaning of depth: a property of states is asked of every
-state, one of transitions of the last step. Two steps that do not touch what the other one reads or writes can be taken
-in either order; of such neighbours only the order of the model is looked at, which is also that of the least path.
+The same transition system as in checker/explore.py, and the same meaning of depth: a property of states is asked of
+every state, one of transitions of the last step. Two steps that do not touch what the other one reads or writes can be
+taken in either order; of such neighbours only the order of the model is looked at, which is that of the least path.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from checker.cases import Cases, Truth
+from checker.cases import Cases
 from checker.circuit import FALSE, Circuit
 from checker.explore import Finding, Findings, Limits, Witness
+from checker.reading import Value
 from checker.relation import Relation
 from checker.solver import Answer, Solver, UndecidedError, Values, once
-from checker.symbolic import Value
 from checker.unroll import Unrolling, literals
 from models import run
 from models.errors import ModelError
@@ -56,7 +56,7 @@ class Unrolled:
 
 @dataclass(frozen=True)
 class Goal:
-    """Something to be found: a failure of a property that breaks a promise, one that is permitted, or a state sought."""
+    """Something to be found: a failure that breaks a promise, a failure that is permitted, or a state."""
 
     prop: Property
     is_permitted: bool
@@ -151,7 +151,7 @@ class _Asking:
             self.last_order = self.order.of(self.circuit, unrolling.levels[depth - 2].taken, level.taken)
 
     def _goes_on(self, depth: int) -> bool:
-        """Whether there is a behaviour of so many steps: one that a few random walks find, or else one that Z3 finds."""
+        """Whether there is a behaviour of so many steps: one that random walks find, or else one that Z3 finds."""
         chance = random.Random(depth)  # noqa: S311 - any path will do, and always the same one
         for _ in range(WALKS):
             cells = chance.choice(self.instance.initial_states)
@@ -298,6 +298,3 @@ def _touched(relation: Relation, enabled: int, after: Sequence[Value], owner: di
     for node in relation.circuit.cone(roots):
         reads |= owner.get(node, 0)
     return reads, writes
-
-
-__all__ = ["Answer", "Truth", "Unrolled", "ask_to_depth"]

@@ -3,8 +3,8 @@
 In:  variables, and formulas made of them.
 Out: literals: whole numbers, of which -n is the negation of n. TRUE is 1 and FALSE is -1.
 
-The symbolic engine builds everything out of conjunctions of two literals. What is known is simplified at once, so that a
-part of a model that cannot matter costs nothing later on.
+The symbolic engine builds everything out of conjunctions of two literals. What is known is simplified at once, so that
+a part of a model that cannot matter costs nothing later on.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Circuit:
 
     def both(self, a: int, b: int) -> int:
         """The conjunction of two literals."""
-        if a == FALSE or b == FALSE or a == -b:
+        if FALSE in (a, b) or a == -b:
             return FALSE
-        if a == TRUE or a == b:
+        if a in (TRUE, b):
             return b
         if b == TRUE:
             return a
@@ -177,6 +177,4 @@ class Circuit:
         left, right = self.left, self.right
         for node in self.cone(literals, truth):
             a, b = left[node], right[node]
-            truth[node] = (
-                (truth[abs(a)] == (a > 0)) and (truth[abs(b)] == (b > 0)) if a else of_variable(node)
-            )
+            truth[node] = (truth[abs(a)] == (a > 0)) and (truth[abs(b)] == (b > 0)) if a else of_variable(node)

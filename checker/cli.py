@@ -15,17 +15,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from checker import answer, matrix, published, report
+from checker import answer, matrix, mutate, published, report
 from checker.agreement import differences
 from checker.availability import AVAILABILITY_SHARE, search_availability
 from checker.bounded import Unrolled, ask_to_depth
 from checker.console import ProgressLine, give_up_stdout, interrupts, prepare_streams
-from checker.explore import Exploration, Limits, explore
+from checker.explore import Exploration, Limits, Progress, explore
 from checker.kernel import Kernel, kernel_of
 from checker.layout import layout_of
 from checker.options import Options, command_of, instance_of, read_options
-from checker.properties_file import PropertiesError
 from checker.proof_report import Proving, key_of
+from checker.properties_file import PropertiesError
 from checker.prove import Proofs, prove
 from checker.question import PATIENCE, PROMISE, SECONDS, Part, read_question
 from checker.report import Run
@@ -91,6 +91,8 @@ def _complain(message: str) -> int:
 
 def _run(options: Options, seen: list[int]) -> int:
     searches = _Searches(options, seen)
+    if options.mutates:
+        return _mutate(options, seen)
     if options.config or options.describe:
         return _answer_configuration(options, searches)
     if options.target is None:
@@ -131,7 +133,6 @@ class _Traces:
                 except UsageError as error:
                     self.failure = str(error)
         return files
-
 
     def write_counterexamples(self, exploration: Exploration, proofs: Proofs, command: str) -> Proving:
         """A trace for every counterexample to induction that is a whole state; and which of them are reached."""
@@ -241,7 +242,7 @@ class _Searches:
         found = [cut_short(verdict, cut, unrolled.judged) for verdict in run.verdicts] if cut else run.verdicts
         return replace(run, second=unrolled, command=command, verdicts=found)
 
-    def prove(self, run: Run, target: str, traces: _Traces) -> Run:
+    def prove(self, run: Run, traces: _Traces) -> Run:
         """Look for proofs of what the search did not break; see whether it reaches what stands in their way."""
         exploration = run.exploration
         assert isinstance(exploration, Exploration)
@@ -310,11 +311,43 @@ def _one_model(options: Options, searches: _Searches) -> int:
     if options.engine == "all":
         run = searches.compare(run)
     if options.prove:
-        run = searches.prove(run, options.target, traces)
+        run = searches.prove(run, traces)
     content = {"runs": [report.as_object(run)], "verdict": run.word.value}
     code = exit_code(run.word, strict=options.strict, found=run.verdicts)
     stopped = _was_interrupted(_parts(run)) or (run.proving is not None and run.proving.proofs.stopped == "interrupt")
     return _finish(options, report.text(run), content, traces, code, stopped)
+
+
+def _mutate(options: Options, seen: list[int]) -> int:
+    assert options.target is not None
+    instance = instance_of(options)
+    progress = ProgressLine(report.title(instance))
+
+    def compiled(one: Instance) -> Kernel:
+        kernel = kernel_of(one, progress.announce)
+        if seen:
+            raise KeyboardInterrupt
+        return kernel
+
+    def progress_of(candidate: mutate.Candidate) -> Callable[[Progress], None]:
+        progress.subject = f"{candidate.action} without {candidate.place}"
+        return progress.report
+
+    command = command_of(options.target, instance, options.bound)
+    original = mutate.search_original(instance, options.limits, compiled, progress.report)
+    run = Run(original.exploration, verdicts(original.exploration), command)
+    found: list[mutate.Judgement] = []
+    stopped = False
+    try:
+        for judgement in mutate.judgements(original, command.replace(" ", " mutate ", 1), progress_of):
+            found.append(judgement)  # noqa: PERF402 - what was found before an interruption counts
+    except KeyboardInterrupt:
+        stopped = True
+    progress.clear()
+    is_cut = not original.exploration.is_complete or any(one.fate is mutate.Fate.UNDECIDED for one in found)
+    content = mutate.objects(run, original, found)
+    text = mutate.text(run, original, found)
+    return _finish(options, text, content, _Traces(options.out), UNDECIDED if is_cut else SAFE, stopped)
 
 
 def _matrix(options: Options, searches: _Searches) -> int:

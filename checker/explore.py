@@ -56,6 +56,14 @@ class Witness:
         return len(self.steps)
 
 
+class LeavesDeclaration(ModelError):
+    """What the declaration forbids happens: in the last step of this path, or in the state that it ends in."""
+
+    def __init__(self, message: str, witness: Witness) -> None:
+        super().__init__(message)
+        self.witness = witness
+
+
 @dataclass
 class Finding:
     """What a search found about one property: how many states or transitions, and the first of them."""
@@ -177,7 +185,7 @@ def explore(
     `initial` is the position of the one initial state to search from (None: all). `keep_states` keeps the states that
     were seen, to be asked about. Once a property in `patience` is
     broken, the search goes on for so many seconds at most.
-    Raises ModelError where the model leaves its own declaration.
+    Raises LeavesDeclaration, a ModelError, where the model does so.
     """
     if initial is not None and not 0 <= initial < len(instance.initial_states):
         raise UsageError(f"there is no initial state {initial}; they are 0..{len(instance.initial_states) - 1}")
@@ -265,7 +273,7 @@ class Search:
             self._look(first, last)
             if not self.result.stopped:
                 self.result.judged = self.result.depth
-            if first == last or self.result.stopped or not self._is_open():
+            if first == last or self.result.stopped or not self.is_open():
                 break
             if self.limits.depth is not None and self.result.depth >= self.limits.depth:
                 break
@@ -290,7 +298,7 @@ class Search:
             self.batch.steps[position] = 0
         self.store.add(self.batch, len(states))
 
-    def _is_open(self) -> bool:
+    def is_open(self) -> bool:
         """Whether going on can change a verdict or a count."""
         return self.count_all or bool(self.active.any()) or not self.watched
 
@@ -376,7 +384,7 @@ class Search:
         for number, prop in self.properties:
             if prop in self.watched:
                 self.result.findings[prop.name] = Findings(self._finding(6 * number), self._finding(6 * number + 3))
-        if self.result.stopped is None and not self._is_open() and self.result.frontier:
+        if self.result.stopped is None and not self.is_open() and self.result.frontier:
             self.result.stopped = "decided"
 
     def _finding(self, at: int) -> Finding:
@@ -389,18 +397,24 @@ class Search:
 
     def _explain_failure(self, index: int) -> None:
         """The kernel saw an index or a value out of range: let the reference say where."""
-        _, steps = self.store.path(index)
+        position, path = self.store.path(index)
+        steps = tuple(path)
         words = self.kernel.layout.words
         cells = self.kernel.layout.unpack([int(w) for w in self.store.states[index * words : (index + 1) * words]])
         history = f"after {len(steps)} step{'s' * (len(steps) > 1)}" if steps else "in an initial state"
+        taken = steps
         try:
             for prop in self.instance.properties:
                 if not prop.of_steps:
                     self._ask_permitted(prop, run.holds(self.instance, prop, cells), cells)
-            for step, after in run.successors(self.instance, cells):
-                self._ask_step(cells, step, after)
+            for step in self.instance.steps:
+                taken = (*steps, step.number)
+                after = run.take(self.instance, cells, step)
+                if after is not None:
+                    self._ask_step(cells, step, after)
         except ModelError as error:
-            raise ModelError(f"{error} ({history})") from None
+            initial = position if self.initial is None else self.initial
+            raise LeavesDeclaration(f"{error} ({history})", Witness(initial, taken)) from None
         raise AssertionError("the kernel reports a range failure that the reference does not see")
 
     def _ask_step(self, cells: Cells, step: Step, after: Cells) -> None:

@@ -3,8 +3,8 @@
 In:  an `Instance`, and the claims of a proof.
 Out: the names of budgets.
 
-A budget does not matter where only its own field starts with it, where no claim asks about that field, and where actions
-do nothing else with it than to ask whether there is some left, and to take one away.
+A budget does not matter where only its own field starts with it, where no claim asks about that field, and where
+actions do nothing else with it than to ask whether there is some left, and to take one away.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ def limitless(instance: Instance, claims: Sequence[Property]) -> list[str]:
         value = getattr(instance.configuration, name)
         fields = _started_by(instance, name, value)
         is_read = any(_reads(function, name) for function in told)
-        if value and fields is not None and not is_read and not fields & asked:
-            if all(_only_counts_down(function, field) for function in functions for field in fields):
-                found.append(name)
+        if not value or fields is None or is_read or fields & asked:
+            continue
+        if all(_only_counts_down(function, field) for function in functions for field in fields):
+            found.append(name)
     return found
 
 

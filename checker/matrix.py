@@ -171,14 +171,14 @@ def judge(record: Recorded, run: Run, verdict: Verdict) -> Match:
     sought = record.violated.get(name), record.permitted.get(name)
     if verdict.word is Word.NOT_APPLICABLE:
         return Match.SAME if sought == (None, None) else Match.MISSING
-    bound = run.exploration.limits.depth
+    bound = run.explored.limits.depth
     for here, there in zip((found, permitted), sought, strict=True):
         if here is not None and here != there:
             return Match.NEW if there is None or here < there else Match.MISSING
-        if here is None and there is not None and (run.exploration.exhausted or run.exploration.judged >= there):
+        if here is None and there is not None and (run.explored.exhausted or run.explored.judged >= there):
             return Match.MISSING
-    is_cut = not run.exploration.is_complete
-    if is_cut and found is None and (bound is None or run.exploration.judged < bound):
+    is_cut = not run.explored.is_complete
+    if is_cut and found is None and (bound is None or run.explored.judged < bound):
         return Match.OPEN
     return Match.SAME
 
@@ -194,7 +194,7 @@ def judged(record: Recorded, run: Run) -> list[Match | None]:
 
 def has_other_states(record: Recorded, run: Run) -> bool:
     """Whether a search to the end came through another number of states than is recorded."""
-    exploration = run.exploration
+    exploration = run.explored
     return record.states is not None and exploration.exhausted and exploration.distinct != record.states
 
 
@@ -225,7 +225,7 @@ def cell(verdict: Verdict, run: Run) -> str:
         case Word.NO_VIOLATION:
             return f"none to {verdict.depth}"
         case Word.UNDECIDED:
-            return f"{verdict.word.value}, none to {run.exploration.judged}"
+            return f"{verdict.word.value}, none to {run.explored.judged}"
         case _:
             return verdict.text
 
@@ -277,7 +277,7 @@ def _reaches(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[str]:
     whole = []
     part: dict[str, list[str]] = {}
     for record, run in pairs:
-        exploration = run.exploration
+        exploration = run.explored
         if exploration.exhausted:
             whole.append(f"{record.title} ({counted(exploration.distinct, 'state')})")
         else:
@@ -293,7 +293,7 @@ def _reaches(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[str]:
 
 def _run_lines(record: Recorded, run: Run) -> list[str]:
     """How much one run searched, against which faults, what it had to reach, and its traces."""
-    exploration = run.exploration
+    exploration = run.explored
     sought = [v for v in run.verdicts if v.prop.kind is Kind.SOMETIMES and v.word is not Word.NOT_APPLICABLE]
     reached = [verdict for verdict in sought if verdict.word is Word.REACHED]
     missing = ", ".join(f"{v.prop.name} ({v.text})" for v in sought if v.word is not Word.REACHED)
@@ -338,6 +338,6 @@ def _cell_object(record: Recorded, run: Run, verdict: Verdict, match: Match) -> 
         "property": verdict.prop.name,
         "verdict": verdict.word.value,
         "depth": verdict.depth,
-        "exhaustive": run.exploration.exhausted,
+        "exhaustive": run.explored.exhausted,
         "record": match.value,
     }

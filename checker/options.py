@@ -30,6 +30,7 @@ check [--bound N]                           every generation against every prope
 check published                             the five published models against TLC's figures
 check MODEL [--protocol P] [--bound N] ...  one model in detail (kafka, published/kip_101, ...)
 check FILE.py [--bound N] ...               a model that you wrote, in the same language
+check mutate MODEL [--bound N] ...          each guard dropped in turn: which property notices?
 check --config FILE [--config FILE ...]     Kafka's own property files -> a verdict for that cluster
 check --describe FILE [--config FILE ...]   what kafka-topics --describe prints -> the same, from that leader and ISR"""
 
@@ -42,6 +43,9 @@ exit codes: 0 nothing promised is broken; 12 violated; 10 an expected figure or 
 MOST_DIGITS = 9
 ENGINES = ("local", "z3", "all")
 
+MUTATE = "mutate"
+"""The word before a model that asks for its mutants."""
+
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
@@ -52,6 +56,7 @@ class _Parser(argparse.ArgumentParser):
 class Options:
     """What was asked for, whatever the model."""
 
+    mutates: bool
     target: str | None
     bound: int | None
     count_all: bool
@@ -95,14 +100,18 @@ def read_options(words: Sequence[str]) -> Options:
     )
     parser.add_argument("--continue", dest="count_all", action="store_true", help="count all violating states")
     parser.add_argument("--memory", metavar="SIZE", help="for the states, such as 8G (default: half of the machine's)")
-    parser.add_argument("--seconds", metavar="S", help="stop after so long (default: no limit; 60 for a cluster)")
+    parser.add_argument(
+        "--seconds", metavar="S", help="stop after so long (no limit; 60 for a cluster), each mutant anew"
+    )
     parser.add_argument(
         "--engine",
         choices=ENGINES,
         default="local",
         help="local: the explorer (default); z3: depth by depth, with --bound; all: both, which have to agree",
     )
-    parser.add_argument("--prove", action="store_true", help="prove what holds for any depth, and say what that rests on")
+    parser.add_argument(
+        "--prove", action="store_true", help="prove what holds for any depth, and say what that rests on"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout instead of text")
     parser.add_argument("--strict", action="store_true", help="PERMITTED counts as violated")
     parser.add_argument("--out", default="counterexamples", metavar="DIR", help="where traces go (./counterexamples)")
@@ -119,7 +128,8 @@ def read_options(words: Sequence[str]) -> Options:
     )
     parser.add_argument("--topic-name", metavar="NAME", help="the topic that is meant, where several are described")
     parser.add_argument("--kafka-version", metavar="V", help="the release of the brokers, such as 0.10.2")
-    known, rest = parser.parse_known_args(list(words))
+    mutates = list(words[:1]) == [MUTATE]
+    known, rest = parser.parse_known_args(list(words)[mutates:])
     for option, value in pairwise(words):
         if value == known.target and option in rest and option.startswith("--"):
             raise UsageError(f"{option} {value}: name the model first, as in: check kafka {option} {value}")
@@ -131,6 +141,7 @@ def read_options(words: Sequence[str]) -> Options:
     for role in Role:
         files += [(role, Path(name)) for name in getattr(known, role.name.lower())]
     options = Options(
+        mutates,
         known.target,
         _whole("--bound", known.bound),
         known.count_all,
@@ -161,6 +172,10 @@ def _refuse_mixtures(options: Options) -> None:
         ("--protocol", options.protocol), ("--set", options.settings), ("--switch", options.switches),
         ("--swap", options.swaps), (" ".join(options.rest), options.rest),
     ) if given]  # fmt: skip
+    if MUTATE in (options.target, *options.rest):
+        raise UsageError(f"{MUTATE} comes first, as in: check {MUTATE} kafka --protocol 2.1")
+    if options.mutates:
+        _refuse_with_mutate(options)
     of_cluster = "--config" if options.config else "--describe" if options.describe else ""
     if of_cluster and options.target:
         raise UsageError(f"{of_cluster} asks about a cluster, {options.target} names a model: give one of them")
@@ -191,7 +206,18 @@ def _refuse_engines(options: Options, of_cluster: str) -> None:
     if options.engine == "z3" and options.prove:
         raise UsageError("--prove asks the explorer about what stands in the way of a proof: leave --engine z3 out")
     if options.engine != "local" and options.count_all:
-        raise UsageError(f"--continue counts states, which Z3 does not do: leave it out, or --engine {options.engine}")
+        raise UsageError(f"--continue counts states, which Z3 does not do: leave it, or --engine {options.engine}, out")
+
+
+def _refuse_with_mutate(options: Options) -> None:
+    if options.target is None or options.config or options.describe:
+        raise UsageError(f"{MUTATE} takes a model, as in: check {MUTATE} kafka --protocol 2.1")
+    if options.engine != "local" or options.prove:
+        option = "--prove" if options.prove else f"--engine {options.engine}"
+        raise UsageError(f"{option} does not go with {MUTATE}: the explorer looks at mutants")
+    if options.count_all or options.strict:
+        option = "--continue" if options.count_all else "--strict"
+        raise UsageError(f"{option} does not go with {MUTATE}: any worse verdict kills a mutant, and ends its search")
 
 
 def _is_one_of_published(options: Options) -> bool:
@@ -277,7 +303,17 @@ def _given(model: Model, options: Options) -> Iterator[tuple[str, str]]:
 
 RESERVED = (
     *("--help", "--bound", "--protocol", "--set", "--switch", "--swap", "--continue", "--memory", "--seconds"),
-    *("--engine", "--prove", "--json", "--strict", "--out", "--config", "--describe", "--topic-name", "--kafka-version"),
+    *(
+        "--engine",
+        "--prove",
+        "--json",
+        "--strict",
+        "--out",
+        "--config",
+        "--describe",
+        "--topic-name",
+        "--kafka-version",
+    ),
     *(f"--{role.name.lower()}" for role in Role),
 )
 """The options of `check` itself, which an entry of a model cannot have."""

@@ -85,9 +85,8 @@ def lines(proving: Proving) -> list[str]:
         found.append(f"  lemma {name} does not hold: {attempt.why}{_shown(proving, attempt)}")
         found += _table(proving, attempt)
     for attempt in proofs.attempts:
-        proof = proofs.proofs.get(attempt.prop.name)
         what = " for every length" if attempt.every_length else ""
-        also = " (it is proved within the bounds)" if proof is not None else ""
+        also = " (it is proved within the bounds)" if attempt.prop.name in proofs.proofs else ""
         found.append(f"  {attempt.prop.name}: not proved{what}{also}: {attempt.why}{_shown(proving, attempt)}")
         found += _table(proving, attempt)
     if proofs.stopped is not None:
@@ -178,9 +177,7 @@ def as_object(proving: Proving) -> dict[str, Any]:
             }
             for proof in proofs.proofs.values()
         ],
-        "not_proved": [
-            _attempt_object(proving, attempt) for attempt in (*proofs.lost.values(), *proofs.attempts)
-        ],
+        "not_proved": [_attempt_object(proving, attempt) for attempt in (*proofs.lost.values(), *proofs.attempts)],
     }
 
 

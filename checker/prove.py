@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from checker.circuit import FALSE
 from checker.relation import Relation
 from checker.solver import Answer, Solver, UndecidedError
 from checker.systems import BoundedSystem, Counterexample, Question, SlicedSystem, System, holds_initially
@@ -144,8 +143,10 @@ def prove(
     report: Report = lambda message: None,
     only_every_length: bool = False,
 ) -> Proofs:
-    """Prove what can be proved of these properties. Those that are known to be `failing` are tried for every length only,
-    where a proof would contradict what is known."""
+    """Prove what can be proved of these properties.
+
+    Those that are known to be `failing` are tried for every length only, where a proof would contradict what is known.
+    """
     started = time.monotonic()
     deadline = float("inf") if seconds is None else started + seconds
     proving = _Proving(instance, properties, failing, deadline, report)
@@ -301,6 +302,3 @@ class _Proving:
                     lemmas = tuple(one.name for one in proved)
                     seconds = 0.0
                     self.found.proofs[prop.name] = Proof(prop, lemmas, False, steps, False, seconds)
-
-
-__all__ = ["FALSE", "Attempt", "Induction", "Proof", "Proofs", "induct", "prove"]

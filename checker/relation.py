@@ -13,7 +13,8 @@ from typing import Any
 
 from checker.cases import Cases, FiniteArithmetic, Truth
 from checker.circuit import FALSE, TRUE, Circuit
-from checker.symbolic import Evaluator, Value, as_truth
+from checker.reading import Value, as_truth
+from checker.symbolic import Evaluator
 from models.language.model import Instance, Property, Step
 from models.run import Cells
 
@@ -42,8 +43,9 @@ class Asked:
 class Relation:
     """The step relation. `before` are the cells of a state, `after` those after whichever step is taken.
 
-    `one_value` says that every cell of `before` has a value, `one_step` that one step is taken and enabled, `error` that
-    the model leaves its declaration in some step. A property of states speaks of `before`; one of transitions of both.
+    `one_value` says that every cell of `before` has a value, `one_step` that one step is taken and enabled, `error`
+    that the model leaves its declaration in some step. A property of states speaks of `before`, one of transitions of
+    both.
     """
 
     def __init__(self, instance: Instance, properties: Sequence[Property] | None = None) -> None:
@@ -126,8 +128,8 @@ def plain_state(instance: Instance, cells: Cells) -> list[Value]:
     """A state that is known, as the evaluator takes it: flags as truth values."""
     values: list[Value] = []
     for place in instance.places.values():
-        for value in cells[place.offset : place.offset + place.count]:
-            values.append(bool(value) if place.field.values.is_flag else value)
+        own = cells[place.offset : place.offset + place.count]
+        values += map(bool, own) if place.field.values.is_flag else own
     return values
 
 

@@ -38,6 +38,12 @@ class Run:
     second: Unrolled | None = None
 
     @property
+    def explored(self) -> Exploration:
+        """What the explorer did, where it was asked."""
+        assert isinstance(self.exploration, Exploration), "Z3 alone was asked"
+        return self.exploration
+
+    @property
     def engine(self) -> str:
         """Which engine searched."""
         return "z3" if isinstance(self.exploration, Unrolled) else "local" if self.second is None else "all"

@@ -1,14 +1,14 @@
 """The slice of a model to fields of fixed shape: the same functions, with what is_open left open.
 
 In:  an `Instance`.
-Out: a `Slice`: its steps as formulas over unbounded integers, of which every step of the model, for every size of what is
-     open, is one once the other fields are forgotten.
+Out: a `Slice`: its steps as formulas over unbounded integers, of which every step of the model, for every size of what
+     is open, is one once the other fields are forgotten.
 
 What is open: bounds that say so (the length of logs, the number of records), budgets (elections, faults) and client
 settings; they are numbers like any other here. An array over an open domain has no cells: what is read from it is any
 value of its range, what is written to it is gone. A loop over an open domain leaves each cell and local that it writes
-either as it was or as one of its rounds, begun anywhere, writes it; that a cell never falls, or never rises, in a round is
-found out first. A step that leaves the model's declaration is none.
+either as it was or as one of its rounds, begun anywhere, writes it; that a cell never falls, or never rises, in a round
+is found out first. A step that leaves the model's declaration is none.
 
 So the slice can do whatever the model can, and more. What holds of it holds of the model; where it does not hold, that
 says nothing yet.
@@ -18,14 +18,15 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from checker.cases import Truth
 from checker.circuit import FALSE, TRUE, Circuit
+from checker.reading import Frame, SymbolicState, Value, as_truth
 from checker.solver import Answer, Solver
-from checker.symbolic import Evaluator, Frame, SymbolicState, UnsupportedError, Value, as_truth
+from checker.symbolic import Evaluator, UnsupportedError
 from checker.terms import IntegerArithmetic
 from models.language.declare import Entry, Subset, size_of
 from models.language.model import Configuration, Instance, Place, Property, asked
@@ -112,7 +113,9 @@ class Slice:
                 choice = self.instance.slot_choices[slot][position]
                 arguments.append([(ordinal, choice.argument(ordinal)) for ordinal in range(choice.count)])
             elif issubclass(domain, Subset):
-                raise UnsupportedError(f"{function.path}:{function.line}: {function.name} takes a subset of what is open")
+                raise UnsupportedError(
+                    f"{function.path}:{function.line}: {function.name} takes a subset of what is open"
+                )
             else:
                 arguments.append([(None, self.arithmetic.number(0, None))])
         found = []
@@ -249,10 +252,10 @@ class SliceEvaluator(Evaluator):
             )
         return Truth(self.circuit.variable())
 
-    def statement_For(self, statement: ast.For) -> None:
+    def _statement_For(self, statement: ast.For) -> None:
         """A loop: round by round, or, over what is open, each thing that it writes by itself."""
         if not self._is_open(statement.iter):
-            super().statement_For(statement)
+            super()._statement_For(statement)
             return
         if self._leaves_everything(statement):
             return
@@ -281,7 +284,8 @@ class SliceEvaluator(Evaluator):
 
     def _leaves_everything(self, statement: ast.For) -> bool:
         """Whether a loop neither returns nor writes anything that the slice has."""
-        functions, forgotten = self.frame.function.functions, set()
+        functions = self.frame.function.functions
+        forgotten: set[str] = set()
         for node in ast.walk(statement):
             if isinstance(node, ast.Return):
                 return False
@@ -318,9 +322,10 @@ class SliceEvaluator(Evaluator):
         target: Target | None = None,
         *,
         keep: bool = False,
+        begun: list[Value] | None = None,
     ) -> tuple[dict[Target, int], Value, Value]:
         """One round, begun with anything in what the loop writes: what it writes when, and `target` after it and as it
-        was before the loop. `keep` keeps what it returns."""
+        was before the loop. `keep` keeps what it returns, `begun` takes what `target` is at its beginning."""
         frame = self.frame
         self._put_back(before)
         self.read = {}
@@ -328,6 +333,8 @@ class SliceEvaluator(Evaluator):
         for kind, name in havoc:
             old = self._value_of((kind, name))
             new = Truth(self.circuit.variable()) if isinstance(old, bool | Truth) else self._any_number((kind, name))
+            if begun is not None and (kind, name) == target and not isinstance(new, Truth):
+                begun.append(new)
             for sign in bounds.get((kind, name), ()):
                 self.arithmetic.define(new, self.arithmetic.compare(sign, new, old))
             self._set_value((kind, name), new)
@@ -383,31 +390,14 @@ class SliceEvaluator(Evaluator):
         havoc: Mapping[Target, int],
         target: Target,
     ) -> Sequence[str]:
-        """">=" where no round lets a cell fall, "<=" where none lets it rise: so it stands to what it was before."""
+        """ ">=" where no round lets a cell fall, "<=" where none lets it rise: so it stands to what it was before."""
         if target[0] == "local":
             return ()
         self._put_back(before)
         begun: list[Value] = []
-        original = self._any_number
-
-        def remembered(one: Target) -> Value:
-            number = original(one)
-            if one == target:
-                begun.append(number)
-            return number
-
-        self._any_number = remembered  # type: ignore[method-assign]
-        try:
-            _, value, _ = self._round(statement, before, havoc, {}, target)
-        finally:
-            del self._any_number  # type: ignore[attr-defined]
+        _, value, _ = self._round(statement, before, havoc, {}, target, begun=begun)
         if not begun:  # a truth value
             return ()
         solver = self.slice.solver()
         signs = (">=", "<=")
-        return [
-            sign for sign in signs if solver.check(-self.arithmetic.compare(sign, value, begun[0])) is Answer.NO
-        ]
-
-
-__all__ = ["OPEN", "Callable", "Function", "Slice", "SlicedStep"]
+        return [sign for sign in signs if solver.check(-self.arithmetic.compare(sign, value, begun[0])) is Answer.NO]

@@ -11,7 +11,7 @@ was told and what it has learned, which pays for many easy questions about one s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from enum import Enum
 
 import z3
@@ -134,7 +134,7 @@ class Solver:
         self.deadline = deadline
         self.arithmetic = arithmetic
         self.solver = z3.SolverFor("QF_FD") if arithmetic is None else z3.SimpleSolver()
-        self.solver.set("core.minimize", True)  # noqa: FBT003 - so that proofs name no lemma that they do not need
+        self.solver.set("core.minimize", True)
         self.context = self.solver.ctx.ref()
         self.variables: dict[int, tuple[z3.BoolRef, z3.BoolRef]] = {}
         self.assumed: tuple[int, ...] = ()

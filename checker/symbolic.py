@@ -16,14 +16,11 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from checker.cases import Truth
-from checker.circuit import FALSE, TRUE, Circuit
+from checker.circuit import FALSE, TRUE
+from checker.reading import Frame, Reading, SymbolicState, Value, as_truth
 from models.errors import UsageError
-from models.language.model import Instance, Place, Property, Step
+from models.language.model import Place, Property, Step
 from models.language.syntax import CHOICES, FOLDS, TAKEN, Function
-
-Value = Any
-"""A plain number or truth value, a `Truth`, or what the arithmetic calls a number."""
 
 SIGN = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
@@ -32,42 +29,8 @@ class UnsupportedError(UsageError):
     """The symbolic engine does not understand a construct; it says which, and where."""
 
 
-class SymbolicState:
-    """A state whose cells are values; the cells are replaced as a whole where branches part."""
-
-    __slots__ = ("cells",)
-
-    def __init__(self, cells: Sequence[Value]) -> None:
-        self.cells = list(cells)
-
-
-class Frame:
-    """One call: its function, its locals, and what it has returned so far, under which condition."""
-
-    __slots__ = ("branch", "entry", "function", "locals", "result", "returned", "states", "taken")
-
-    def __init__(self, function: Function, entry: int) -> None:
-        self.function = function
-        self.entry = entry
-        self.branch = TRUE
-        self.locals: dict[str, Value] = {}
-        self.states: dict[str, SymbolicState] = {}
-        self.taken: Mapping[int, int] = {}
-        self.returned = FALSE
-        self.result: Value = None
-
-
-class Evaluator:
+class Evaluator(Reading):
     """Reads functions of one instance. `error` collects where the model leaves its declaration."""
-
-    def __init__(self, instance: Instance, circuit: Circuit, arithmetic: Any) -> None:
-        self.instance = instance
-        self.circuit = circuit
-        self.arithmetic = arithmetic
-        self.places = instance.places
-        self.frame = Frame(instance.model.slots[0].alternatives[0], TRUE)
-        self.alive = TRUE
-        self.error = FALSE
 
     # ------------------------------------------------------------------------------------------- steps and properties
 
@@ -81,7 +44,7 @@ class Evaluator:
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
         """The same for a version of an action, with arguments that may be unknown."""
-        state = SymbolicState(before)
+        state = SymbolicState(list(before))
         self.alive = TRUE if function is not None else FALSE
         self.error = FALSE
         if function is not None:
@@ -97,7 +60,7 @@ class Evaluator:
         """
         self.alive = TRUE
         self.error = FALSE
-        arguments: list[Any] = [SymbolicState(cells) for cells in states]
+        arguments: list[Any] = [SymbolicState(list(cells)) for cells in states]
         if len(function.parameters) > len(arguments):
             arguments.append(taken or {})
         return self.truth(self._call(function, arguments, TRUE)), self.error
@@ -105,7 +68,7 @@ class Evaluator:
     def property(
         self, prop: Property, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int, int]:
-        """Whether a property holds, whether its failure is permitted (where it fails), and whether asking goes wrong."""
+        """Whether a property holds, whether its failure is permitted (where it fails), whether asking goes wrong."""
         holds, error = self.ask(prop.function, states, taken)
         if prop.permitted is None:
             return holds, FALSE, error
@@ -128,24 +91,6 @@ class Evaluator:
         self.frame = outer
         return frame.result
 
-    def _here(self) -> int:
-        """The condition under which this place is reached."""
-        frame = self.frame
-        return self.circuit.both(self.alive, self.circuit.both(frame.entry, frame.branch))
-
-    def _demand(self, literal: int) -> None:
-        """Note where a demand of the declaration is not met."""
-        if literal != TRUE:
-            self.error = self.circuit.either(self.error, self.circuit.both(self._here(), -literal))
-
-    def _under(self, condition: int, question: Callable[[], Value]) -> Value:
-        """An answer to a question that is asked only where the condition holds."""
-        branch = self.frame.branch
-        self.frame.branch = self.circuit.both(branch, condition)
-        value = question()
-        self.frame.branch = branch
-        return value
-
     # ----------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ast.stmt]) -> None:
@@ -160,7 +105,7 @@ class Evaluator:
             frame.branch = branch
 
     def _method(self, kind: str, node: ast.AST) -> Callable[[Any], Any]:
-        method = getattr(self, f"{kind}_{type(node).__name__}", None)
+        method = getattr(self, f"_{kind}_{type(node).__name__}", None)
         if method is None:
             function = self.frame.function
             line = getattr(node, "lineno", function.line)
@@ -171,14 +116,14 @@ class Evaluator:
         found: Callable[[Any], Any] = method
         return found
 
-    def statement_Pass(self, statement: ast.Pass) -> None:
+    def _statement_Pass(self, statement: ast.Pass) -> None:
         pass
 
-    def statement_Assign(self, statement: ast.Assign) -> None:
+    def _statement_Assign(self, statement: ast.Assign) -> None:
         value = self.value(statement.value)
         self._assign(statement.targets[0], value)
 
-    def statement_AugAssign(self, statement: ast.AugAssign) -> None:
+    def _statement_AugAssign(self, statement: ast.AugAssign) -> None:
         # As in Python: the target is read before the value, and its indices once.
         target = statement.target
         if isinstance(target, ast.Name):
@@ -194,7 +139,7 @@ class Evaluator:
         else:
             self.store(*self._cell(target), value)
 
-    def statement_If(self, statement: ast.If) -> None:
+    def _statement_If(self, statement: ast.If) -> None:
         condition = self.truth(self.value(statement.test))
         if condition in (TRUE, FALSE):
             self.block(statement.body if condition == TRUE else statement.orelse)
@@ -231,13 +176,13 @@ class Evaluator:
                 merged[name] = self.choose(condition, then_locals[name], frame.locals[name])
         frame.locals = merged
 
-    def statement_For(self, statement: ast.For) -> None:
+    def _statement_For(self, statement: ast.For) -> None:
         assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
         for element in self.range(statement.iter):
             self.frame.locals[statement.target.id] = element
             self.block(statement.body)
 
-    def statement_Return(self, statement: ast.Return) -> None:
+    def _statement_Return(self, statement: ast.Return) -> None:
         assert statement.value is not None
         self.give(self.value(statement.value))
 
@@ -247,7 +192,7 @@ class Evaluator:
         frame.result = value if frame.returned == FALSE else self.choose(frame.returned, frame.result, value)
         frame.returned = self.circuit.either(frame.returned, frame.branch)
 
-    def statement_Expr(self, statement: ast.Expr) -> None:
+    def _statement_Expr(self, statement: ast.Expr) -> None:
         call = statement.value
         assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
         if call.func.id in self.frame.function.functions:
@@ -263,42 +208,16 @@ class Evaluator:
         """What an expression comes to here."""
         return self._method("value", expression)(expression)
 
-    def truth(self, value: Value) -> int:
-        """The literal of a truth value, or of `value != 0`."""
-        if isinstance(value, bool | int):
-            return TRUE if value else FALSE
-        if isinstance(value, Truth):
-            return value.literal
-        return self.arithmetic.compare("!=", value, 0)
-
-    def number(self, value: Value) -> Value:
-        """A value as a number: a truth value is 0 or 1."""
-        if isinstance(value, Truth):
-            return self.arithmetic.of_truth(value.literal)
-        return int(value) if isinstance(value, bool) else value
-
-    def choose(self, condition: int, yes: Value, no: Value) -> Value:
-        """One of two values."""
-        if condition == TRUE or yes is no:
-            return yes
-        if condition == FALSE:
-            return no
-        if isinstance(yes, bool | Truth) and isinstance(no, bool | Truth):
-            return as_truth(self.circuit.choose(condition, self.truth(yes), self.truth(no)))
-        if yes is None or no is None:  # one side has no value, and is never asked for it
-            return no if yes is None else yes
-        return self.arithmetic.choose(condition, self.number(yes), self.number(no))
-
-    def value_Constant(self, expression: ast.Constant) -> Value:
+    def _value_Constant(self, expression: ast.Constant) -> Value:
         return expression.value
 
-    def value_Name(self, expression: ast.Name) -> Value:
+    def _value_Name(self, expression: ast.Name) -> Value:
         frame = self.frame
         if expression.id in frame.locals:
             return frame.locals[expression.id]
         return frame.function.constants[expression.id]
 
-    def value_Attribute(self, expression: ast.Attribute) -> Value:
+    def _value_Attribute(self, expression: ast.Attribute) -> Value:
         constant = self.frame.function.constants.get(ast.unparse(expression))
         if constant is not None:
             return constant
@@ -306,23 +225,16 @@ class Evaluator:
             return self.entry(expression.attr)
         return self.load(*self._cell(expression))
 
-    def entry(self, name: str) -> Value:
-        """The value of a configuration entry."""
-        value = getattr(self.instance.configuration, name)
-        return bool(value) if self.instance.model.entries[name].values is bool else value
-
-    def value_Subscript(self, expression: ast.Subscript) -> Value:
+    def _value_Subscript(self, expression: ast.Subscript) -> Value:
         if isinstance(expression.value, ast.Name):
             members = self.frame.locals[expression.value.id]
             index = self.value(expression.slice)
             return as_truth(
-                self.circuit.any(
-                    literal for element, literal in self.elements(index, len(members)) if members[element]
-                )
+                self.circuit.any(literal for element, literal in self.elements(index, len(members)) if members[element])
             )
         return self.load(*self._cell(expression))
 
-    def value_BinOp(self, expression: ast.BinOp) -> Value:
+    def _value_BinOp(self, expression: ast.BinOp) -> Value:
         return self._sum(expression.op, self.value(expression.left), self.value(expression.right))
 
     def _sum(self, sign: ast.operator, left: Value, right: Value) -> Value:
@@ -331,13 +243,13 @@ class Evaluator:
             right = self.arithmetic.negate(right)
         return self.arithmetic.add(self.number(left), right)
 
-    def value_UnaryOp(self, expression: ast.UnaryOp) -> Value:
+    def _value_UnaryOp(self, expression: ast.UnaryOp) -> Value:
         value = self.value(expression.operand)
         if isinstance(expression.op, ast.Not):
             return as_truth(-self.truth(value))
         return self.arithmetic.negate(self.number(value))
 
-    def value_BoolOp(self, expression: ast.BoolOp) -> Value:
+    def _value_BoolOp(self, expression: ast.BoolOp) -> Value:
         is_and = isinstance(expression.op, ast.And)
 
         def rest(position: int) -> Value:
@@ -352,7 +264,7 @@ class Evaluator:
 
         return rest(0)
 
-    def value_Compare(self, expression: ast.Compare) -> Value:
+    def _value_Compare(self, expression: ast.Compare) -> Value:
         if isinstance(expression.left, ast.Name) and expression.left.id == TAKEN:
             return self._taken(expression)
         operators = list(zip(expression.ops, expression.comparators, strict=True))
@@ -367,14 +279,6 @@ class Evaluator:
 
         return as_truth(rest(self.value(expression.left), 0))
 
-    def compare(self, sign: str, left: Value, right: Value) -> int:
-        """Whether one value stands to another as the sign says."""
-        if sign in ("==", "!=") and isinstance(left, bool | Truth) and isinstance(right, bool | Truth):
-            same = self.circuit.same(self.truth(left), self.truth(right))
-            return same if sign == "==" else -same
-        literal: int = self.arithmetic.compare(sign, self.number(left), self.number(right))
-        return literal
-
     def _taken(self, expression: ast.Compare) -> Value:
         assert isinstance(expression.comparators[0], ast.Name)
         name = self.frame.function.actions[expression.comparators[0].id]
@@ -382,7 +286,7 @@ class Evaluator:
         literal = self.frame.taken.get(slot, FALSE)
         return as_truth(literal if isinstance(expression.ops[0], ast.Eq) else -literal)
 
-    def value_IfExp(self, expression: ast.IfExp) -> Value:
+    def _value_IfExp(self, expression: ast.IfExp) -> Value:
         condition = self.truth(self.value(expression.test))
         if condition in (TRUE, FALSE):
             return self.value(expression.body if condition == TRUE else expression.orelse)
@@ -390,7 +294,7 @@ class Evaluator:
         no = self._under(-condition, lambda: self.value(expression.orelse))
         return self.choose(condition, yes, no)
 
-    def value_Call(self, call: ast.Call) -> Value:
+    def _value_Call(self, call: ast.Call) -> Value:
         assert isinstance(call.func, ast.Name)
         name, frame = call.func.id, self.frame
         callee = frame.function.functions.get(name)
@@ -502,54 +406,3 @@ class Evaluator:
             node = node.value
         assert isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         return self.frame.states[node.value.id], self.places[node.attr], [self.value(index) for index in indices]
-
-    def elements(self, index: Value, size: int) -> list[tuple[int, int]]:
-        """The elements of a domain that an index can be, each with the literal that says so."""
-        index = self.number(index)
-        if isinstance(index, int):
-            self._demand(TRUE if 0 <= index < size else FALSE)
-            return [(index, TRUE)] if 0 <= index < size else []
-        inside, index = self.arithmetic.within(index, 0, size - 1)
-        self._demand(inside)
-        found = [(element, self.arithmetic.is_element(index, element)) for element in range(size)]
-        return [(element, literal) for element, literal in found if literal != FALSE]
-
-    def targets(self, place: Place, indices: Sequence[Value]) -> list[tuple[int, int]]:
-        """The cells that indices can mean, each with the literal that says so."""
-        found = [(0, TRUE)]
-        for index, size in zip(indices, place.sizes, strict=True):
-            elements = self.elements(index, size)
-            found = [
-                (offset * size + element, self.circuit.both(condition, literal))
-                for offset, condition in found
-                for element, literal in elements
-            ]
-        return [(place.offset + offset, condition) for offset, condition in found if condition != FALSE]
-
-    def load(self, state: SymbolicState, place: Place, indices: Sequence[Value]) -> Value:
-        """The value of a cell."""
-        targets = self.targets(place, indices)
-        if not targets:  # the index is nowhere inside, which was noted
-            return False if place.field.values.is_flag else place.low
-        value = state.cells[targets[-1][0]]
-        for cell, condition in targets[-2::-1]:
-            value = self.choose(condition, state.cells[cell], value)
-        return value
-
-    def store(self, state: SymbolicState, place: Place, indices: Sequence[Value], value: Value) -> None:
-        """Write to a cell; the declaration is held against what is written."""
-        targets = self.targets(place, indices)
-        if place.field.values.is_flag and isinstance(value, bool | Truth):
-            written = value
-        else:
-            inside, written = self.arithmetic.within(self.number(value), place.low, place.high)
-            self._demand(inside)
-            if place.field.values.is_flag:
-                written = as_truth(self.truth(written))
-        for cell, condition in targets:
-            state.cells[cell] = self.choose(condition, written, state.cells[cell])
-
-
-def as_truth(literal: int) -> Value:
-    """The truth value of a literal: plain where it is known."""
-    return literal == TRUE if literal in (TRUE, FALSE) else Truth(literal)

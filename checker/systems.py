@@ -14,13 +14,12 @@ from typing import Protocol
 
 from checker.cases import Cases, Truth
 from checker.circuit import FALSE, TRUE, Circuit
+from checker.reading import Value
 from checker.relation import Relation, ports
 from checker.slice import OPEN, Slice, SlicedStep
 from checker.solver import Answer, Solver
-from checker.symbolic import Value
 from models import run
 from models.language.model import Instance, Property, Step
-from models.run import Cells
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class BoundedSystem:
         """Whether a step can leave the declaration."""
         return Question("", (), self.relation.error)
 
-    def solver(self, question: Question, deadline: float) -> Solver:
+    def solver(self, question: Question, deadline: float) -> Solver:  # noqa: ARG002 - one for all questions
         """The one solver, for which every cell has a value: all questions are about the same formula."""
         self._solver.deadline = deadline
         return self._solver
@@ -164,7 +163,10 @@ class SlicedSystem:
     def _asked(self, claim: Property) -> Iterator[Question]:
         places = [self.slice.places[name] for name in claim.function.reads]
         cells = [
-            cell for place in places if OPEN not in place.sizes for cell in range(place.offset, place.offset + place.count)
+            cell
+            for place in places
+            if OPEN not in place.sizes
+            for cell in range(place.offset, place.offset + place.count)
         ]
         for step in self.slice.steps:
             if not claim.of_steps and all(step.after[cell] is self.slice.before[cell] for cell in cells):
@@ -184,7 +186,7 @@ class SlicedSystem:
         """A state of the slice, a step, and the state after it, in small numbers where there are such."""
         step = question.step
         assert step is not None
-        self._prefer_small(question, solver)
+        self._prefer_small(solver)
         values, model = solver.values(), solver.solver.model()
 
         def cells(state: Sequence[Value]) -> tuple[int | None, ...]:
@@ -209,8 +211,8 @@ class SlicedSystem:
         says = f"{step.action} {arguments}".rstrip()
         return Counterexample(question.claim, cells(self.slice.before), None, says, cells(step.after))
 
-    def _prefer_small(self, question: Question, solver: Solver) -> None:
-        """Ask again, with all numbers as small as the bounds have them; keep the first answer where that is too small."""
+    def _prefer_small(self, solver: Solver) -> None:
+        """Ask again for numbers as small as the bounds have them, where there is such an answer."""
         arithmetic = self.slice.arithmetic
         small = [
             arithmetic.compare("<=", cell, self.instance.places[name].high)
@@ -222,20 +224,3 @@ class SlicedSystem:
         ]
         if solver.check(*solver.assumed, *small) is not Answer.YES:
             solver.check(*solver.assumed)
-
-
-def cells_read(claims: Sequence[Property]) -> frozenset[str]:
-    """The fields that some claims ask about."""
-    return frozenset(name for claim in claims for name in claim.function.reads)
-
-
-__all__ = [
-    "BoundedSystem",
-    "Cells",
-    "Counterexample",
-    "Question",
-    "SlicedSystem",
-    "System",
-    "cells_read",
-    "holds_initially",
-]

@@ -151,6 +151,7 @@ class IntegerArithmetic:
         """The value of a number in an answer; 0 for a variable that does not matter."""
         if isinstance(a, int):
             return a
-        return a.constant + sum(
-            factor * model.eval(self.names[variable], model_completion=True).as_long() for variable, factor in a.terms
-        )
+        found = a.constant
+        for variable, factor in a.terms:
+            found += factor * int(model.eval(self.names[variable], model_completion=True).as_long())
+        return found

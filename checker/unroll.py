@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from checker.cases import Cases, Truth
 from checker.circuit import FALSE, TRUE
 from checker.explore import Witness
+from checker.reading import Value
 from checker.relation import Relation, plain_state, ports, replaced
-from checker.symbolic import Value
 from models.language.model import Property
 
 

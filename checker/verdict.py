@@ -92,7 +92,7 @@ PROVABLE = (Word.HOLDS, Word.NO_VIOLATION, Word.UNDECIDED)
 
 
 def with_proofs(found: Sequence[Verdict], proofs: Proofs) -> list[Verdict]:
-    """The verdicts, where a proof says more than a search does. Raises AssertionError where one contradicts the other."""
+    """The verdicts, where a proof says more than a search does. AssertionError where one contradicts the other."""
     return [_with_proof(verdict, proofs.proofs.get(verdict.prop.name)) for verdict in found]
 
 

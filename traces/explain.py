@@ -130,10 +130,10 @@ def _guard_at(instance: Instance, function: Function, cells: Cells, line: int, n
     )
     readings = explainer.readings(guard, _Scope(function, names))[:MOST_READINGS]
     values = f" ({', '.join(readings)})" if readings else ""
-    return f"its guard `{_source(guard)}` is false{values}"
+    return f"its guard `{spell_expression(guard)}` is false{values}"
 
 
-def _source(expression: ast.expr) -> str:
+def spell_expression(expression: ast.expr) -> str:
     """The text of an expression; `ast.unparse` puts a generator into brackets of its own, which models do not."""
     text = ast.unparse(expression)
     for start in reversed([match.start() + 3 for match in re.finditer(r"\b(?:all|any|sum)\(\(", text)]):
@@ -264,7 +264,7 @@ class _Explainer:
                 if decisive is not None:
                     return self.why_binding(generator, *decisive)
         truth = bool(scope.evaluate(expression))
-        return Reason(_source(expression), truth, readings=self.readings(expression, scope))
+        return Reason(spell_expression(expression), truth, readings=self.readings(expression, scope))
 
     def why_operands(self, expression: ast.BoolOp, scope: _Scope) -> Reason:
         """One operand decides a false `and` and a true `or`; all of them together decide the other cases."""
@@ -273,7 +273,7 @@ class _Explainer:
             if bool(scope.evaluate(operand)) is decisive:
                 return self.why(operand, scope)
         deeper = tuple(self.why(operand, scope) for operand in expression.values)
-        return Reason(_source(expression), not decisive, deeper=deeper)
+        return Reason(spell_expression(expression), not decisive, deeper=deeper)
 
     def why_helper(self, call: ast.Call, scope: _Scope) -> Reason:
         """A call of a helper is explained by what the helper returns, with its parameters bound."""
@@ -294,12 +294,12 @@ class _Explainer:
         inner = self.why_returned(callee, names, lettered)
         bound = tuple(map(_Scope(callee, names, set(lettered)).bound, renamed))
         inner = replace(inner, bindings=bound + inner.bindings)
-        return Reason.over(_source(call), truth, readings, inner)
+        return Reason.over(spell_expression(call), truth, readings, inner)
 
     def why_binding(self, generator: ast.GeneratorExp, names: tuple[str, ...], scope: _Scope) -> Reason:
         """`all` and `any` are explained by the first binding that decides them."""
         inner = self.why(generator.elt, scope)
-        conditions = tuple(_source(test) for part in generator.generators for test in part.ifs)
+        conditions = tuple(spell_expression(test) for part in generator.generators for test in part.ifs)
         return replace(
             inner,
             bindings=tuple(map(scope.bound, names)) + inner.bindings,

@@ -65,7 +65,9 @@ def _ending(trace: Trace) -> list[str]:
         if trace.verdict in (VIOLATED, PERMITTED, NOT_INDUCTIVE):
             found += why_broken(trace).lines()
         if trace.verdict == NOT_INDUCTIVE:
-            found += wrapped("The state that it starts from need not be reachable: it is one that the proof does not rule out.")
+            found += wrapped(
+                "The state that it starts from need not be reachable: it is one that the proof does not rule out."
+            )
         found += attribution.lines(trace)
     if trace.command:
         found.append(f"reproduce: {trace.command}")

@@ -1,7 +1,7 @@
 """What is true of every reachable state without being promised to anyone: what the proofs of promises rest on.
 
-Each lemma says in Kafka's words why a promise is kept. Together with the promises they are inductive: true at the start,
-and kept by every step (checker/induct.py).
+Each lemma says in Kafka's words why a promise is kept. Together with the promises they are inductive: true at the
+start, and kept by every step (checker/prove.py).
 """
 
 from models.kafka.roles import presumes_leadership
@@ -24,7 +24,8 @@ def answers_start_where_the_log_did(s):
 def nobody_follows_itself(s):
     """Who leads does not truncate, and nobody fetches from itself."""
     return all(
-        s.fetch[r][r] == Fetch.NONE and not (s.is_truncating[r] and presumes_leadership(s, r)) for r in range(s.replicas)
+        s.fetch[r][r] == Fetch.NONE and not (s.is_truncating[r] and presumes_leadership(s, r))
+        for r in range(s.replicas)
     )
 
 

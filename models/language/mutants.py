@@ -1,0 +1,153 @@
+"""The mutants of an action: what it would be with one guard less, or with one conjunct less in one of its guards.
+
+In:  a `Function` that is an action.
+Out: its mutants, each a Function of its own that every engine reads like the action itself.
+
+A mutant takes every step that the action takes, with the same effect, and perhaps more: whatever fails in the model
+fails in the mutant as early or earlier, and what is reached stays reached.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+from models.language.syntax import Function
+
+
+@dataclass(frozen=True, eq=False)
+class Mutant:
+    """An action without `dropped`, which is a guard or a conjunct of one.
+
+    `within` names the helpers in which the conjunct stands, the outermost first; elsewhere they stay what they are.
+    """
+
+    function: Function
+    line: int
+    guard: ast.expr
+    dropped: ast.expr
+    within: tuple[str, ...]
+
+
+def mutants(action: Function) -> Iterator[Mutant]:
+    """Every mutant of an action, in the order of its text."""
+    for statement, guard in _guards(action, action.body):
+        for weaker in _weaker(action, guard):
+            kept = []
+            if weaker.rest is not None:
+                call = ast.Call(ast.Name("require", ast.Load()), [weaker.rest], [])
+                kept = [ast.copy_location(ast.Expr(call), statement)]
+            body = _with(action.body, statement, kept)
+            function = _function(action, body, weaker.functions)
+            yield Mutant(function, statement.lineno, guard, weaker.dropped, weaker.within)
+
+
+def _guards(action: Function, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.expr]]:
+    """Each `require(condition)`, wherever it stands."""
+    for statement in body:
+        match statement:
+            case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=[condition])) if name not in action.functions:
+                yield statement, condition
+            case ast.If(body=then, orelse=otherwise):
+                yield from _guards(action, [*then, *otherwise])
+            case ast.For(body=repeated):
+                yield from _guards(action, repeated)
+
+
+def _with(body: Sequence[ast.stmt], old: ast.stmt, new: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Statements with others in the place of one of them, wherever it stands."""
+    statements: list[ast.stmt] = []
+    for statement in body:
+        if statement is old:
+            statements += new
+        elif isinstance(statement, ast.If):
+            parts = _with(statement.body, old, new), _with(statement.orelse, old, new)
+            statements.append(ast.copy_location(ast.If(statement.test, *parts), statement))
+        elif isinstance(statement, ast.For):
+            repeated = _with(statement.body, old, new)
+            statements.append(ast.copy_location(ast.For(statement.target, statement.iter, repeated, []), statement))
+        else:
+            statements.append(statement)
+    return statements or ([ast.copy_location(ast.Pass(), old)] if body else [])
+
+
+# -------------------------------------------------------------------------------------------------------- conditions
+
+
+@dataclass(frozen=True)
+class _Weaker:
+    """What is left of a condition without one of its conjuncts (None: nothing), and the helpers that this calls."""
+
+    rest: ast.expr | None
+    dropped: ast.expr
+    within: tuple[str, ...] = ()
+    functions: Mapping[str, Function] = field(default_factory=dict)
+
+
+def _weaker(function: Function, condition: ast.expr) -> list[_Weaker]:
+    """A condition of a function without each of its conjuncts in turn; a single condition is its own conjunct."""
+    match condition:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return _without_one(function, values)
+        case ast.Compare(left=left, ops=[_, _, *_] as operators, comparators=comparators):
+            sides = pairwise([left, *comparators])
+            links = [ast.Compare(a, [op], [b]) for (a, b), op in zip(sides, operators, strict=True)]
+            return _without_one(function, [ast.copy_location(link, condition) for link in links])
+        case ast.Call(func=ast.Name(id=name), args=arguments) if name in function.functions:
+            calls = _weaker_calls(function.functions[name], name, arguments)
+            if calls:
+                return calls
+    return [_Weaker(None, condition)]
+
+
+def _without_one(function: Function, conjuncts: Sequence[ast.expr]) -> list[_Weaker]:
+    found = []
+    for position, conjunct in enumerate(conjuncts):
+        for weaker in _weaker(function, conjunct):
+            rest = list(conjuncts)
+            rest[position : position + 1] = [] if weaker.rest is None else [weaker.rest]
+            found.append(replace(weaker, rest=rest[0] if len(rest) == 1 else ast.BoolOp(ast.And(), rest)))
+    return found
+
+
+def _weaker_calls(helper: Function, name: str, arguments: Sequence[ast.expr]) -> list[_Weaker]:
+    """The calls of a helper that only returns several conjuncts, without each of them in turn."""
+    match helper.body:
+        case [ast.Return(value=ast.expr() as condition)]:
+            weaker_conditions = _weaker(helper, condition)
+        case _:
+            return []
+    own_name = f"{name}'"  # no model can have written this name
+    found = []
+    for weaker in weaker_conditions:
+        if weaker.rest is None:
+            return []
+        copy = _function(helper, [ast.Return(weaker.rest)], weaker.functions)
+        call = ast.Call(ast.Name(own_name, ast.Load()), list(arguments), [])
+        found.append(_Weaker(call, weaker.dropped, (helper.name, *weaker.within), {own_name: copy}))
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------- functions
+
+
+def _function(origin: Function, body: list[ast.stmt], functions: Mapping[str, Function]) -> Function:
+    """A function like `origin` with another body, which may call further functions."""
+    python = _python(origin, body, functions)
+    return replace(origin, python=python, body=body, functions={**origin.functions, **functions})
+
+
+def _python(origin: Function, body: list[ast.stmt], functions: Mapping[str, Function]) -> Callable[..., Any]:
+    """What plain CPython calls. Nothing is run to make it: the text is the model's own, and so are its names."""
+    parameters = [ast.arg(parameter.name) for parameter in origin.parameters]
+    signature = ast.arguments(posonlyargs=[], args=parameters, kwonlyargs=[], kw_defaults=[], defaults=[])
+    definition = ast.FunctionDef(origin.name, signature, body, [], lineno=origin.line, end_lineno=origin.line)
+    module = ast.fix_missing_locations(ast.Module([definition], []))
+    compiled = compile(module, origin.path, "exec", dont_inherit=True)
+    code = next(constant for constant in compiled.co_consts if isinstance(constant, types.CodeType))
+    names = {name: function.python for name, function in functions.items()}
+    return types.FunctionType(code, {**origin.python.__globals__, **names}, origin.name)
