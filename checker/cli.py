@@ -6,53 +6,37 @@ In:  the words that a person typed. Out: text or JSON on stdout, progress and er
 from __future__ import annotations
 
 import json
-import shlex
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from checker import answer, matrix, mutate, published, report
-from checker.agreement import differences
 from checker.availability import AVAILABILITY_SHARE, search_availability
-from checker.bounded import Unrolled, ask_to_depth
+from checker.bounded import Unrolled
 from checker.console import ProgressLine, give_up_stdout, interrupts, prepare_streams
-from checker.explore import Exploration, Limits, Progress, explore
+from checker.explore import Exploration, Progress
 from checker.kernel import Kernel, kernel_of
-from checker.layout import layout_of
 from checker.options import Options, command_of, instance_of, read_options
-from checker.proof_report import Proving, key_of
 from checker.properties_file import PropertiesError
-from checker.prove import Proofs, prove
 from checker.question import PATIENCE, PROMISE, SECONDS, Part, read_question
 from checker.report import Run
-from checker.solver import limit_memory
+from checker.searches import Searches, Traces
 from checker.verdict import (
     DISAGREE,
     INTERRUPTED,
-    PROVABLE,
     SAFE,
     UNDECIDED,
     UNEXPECTED,
     USAGE,
     VIOLATED,
-    Verdict,
     Word,
-    cut_short,
     exit_code,
     verdicts,
-    with_proofs,
 )
 from models.errors import UsageError
-from models.language.declare import Kind
 from models.language.model import Instance
-from traces.certify import from_any_state, from_steps
-from traces.folder import write as write_trace
 from traces.show import view
-from traces.trace import Trace
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -90,7 +74,7 @@ def _complain(message: str) -> int:
 
 
 def _run(options: Options, seen: list[int]) -> int:
-    searches = _Searches(options, seen)
+    searches = Searches(options, seen)
     if options.mutates:
         return _mutate(options, seen)
     if options.config or options.describe:
@@ -102,183 +86,7 @@ def _run(options: Options, seen: list[int]) -> int:
     return _one_model(options, searches)
 
 
-class _Traces:
-    """Writes certified traces; the first failure to write is kept, so that the report still comes out."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.failure = ""
-        self.shortest: dict[str, Trace] = {}
-
-    def write(self, target: str, instance: Instance, found: Sequence[Verdict]) -> Mapping[str, Path]:
-        """A trace for every failure of a property, whether it breaks a promise or is permitted."""
-        files: dict[str, Path] = {}
-        for verdict in found:
-            if verdict.prop.kind is Kind.SOMETIMES:
-                continue
-            name = verdict.prop.name
-            witnesses = []
-            if verdict.word is Word.VIOLATED and verdict.witness is not None:
-                witnesses.append((name, verdict.witness, "VIOLATED"))
-            if verdict.permitted is not None and verdict.permitted.witness is not None:
-                key = name if verdict.word is Word.PERMITTED else f"{name} (permitted)"
-                witnesses.append((key, verdict.permitted.witness, "PERMITTED"))
-            for key, witness, word in witnesses:
-                command = command_of(target, instance, witness.depth)
-                trace = from_steps(instance, witness.initial, witness.steps, name, command, word)
-                self.shortest[key] = trace
-                try:
-                    if not self.failure:
-                        files[key] = write_trace(trace, self.folder)
-                except UsageError as error:
-                    self.failure = str(error)
-        return files
-
-    def write_counterexamples(self, exploration: Exploration, proofs: Proofs, command: str) -> Proving:
-        """A trace for every counterexample to induction that is a whole state; and which of them are reached."""
-        instance = exploration.instance
-        reached, files, commands = {}, {}, {}
-        for attempt in (*proofs.lost.values(), *proofs.attempts):
-            counterexample = attempt.counterexample
-            if counterexample is None:
-                continue
-            key = key_of(attempt)
-            witness = exploration.reached.find(counterexample.before) if exploration.reached else None
-            if witness is not None:
-                reached[key] = witness
-            if counterexample.step is None or self.failure:
-                continue
-            before = tuple(cell for cell in counterexample.before if cell is not None)
-            trace = from_any_state(instance, before, counterexample.step, attempt.prop.name, command)
-            try:
-                files[key] = write_trace(trace, self.folder)
-                commands[key] = shlex.join(["trace", "show", str(files[key])])
-            except UsageError as error:
-                self.failure = str(error)
-        return Proving(proofs, exploration, reached, files, commands)
-
-
-class _Searches:
-    """Searches one after the other, for the options that were given; `seen` notes that Ctrl-C was pressed."""
-
-    def __init__(self, options: Options, seen: list[int]) -> None:
-        self.options = options
-        self.seen = seen
-        self.kernels: dict[object, Kernel] = {}
-
-    def _kernel(self, instance: Instance, announce: Callable[[str], None]) -> Kernel:
-        """The kernel of an instance: one for all that have the same shape and the same actions."""
-        values = dict(instance.configuration.items())
-        bounds = tuple(values[name] for name, entry in instance.model.entries.items() if entry.is_bound)
-        shape = instance.model.name, instance.choices, bounds, repr(layout_of(instance))
-        if shape not in self.kernels:
-            self.kernels[shape] = kernel_of(instance, announce)
-        return self.kernels[shape]
-
-    def run(
-        self,
-        instance: Instance,
-        target: str,
-        traces: _Traces,
-        *,
-        limits: Limits,
-        only: Sequence[str] = (),
-        count_all: bool = False,
-        want_permitted: bool = False,
-        keep_states: bool = False,
-        patience: Mapping[str, float] = MappingProxyType({}),
-    ) -> Run:
-        """Search an instance, judge what was found, and write its traces."""
-        count_all = count_all or self.options.count_all
-        progress = ProgressLine(report.title(instance))
-        kernel = self._kernel(instance, progress.announce)
-        if self.seen:
-            raise KeyboardInterrupt
-        exploration = explore(
-            instance,
-            limits,
-            count_all=count_all,
-            only=only,
-            want_permitted=want_permitted,
-            keep_states=keep_states,
-            patience=patience,
-            kernel=kernel,
-            report=progress.report,
-        )
-        progress.clear()
-        found = verdicts(exploration)
-        command = command_of(target, instance, limits.depth)
-        return Run(exploration, found, command, count_all, traces.write(target, instance, found))
-
-    def _ask_z3(self, instance: Instance) -> Unrolled:
-        """Bounded model checking of an instance."""
-        progress = ProgressLine(report.title(instance))
-        limit_memory(self.options.limits.memory)
-        unrolled = ask_to_depth(
-            instance,
-            self.options.limits,
-            report=lambda depth, seconds, nodes: progress.tell(f"Z3 at depth {depth}, {nodes:,} nodes", seconds),
-        )
-        progress.clear()
-        return unrolled
-
-    def unroll(self, instance: Instance, target: str, traces: _Traces) -> Run:
-        """Ask Z3 about an instance, judge what was found, and write its traces."""
-        unrolled = self._ask_z3(instance)
-        found = verdicts(unrolled)
-        command = f"{command_of(target, instance, self.options.limits.depth)} --engine z3"
-        return Run(unrolled, found, command, traces=traces.write(target, instance, found))
-
-    def compare(self, run: Run) -> Run:
-        """Ask Z3 what the explorer was asked. Raises AssertionError where they disagree."""
-        assert isinstance(run.exploration, Exploration)
-        if run.exploration.stopped == "interrupt":
-            return run
-        unrolled = self._ask_z3(run.exploration.instance)
-        differing = differences(run.exploration, unrolled)
-        assert not differing, "; ".join([*differing, f"reproduce: {run.command} --engine all"])
-        command = f"{run.command} --engine all"
-        cut = unrolled.stopped if not unrolled.is_complete else None
-        found = [cut_short(verdict, cut, unrolled.judged) for verdict in run.verdicts] if cut else run.verdicts
-        return replace(run, second=unrolled, command=command, verdicts=found)
-
-    def prove(self, run: Run, traces: _Traces) -> Run:
-        """Look for proofs of what the search did not break; see whether it reaches what stands in their way."""
-        exploration = run.exploration
-        assert isinstance(exploration, Exploration)
-        if exploration.stopped == "interrupt":
-            return run
-        instance = exploration.instance
-        progress = ProgressLine(report.title(instance))
-        began = time.monotonic()
-        limit_memory(self.options.limits.memory)
-        failing = [v.prop.name for v in run.verdicts if v.word not in PROVABLE]
-        proofs = prove(
-            instance,
-            instance.properties,
-            failing=failing,
-            seconds=self.options.limits.seconds,
-            report=lambda what: progress.tell(what, time.monotonic() - began),
-        )
-        progress.clear()
-        found = with_proofs(run.verdicts, proofs)
-        command = f"{run.command} --prove"
-        proving = traces.write_counterexamples(exploration, proofs, command)
-        return replace(run, verdicts=found, command=command, proving=proving)
-
-    def from_one(self, instance: Instance, only: Sequence[str], initial: int, seconds: float) -> Exploration:
-        """Search from one initial state, to see whether something is possible."""
-        progress = ProgressLine(report.title(instance))
-        kernel = self._kernel(instance, progress.announce)
-        limits = Limits(memory=self.options.limits.memory, seconds=seconds)
-        exploration = explore(instance, limits, only=only, initial=initial, kernel=kernel, report=progress.report)
-        progress.clear()
-        if exploration.stopped == "interrupt":
-            raise KeyboardInterrupt
-        return exploration
-
-
-def _finish(options: Options, text: str, content: Mapping[str, Any], traces: _Traces, code: int, stopped: bool) -> int:
+def _finish(options: Options, text: str, content: Mapping[str, Any], traces: Traces, code: int, stopped: bool) -> int:
     if options.as_json:
         text = json.dumps(content, indent=2)
     try:
@@ -300,10 +108,10 @@ def _parts(run: Run) -> list[Exploration | Unrolled]:
     return [run.exploration, *([run.second] if run.second is not None else [])]
 
 
-def _one_model(options: Options, searches: _Searches) -> int:
+def _one_model(options: Options, searches: Searches) -> int:
     assert options.target is not None
     instance = instance_of(options)
-    traces = _Traces(options.out)
+    traces = Traces(options.out)
     if options.engine == "z3":
         run = searches.unroll(instance, options.target, traces)
     else:
@@ -347,11 +155,11 @@ def _mutate(options: Options, seen: list[int]) -> int:
     is_cut = not original.exploration.is_complete or any(one.fate is mutate.Fate.UNDECIDED for one in found)
     content = mutate.objects(run, original, found)
     text = mutate.text(run, original, found)
-    return _finish(options, text, content, _Traces(options.out), UNDECIDED if is_cut else SAFE, stopped)
+    return _finish(options, text, content, Traces(options.out), UNDECIDED if is_cut else SAFE, stopped)
 
 
-def _matrix(options: Options, searches: _Searches) -> int:
-    traces = _Traces(options.out)
+def _matrix(options: Options, searches: Searches) -> int:
+    traces = Traces(options.out)
     records = matrix.recorded()
     pairs: list[matrix.Pair] = []
     stopped = False
@@ -370,6 +178,8 @@ def _matrix(options: Options, searches: _Searches) -> int:
         stopped = _was_interrupted([run.exploration])
         if stopped:
             break
+    if not stopped:
+        pairs, stopped = searches.prove_matrix(pairs)
     worst = matrix.worst(records, pairs)
     code = {matrix.Match.NEW: VIOLATED, matrix.Match.MISSING: UNEXPECTED, matrix.Match.OPEN: UNDECIDED}.get(worst, SAFE)
     found = [verdict.word for _, run in pairs for verdict in run.verdicts]
@@ -413,19 +223,19 @@ def _published(options: Options) -> int:
     code = UNEXPECTED if differing else UNDECIDED if cut else SAFE
     verdict = "as published" if code == SAFE else Word.UNDECIDED.value if code == UNDECIDED else "differs"
     text = "\n".join([*report.table(lines), "", closing])
-    return _finish(options, text, {"runs": runs, "verdict": verdict}, _Traces(options.out), code, stopped)
+    return _finish(options, text, {"runs": runs, "verdict": verdict}, Traces(options.out), code, stopped)
 
 
-def _answer_configuration(options: Options, searches: _Searches) -> int:
+def _answer_configuration(options: Options, searches: Searches) -> int:
     asked = read_question(options.config, options.kafka_version, options.describe, options.topic_name)
-    traces, aside_traces = _Traces(options.out), _Traces(options.out)
+    traces, aside_traces = Traces(options.out), Traces(options.out)
     if asked.protocol is None:
         return _finish(options, answer.refusal(asked), answer.refusal_object(asked), traces, UNDECIDED, False)
     seconds = options.limits.seconds if options.limits.seconds is not None else SECONDS
     is_free = not options.seconds_given and options.bound is None
     main_part, *other_parts = asked.deciding()
 
-    def search(part: Part, into: _Traces, share: float, **more: Any) -> answer.Asked:
+    def search(part: Part, into: Traces, share: float, **more: Any) -> answer.Asked:
         limits = replace(options.limits, seconds=share)
         run = searches.run(part.instance, "kafka", into, limits=limits, only=part.only, **more)
         if part is not main_part and run.exploration.stopped == "interrupt":

@@ -10,11 +10,8 @@ changed helper function changes the text and so the file; nothing is ever looked
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +20,7 @@ import llvmlite
 from llvmlite import binding
 
 from checker import machine, native
+from checker.cache import cache_folder, can_keep, keep, kept
 from checker.layout import Layout, layout_of
 from checker.lower import lower
 from models.language.model import Instance
@@ -31,7 +29,6 @@ PARAMETERS = {"expand": 12, "check": 6}
 """How many whole numbers each function of a kernel takes; it gives one."""
 
 OPERATIONS = ("read", "write", "element", "failed", "load_word", "store_word", "store_half")
-DIGEST_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -42,14 +39,6 @@ class Kernel:
     expand: Callable[..., int]
     check: Callable[..., int]
     properties: int
-
-
-def cache_folder() -> Path:
-    """Where compiled kernels are kept: ISRCHECK_CACHE, or `isrcheck` in the user's cache folder."""
-    own = os.environ.get("ISRCHECK_CACHE")
-    if own:
-        return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "isrcheck"
 
 
 def _digest(text: str, layout: Layout) -> str:
@@ -68,17 +57,17 @@ def kernel_of(instance: Instance, announce: Callable[[str], None] = lambda messa
     layout = layout_of(instance)
     text = lower(instance, layout)
     path = cache_folder() / "kernels" / f"{_digest(text, layout)}.o"
-    code = _kept(path)
+    code = kept(path)
     if code is None:
         name = instance.model.name
-        if not _can_keep(path):
+        if not can_keep(path):
             announce(f"compiling {name} (not kept: {path.parent} cannot be written)")
         elif path.exists():
             announce(f"compiling {name} again ({path} is damaged)")
         else:
             announce(f"compiling {name} (once for this shape)")
         code = _compiled(text, layout)
-        _keep(path, code)
+        keep(path, code)
     functions = native.load(code, PARAMETERS)
     return Kernel(layout, functions["expand"], functions["check"], len(instance.model.properties))
 
@@ -91,35 +80,3 @@ def _compiled(text: str, layout: Layout) -> bytes:
         "copy": machine.copier(layout),
     }
     return native.object_code(text, operations, PARAMETERS)
-
-
-def _kept(path: Path) -> bytes | None:
-    """The code in a file that begins with its digest; None where there is none, or not all of it."""
-    try:
-        content = path.read_bytes()
-    except OSError:
-        return None
-    digest, code = content[:DIGEST_BYTES], content[DIGEST_BYTES:]
-    return code if digest == hashlib.sha256(code).digest() else None
-
-
-def _can_keep(path: Path) -> bool:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return False
-    return os.access(path.parent, os.W_OK)
-
-
-def _keep(path: Path, code: bytes) -> None:
-    """Put compiled code where the next search finds it, as far as there is room for it."""
-    draft = None
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".draft", delete=False) as file:
-            draft = Path(file.name)
-            file.write(hashlib.sha256(code).digest() + code)
-        draft.replace(path)
-    except OSError:
-        if draft is not None:
-            with contextlib.suppress(OSError):
-                draft.unlink()

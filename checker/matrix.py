@@ -11,7 +11,7 @@ cell is drawn from exactly one run.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -29,14 +29,21 @@ from models.language.model import Instance, Model, parse
 
 RECORD = Path(models.__file__).with_name("verdicts.toml")
 EXHAUSTED = "exhausted"
-KEYS = {"model", "protocol", "name", "properties", "explored", "states", "configuration", "violated", "permitted"}
+KEYS = {
+    *("model", "protocol", "name", "properties", "explored", "states", "configuration", "violated", "permitted"),
+    "proved",
+}
+
+PROOF_SECONDS = 20.0
+"""How long proofs are looked for in all; what an earlier run has found takes no time."""
 
 
 @dataclass(frozen=True)
 class Recorded:
     """One recorded run: the instance, the properties it judges, the depths of its violations and permitted failures.
 
-    `explored` is how deep the record reaches (None: to the end, through so many `states` where that is recorded).
+    `explored` is how deep the record reaches (None: to the end, through so many `states` where that is recorded),
+    `proved` what is proved at any depth.
     """
 
     instance: Instance
@@ -46,6 +53,7 @@ class Recorded:
     permitted: Mapping[str, int]
     explored: int | None
     states: int | None
+    proved: tuple[str, ...] = ()
 
     @property
     def column(self) -> str:
@@ -135,16 +143,20 @@ def _recorded(
     judges = run.get("properties", [name for name in known if name not in others])
     if ("name" in run) != ("properties" in run) or not judges:
         raise UsageError(f"a run of {model.name} {protocol} needs both a name and a list of properties, or neither")
-    for name in (*judges, *run["violated"], *run["permitted"]):
+    proved = tuple(run.get("proved", ()))
+    for name in (*judges, *run["violated"], *run["permitted"], *proved):
         if name not in known:
             raise UsageError(f"{model.name} has no property {name}")
         if name not in judges:
-            raise UsageError(f"{name} has a depth in a run of {model.name} {protocol} that does not judge it")
+            raise UsageError(
+                f"{name} has a depth or a proof in a run of {model.name} {protocol} that does not judge it"
+            )
     if not all(type(number) is int for number in (*run["violated"].values(), *run["permitted"].values(), states or 0)):
         raise UsageError(f"a run of {model.name} {protocol} gives a depth, or states, that is no number")
     explored = None if run["explored"] == EXHAUSTED else int(run["explored"])
     instance = model.instance(protocol, values)
-    return Recorded(instance, run.get("name", ""), tuple(judges), run["violated"], run["permitted"], explored, states)
+    depths = run["violated"], run["permitted"]
+    return Recorded(instance, run.get("name", ""), tuple(judges), *depths, explored, states, proved)
 
 
 def _refuse_doubles(path: Path, run: Recorded, runs: Sequence[Recorded]) -> None:
@@ -166,6 +178,10 @@ def judge(record: Recorded, run: Run, verdict: Verdict) -> Match:
     if verdict.prop.kind is Kind.SOMETIMES:
         return Match.MISSING if verdict.word is Word.UNREACHABLE else Match.SAME
     name = verdict.prop.name
+    if verdict.word is Word.PROVED and (name in record.violated or name in record.permitted):
+        return Match.MISSING
+    if name in record.proved and verdict.is_unproved:
+        return Match.MISSING
     found = verdict.depth if verdict.word is Word.VIOLATED else None
     permitted = verdict.permitted.witness.depth if verdict.permitted and verdict.permitted.witness else None
     sought = record.violated.get(name), record.permitted.get(name)
@@ -211,6 +227,8 @@ def worst(records: Sequence[Recorded], pairs: Sequence[Pair]) -> Match:
 # ---------------------------------------------------------------------------------------------------------- the output
 
 
+NOT_ATTEMPTED = "not attempted: check --prove"
+
 CLOSING = {
     Match.SAME: "as recorded: every cell shows what models/verdicts.toml says",
     Match.OPEN: "UNDECIDED: a search was cut short before its bound",
@@ -224,6 +242,8 @@ def cell(verdict: Verdict, run: Run) -> str:
     match verdict.word:
         case Word.NO_VIOLATION:
             return f"none to {verdict.depth}"
+        case Word.PROVED:
+            return verdict.text
         case Word.UNDECIDED:
             return f"{verdict.word.value}, none to {run.explored.judged}"
         case _:
@@ -234,6 +254,7 @@ def text(records: Sequence[Recorded], pairs: Sequence[Pair]) -> str:
     """The matrix, what it rests on, how far each run went, the traces, and what differs from the record."""
     lines = [*table(_rows(records, pairs)), ""]
     lines += [*_configurations(records), *_reaches(records, pairs)]
+    lines += _proofs(pairs)
     for record, run in pairs:
         lines += ["", *_run_lines(record, run)]
     return "\n".join([*lines, "", CLOSING[worst(records, pairs)]])
@@ -291,6 +312,28 @@ def _reaches(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[str]:
     return [*lines, f"not exhaustive: {'; '.join(told)}"] if told else lines
 
 
+def _proofs(pairs: Sequence[Pair]) -> list[str]:
+    """What is proved for any depth, and rests on what; and what nobody has tried to prove."""
+    lines = []
+    for (name, where), columns in _grouped(pairs, lambda verdict: verdict.proof is not None).items():
+        lines.append(f"proved {where}: {name} in {', '.join(columns)}")
+    left = [
+        f"{name} in {', '.join(columns)}" for (name, _), columns in _grouped(pairs, lambda v: v.is_unattempted).items()
+    ]
+    return [*lines, *([f"{NOT_ATTEMPTED}: {'; '.join(left)}"] if left else [])]
+
+
+def _grouped(pairs: Sequence[Pair], is_meant: Callable[[Verdict], bool]) -> dict[tuple[str, str], list[str]]:
+    """The generations in which something is true of the verdict on a property, by property and kind of proof."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for record, run in pairs:
+        for verdict in run.verdicts:
+            if is_meant(verdict):
+                where = "for every length" if verdict.proof and verdict.proof.every_length else "at any depth"
+                groups.setdefault((verdict.prop.name, where), []).append(record.column)
+    return groups
+
+
 def _run_lines(record: Recorded, run: Run) -> list[str]:
     """How much one run searched, against which faults, what it had to reach, and its traces."""
     exploration = run.explored
@@ -339,5 +382,13 @@ def _cell_object(record: Recorded, run: Run, verdict: Verdict, match: Match) -> 
         "verdict": verdict.word.value,
         "depth": verdict.depth,
         "exhaustive": run.explored.exhausted,
+        "proof": _proof_word(verdict),
         "record": match.value,
     }
+
+
+def _proof_word(verdict: Verdict) -> str | None:
+    """What became of a proof: for every length, at any depth, not proved, not attempted, or none was looked for."""
+    if verdict.proof is not None:
+        return "every length" if verdict.proof.every_length else "any depth"
+    return "not proved" if verdict.is_unproved else "not attempted" if verdict.is_unattempted else None

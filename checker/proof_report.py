@@ -76,7 +76,8 @@ def rests_on(proof: Proof) -> str:
 def lines(proving: Proving) -> list[str]:
     """The section of a report on proofs."""
     instance, proofs = proving.instance, proving.proofs
-    found = [f"proofs (Z3 {VERSION}, {proofs.seconds:.2f} s)"]
+    when = ", found by an earlier run" if proofs.is_kept else ""
+    found = [f"proofs (Z3 {VERSION}, {proofs.seconds:.2f} s{when})"]
     for proof in proofs.proofs.values():
         every = " for every length" if proof.every_length else ""
         found.append(f"  {proof.prop.name}: PROVED{every}: {scope(instance, proof)}")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 
 from checker.relation import Relation
 from checker.solver import Answer, Solver, UndecidedError
@@ -53,22 +54,36 @@ class Attempt:
 
 @dataclass
 class Proofs:
-    """Everything that was proved and tried. `lost` are lemmas that do not hold where they are claimed."""
+    """Everything that was proved and tried. `lost` are lemmas that do not hold where they are claimed; `is_kept` says
+    that all of it comes from an earlier run."""
 
     proofs: dict[str, Proof] = field(default_factory=dict)
     attempts: list[Attempt] = field(default_factory=list)
     lost: dict[str, Attempt] = field(default_factory=dict)
     seconds: float = 0.0
     stopped: str | None = None
+    is_kept: bool = False
 
     def attempt(self, name: str) -> Attempt | None:
         """The last attempt at a property."""
         return next((one for one in reversed(self.attempts) if one.prop.name == name), None)
 
+    def joined(self, other: Proofs) -> Proofs:
+        """These, and others that were looked for afterwards."""
+        return Proofs(
+            self.proofs | other.proofs,
+            [*self.attempts, *other.attempts],
+            self.lost | other.lost,
+            self.seconds + other.seconds,
+            self.stopped or other.stopped,
+            self.is_kept and other.is_kept,
+        )
+
 
 @dataclass
 class Induction:
-    """What is left of a set of claims: each with the claims that keep it; and how the others were broken."""
+    """What is left of a set of claims: each with the claims that keep it; how the others were broken; and what is
+    unknown of goals, on which nothing rests."""
 
     kept: dict[str, frozenset[str]]
     broken: dict[str, Counterexample]
@@ -84,6 +99,9 @@ def induct(system: System, claims: Sequence[str], goals: Sequence[str], deadline
     left = list(claims)
     while True:
         round_ = {claim: _kept(system, claim, left, deadline, report) for claim in left}
+        for result in round_.values():
+            if isinstance(result, Answer):  # whatever else is claimed would have to do without it, for no reason
+                raise UndecidedError(result)
         lost = [claim for claim, result in round_.items() if not isinstance(result, frozenset)]
         _note(found, {claim: round_[claim] for claim in lost})
         if not lost:
@@ -134,26 +152,35 @@ def _rests_on(kept: Mapping[str, frozenset[str]], name: str) -> tuple[str, ...]:
     return tuple(one for one in kept if one in found and one != name)
 
 
+class Phase(Enum):
+    """Which proofs are looked for."""
+
+    EVERY_LENGTH = "every length"
+    WITHIN_BOUNDS = "within bounds"
+
+
 def prove(
     instance: Instance,
     properties: Sequence[Property],
+    phase: Phase,
     *,
     failing: Sequence[str] = (),
+    proved: Sequence[str] = (),
     seconds: float | None = None,
     report: Report = lambda message: None,
-    only_every_length: bool = False,
 ) -> Proofs:
-    """Prove what can be proved of these properties.
+    """Prove what can be proved of these properties, of which some are `proved` already.
 
     Those that are known to be `failing` are tried for every length only, where a proof would contradict what is known.
     """
     started = time.monotonic()
     deadline = float("inf") if seconds is None else started + seconds
-    proving = _Proving(instance, properties, failing, deadline, report)
+    proving = _Proving(instance, properties, failing, proved, deadline, report)
     found = proving.found
     try:
-        proving.every_length()
-        if not only_every_length:
+        if phase is Phase.EVERY_LENGTH:
+            proving.every_length()
+        else:
             proving.within_bounds()
             proving.with_more_steps()
     except KeyboardInterrupt:
@@ -172,11 +199,13 @@ class _Proving:
         instance: Instance,
         properties: Sequence[Property],
         failing: Sequence[str],
+        proved: Sequence[str],
         deadline: float,
         report: Report,
     ) -> None:
         self.instance = instance
         self.failing = frozenset(failing)
+        self.settled = frozenset([*failing, *proved])
         self.properties = [prop for prop in properties if prop.kind is not Kind.SOMETIMES]
         self.deadline = deadline
         self.report = report
@@ -185,8 +214,8 @@ class _Proving:
 
     @property
     def open(self) -> list[Property]:
-        """The properties without a proof, of which none is known to fail."""
-        return [p for p in self.properties if p.name not in self.found.proofs and p.name not in self.failing]
+        """The properties without a proof, and not known to fail."""
+        return [p for p in self.properties if p.name not in self.found.proofs and p.name not in self.settled]
 
     def _claims(self, candidates: Iterable[Property], *, every_length: bool) -> list[Property]:
         """Those that are true at the start; the others are lost already."""
@@ -250,12 +279,12 @@ class _Proving:
             is_closed = self._is_closed(system, list(induction.kept))
         for name in induction.kept:
             prop = by_name[name]
-            if prop.kind is not Kind.LEMMA and name not in self.found.proofs:
+            if prop.kind is not Kind.LEMMA and name not in self.found.proofs and name not in self.settled:
                 lemmas = _rests_on(induction.kept, name)
                 seconds = time.monotonic() - started
                 self.found.proofs[name] = Proof(prop, lemmas, every_length, 1, is_closed, seconds)
         for name, counterexample in induction.broken.items():
-            if name not in self.found.proofs:
+            if name not in self.found.proofs and (every_length or name not in self.settled):
                 why = "a step breaks it"
                 self._lose(by_name[name], Attempt(by_name[name], every_length, why, counterexample))
         for name, answer in induction.unknown.items():

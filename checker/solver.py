@@ -136,22 +136,25 @@ class Solver:
         self.solver = z3.SolverFor("QF_FD") if arithmetic is None else z3.SimpleSolver()
         self.solver.set("core.minimize", True)
         self.context = self.solver.ctx.ref()
-        self.variables: dict[int, tuple[z3.BoolRef, z3.BoolRef]] = {}
+        # How a node and its negation are called: the same for all solvers that share an arithmetic.
+        self.names: dict[int, tuple[z3.BoolRef, z3.BoolRef]] = {} if arithmetic is None else arithmetic.formulas
+        self.told: set[int] = set()
         self.assumed: tuple[int, ...] = ()
 
     def _side(self, literal: int) -> z3.BoolRef:
-        return self.variables[abs(literal)][literal < 0]
+        return self.names[abs(literal)][literal < 0]
 
     def _define(self, literals: Iterable[int]) -> None:
         left, right = self.circuit.left, self.circuit.right
         following: list[int] = []
-        for node in self.circuit.cone(literals, self.variables):
-            variable = z3.Bool(f"n{node}")
+        for node in self.circuit.cone(literals, self.told):
+            self.told.add(node)
+            if node not in self.names:
+                formula = None if self.arithmetic is None else self.arithmetic.formula(node)
+                name = z3.Bool(f"n{node}") if formula is None else formula
+                self.names[node] = name, z3.Not(name)
             if self.arithmetic is not None and not left[node]:
-                formula = self.arithmetic.formula(node)
-                variable = variable if formula is None else formula
                 following += self.arithmetic.defining(node)
-            self.variables[node] = variable, z3.Not(variable)
             if node == 1:
                 self._clause(1)
             elif left[node]:
@@ -191,7 +194,6 @@ class Solver:
         model = self.solver.model()
 
         def of(node: int) -> bool:
-            known = self.variables.get(node)
-            return known is not None and z3.is_true(model.eval(known[0], model_completion=True))
+            return node in self.told and z3.is_true(model.eval(self.names[node][0], model_completion=True))
 
         return Values(self.circuit, of)

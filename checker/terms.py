@@ -35,6 +35,7 @@ class IntegerArithmetic:
         self.circuit = circuit
         self.definitions: dict[int, list[int]] = defaultdict(list)
         self.names: list[z3.ArithRef] = []
+        self.formulas: dict[int, tuple[z3.BoolRef, z3.BoolRef]] = {}
         self._atoms: dict[int, tuple[str, Linear]] = {}
         self._known: dict[tuple[str, Linear], int] = {}
         self._chosen: dict[tuple[int, Number, Number], Linear] = {}
@@ -129,8 +130,14 @@ class IntegerArithmetic:
         if node not in self._atoms:
             return None
         sign, number = self._atoms[node]
-        total = z3.Sum([factor * self.names[variable] for variable, factor in number.terms])
-        return total == -number.constant if sign == "==" else total <= -number.constant
+        # Sums of two sides, so that most formulas compare two variables.
+        sides: list[list[z3.ArithRef | int]] = [[], []]
+        for variable, factor in number.terms:
+            name = self.names[variable]
+            sides[factor < 0].append(name if abs(factor) == 1 else abs(factor) * name)
+        left, right = (sum(side[1:], side[0]) if side else 0 for side in sides)
+        right = right - number.constant if number.constant else right
+        return left == right if sign == "==" else left <= right
 
     def defining(self, node: int) -> list[int]:
         """What has to be true for the numbers in a variable of the circuit to be what they are."""

@@ -48,7 +48,8 @@ class Verdict:
     """What is known of one property: the word, the depth that goes with it, and the paths that show it.
 
     `permitted` is the finding that the configuration permits; it is kept beside a graver verdict. `proof` is what a
-    verdict PROVED rests on, `is_unproved` says that a proof was looked for in vain.
+    verdict PROVED rests on; `is_unproved` says that a proof was looked for in vain, `is_unattempted` that there was no
+    time to look for one.
     """
 
     prop: Property
@@ -60,11 +61,12 @@ class Verdict:
     note: str = ""
     proof: Proof | None = None
     is_unproved: bool = False
+    is_unattempted: bool = False
 
     @property
     def text(self) -> str:
         """The verdict as people read it."""
-        return f"{self._text} (not proved)" if self.is_unproved else self._text
+        return f"{self._text} (not proved)" if self.is_unproved or self.is_unattempted else self._text
 
     @property
     def _text(self) -> str:
@@ -93,17 +95,17 @@ PROVABLE = (Word.HOLDS, Word.NO_VIOLATION, Word.UNDECIDED)
 
 def with_proofs(found: Sequence[Verdict], proofs: Proofs) -> list[Verdict]:
     """The verdicts, where a proof says more than a search does. AssertionError where one contradicts the other."""
-    return [_with_proof(verdict, proofs.proofs.get(verdict.prop.name)) for verdict in found]
+    return [_with_proof(verdict, proofs.proofs.get(verdict.prop.name), proofs.stopped) for verdict in found]
 
 
-def _with_proof(verdict: Verdict, proof: Proof | None) -> Verdict:
+def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> Verdict:
     if proof is not None:
         assert verdict.word in PROVABLE, (
             f"{verdict.prop.name} is proved, and the search found it {verdict.text}; this is an error in isrcheck"
         )
         return replace(verdict, word=Word.PROVED, depth=None, note="", proof=proof)
     is_asked = verdict.word in PROVABLE and verdict.prop.kind is not Kind.SOMETIMES
-    return replace(verdict, is_unproved=True) if is_asked else verdict
+    return replace(verdict, is_unproved=stopped is None, is_unattempted=stopped is not None) if is_asked else verdict
 
 
 def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
@@ -158,5 +160,5 @@ def exit_code(word: Word, *, strict: bool, found: Iterable[Verdict] = ()) -> int
         return VIOLATED
     if word is Word.UNREACHABLE:
         return UNEXPECTED
-    is_unproved = any(verdict.is_unproved for verdict in found)
+    is_unproved = any(verdict.is_unproved or verdict.is_unattempted for verdict in found)
     return UNDECIDED if word is Word.UNDECIDED or is_unproved else SAFE

@@ -1,0 +1,56 @@
+"""What is kept from one run to the next: compiled kernels, results of proofs. Files named by what they depend on.
+
+In:  a path below `cache_folder()`, and content.
+Out: the content, if all of it is there; a damaged file counts as none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+DIGEST_BYTES = 32
+
+
+def cache_folder() -> Path:
+    """Where everything is kept: ISRCHECK_CACHE, or `isrcheck` in the user's cache folder."""
+    own = os.environ.get("ISRCHECK_CACHE")
+    if own:
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "isrcheck"
+
+
+def kept(path: Path) -> bytes | None:
+    """The content of a file that begins with its digest; None where there is none, or not all of it."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    digest, inner = content[:DIGEST_BYTES], content[DIGEST_BYTES:]
+    return inner if digest == hashlib.sha256(inner).digest() else None
+
+
+def can_keep(path: Path) -> bool:
+    """Whether there is a folder for it that can be written to."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(path.parent, os.W_OK)
+
+
+def keep(path: Path, content: bytes) -> None:
+    """Put content where the next run finds it, as far as there is room for it."""
+    draft = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".draft", delete=False) as file:
+            draft = Path(file.name)
+            file.write(hashlib.sha256(content).digest() + content)
+        draft.replace(path)
+    except OSError:
+        if draft is not None:
+            with contextlib.suppress(OSError):
+                draft.unlink()

@@ -1,0 +1,258 @@
+"""Searches and proofs, one after the other, with the traces that they leave: what every form of `check` is made of.
+
+In:  `Options` (checker/options.py), instances of models.
+Out: a `Run` for each (checker/report.py); trace files.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+from checker import matrix, report
+from checker.agreement import differences
+from checker.bounded import Unrolled, ask_to_depth
+from checker.console import ProgressLine
+from checker.explore import Exploration, Limits, explore
+from checker.kept_proofs import proved
+from checker.kernel import Kernel, kernel_of
+from checker.layout import layout_of
+from checker.options import Options, command_of
+from checker.proof_report import Proving, key_of
+from checker.prove import Phase, Proofs
+from checker.report import Run
+from checker.solver import limit_memory
+from checker.verdict import PROVABLE, Verdict, Word, cut_short, verdicts, with_proofs
+from models.errors import UsageError
+from models.language.declare import Kind
+from models.language.model import Instance
+from traces.certify import from_any_state, from_steps
+from traces.folder import write as write_trace
+from traces.trace import Trace
+
+
+class Traces:
+    """Writes certified traces; the first failure to write is kept, so that the report still comes out."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.failure = ""
+        self.shortest: dict[str, Trace] = {}
+
+    def write(self, target: str, instance: Instance, found: Sequence[Verdict]) -> Mapping[str, Path]:
+        """A trace for every failure of a property, whether it breaks a promise or is permitted."""
+        files: dict[str, Path] = {}
+        for verdict in found:
+            if verdict.prop.kind is Kind.SOMETIMES:
+                continue
+            name = verdict.prop.name
+            witnesses = []
+            if verdict.word is Word.VIOLATED and verdict.witness is not None:
+                witnesses.append((name, verdict.witness, "VIOLATED"))
+            if verdict.permitted is not None and verdict.permitted.witness is not None:
+                key = name if verdict.word is Word.PERMITTED else f"{name} (permitted)"
+                witnesses.append((key, verdict.permitted.witness, "PERMITTED"))
+            for key, witness, word in witnesses:
+                command = command_of(target, instance, witness.depth)
+                trace = from_steps(instance, witness.initial, witness.steps, name, command, word)
+                self.shortest[key] = trace
+                try:
+                    if not self.failure:
+                        files[key] = write_trace(trace, self.folder)
+                except UsageError as error:
+                    self.failure = str(error)
+        return files
+
+    def write_counterexamples(self, exploration: Exploration, proofs: Proofs, command: str) -> Proving:
+        """A trace for every counterexample to induction that is a whole state; and which of them are reached."""
+        instance = exploration.instance
+        reached, files, commands = {}, {}, {}
+        for attempt in (*proofs.lost.values(), *proofs.attempts):
+            counterexample = attempt.counterexample
+            if counterexample is None:
+                continue
+            key = key_of(attempt)
+            witness = exploration.reached.find(counterexample.before) if exploration.reached else None
+            if witness is not None:
+                reached[key] = witness
+            if counterexample.step is None or self.failure:
+                continue
+            before = tuple(cell for cell in counterexample.before if cell is not None)
+            trace = from_any_state(instance, before, counterexample.step, attempt.prop.name, command)
+            try:
+                files[key] = write_trace(trace, self.folder)
+                commands[key] = shlex.join(["trace", "show", str(files[key])])
+            except UsageError as error:
+                self.failure = str(error)
+        return Proving(proofs, exploration, reached, files, commands)
+
+
+class Searches:
+    """Searches one after the other, for the options that were given; `seen` notes that Ctrl-C was pressed."""
+
+    def __init__(self, options: Options, seen: list[int]) -> None:
+        self.options = options
+        self.seen = seen
+        self.kernels: dict[object, Kernel] = {}
+
+    def _kernel(self, instance: Instance, announce: Callable[[str], None]) -> Kernel:
+        """The kernel of an instance: one for all that have the same shape and the same actions."""
+        values = dict(instance.configuration.items())
+        bounds = tuple(values[name] for name, entry in instance.model.entries.items() if entry.is_bound)
+        shape = instance.model.name, instance.choices, bounds, repr(layout_of(instance))
+        if shape not in self.kernels:
+            self.kernels[shape] = kernel_of(instance, announce)
+        return self.kernels[shape]
+
+    def run(
+        self,
+        instance: Instance,
+        target: str,
+        traces: Traces,
+        *,
+        limits: Limits,
+        only: Sequence[str] = (),
+        count_all: bool = False,
+        want_permitted: bool = False,
+        keep_states: bool = False,
+        patience: Mapping[str, float] = MappingProxyType({}),
+    ) -> Run:
+        """Search an instance, judge what was found, and write its traces."""
+        count_all = count_all or self.options.count_all
+        progress = ProgressLine(report.title(instance))
+        kernel = self._kernel(instance, progress.announce)
+        if self.seen:
+            raise KeyboardInterrupt
+        exploration = explore(
+            instance,
+            limits,
+            count_all=count_all,
+            only=only,
+            want_permitted=want_permitted,
+            keep_states=keep_states,
+            patience=patience,
+            kernel=kernel,
+            report=progress.report,
+        )
+        progress.clear()
+        found = verdicts(exploration)
+        command = command_of(target, instance, limits.depth)
+        return Run(exploration, found, command, count_all, traces.write(target, instance, found))
+
+    def _ask_z3(self, instance: Instance) -> Unrolled:
+        """Bounded model checking of an instance."""
+        progress = ProgressLine(report.title(instance))
+        limit_memory(self.options.limits.memory)
+        unrolled = ask_to_depth(
+            instance,
+            self.options.limits,
+            report=lambda depth, seconds, nodes: progress.tell(f"Z3 at depth {depth}, {nodes:,} nodes", seconds),
+        )
+        progress.clear()
+        return unrolled
+
+    def unroll(self, instance: Instance, target: str, traces: Traces) -> Run:
+        """Ask Z3 about an instance, judge what was found, and write its traces."""
+        unrolled = self._ask_z3(instance)
+        found = verdicts(unrolled)
+        command = f"{command_of(target, instance, self.options.limits.depth)} --engine z3"
+        return Run(unrolled, found, command, traces=traces.write(target, instance, found))
+
+    def compare(self, run: Run) -> Run:
+        """Ask Z3 what the explorer was asked. Raises AssertionError where they disagree."""
+        assert isinstance(run.exploration, Exploration)
+        if run.exploration.stopped == "interrupt":
+            return run
+        unrolled = self._ask_z3(run.exploration.instance)
+        differing = differences(run.exploration, unrolled)
+        assert not differing, "; ".join([*differing, f"reproduce: {run.command} --engine all"])
+        command = f"{run.command} --engine all"
+        cut = unrolled.stopped if not unrolled.is_complete else None
+        found = [cut_short(verdict, cut, unrolled.judged) for verdict in run.verdicts] if cut else run.verdicts
+        return replace(run, second=unrolled, command=command, verdicts=found)
+
+    def prove(self, run: Run, traces: Traces) -> Run:
+        """Look for proofs of what the search did not break; see whether it reaches what stands in their way."""
+        exploration = run.exploration
+        assert isinstance(exploration, Exploration)
+        if exploration.stopped == "interrupt":
+            return run
+        instance = exploration.instance
+        progress = ProgressLine(report.title(instance))
+        began = time.monotonic()
+        limit_memory(self.options.limits.memory)
+        proofs = Proofs(is_kept=True)
+        for phase in Phase:
+            limit = self.options.limits.seconds
+            left = None if limit is None else limit - (time.monotonic() - began)
+            proofs = proofs.joined(self._prove_phase(run, phase, proofs, left, progress))
+        progress.clear()
+        found = with_proofs(run.verdicts, proofs)
+        command = f"{run.command} --prove"
+        proving = traces.write_counterexamples(exploration, proofs, command)
+        return replace(run, verdicts=found, command=command, proving=proving)
+
+    def _prove_phase(
+        self,
+        run: Run,
+        phase: Phase,
+        before: Proofs,
+        seconds: float | None,
+        progress: ProgressLine,
+        *,
+        is_patient: bool = True,
+    ) -> Proofs:
+        """The proofs of one phase; none where those of the phase before were cut short."""
+        began = time.monotonic()
+        if before.stopped is not None:
+            return Proofs(stopped=before.stopped)
+        instance = run.exploration.instance
+        return proved(
+            instance,
+            [prop for prop in instance.properties if prop.kind is not Kind.SOMETIMES],
+            phase,
+            failing=[verdict.prop.name for verdict in run.verdicts if verdict.word not in PROVABLE],
+            settled=list(before.proofs),
+            seconds=seconds,
+            is_patient=is_patient,
+            report=lambda what: progress.tell(what, time.monotonic() - began),
+        )
+
+    def prove_matrix(self, pairs: list[matrix.Pair]) -> tuple[list[matrix.Pair], bool]:
+        """Look for proofs of what stands in the matrix, the quick ones first; says whether somebody interrupted it."""
+        deadline = time.monotonic() + matrix.PROOF_SECONDS
+        limit_memory(self.options.limits.memory)
+        found = {position: Proofs() for position, (record, _) in enumerate(pairs) if not record.name}
+        for phase in Phase:
+            # The newest generation first: it has the most to prove.
+            for position in reversed(found):
+                record, run = pairs[position]
+                progress = ProgressLine(record.title)
+                left = deadline - time.monotonic()
+                proofs = found[position]
+                # A phase that was cut short does not keep the other one from the cache.
+                before = replace(proofs, stopped=None)
+                more = self._prove_phase(run, phase, before, left, progress, is_patient=False)
+                found[position] = proofs.joined(more)
+                progress.clear()
+                if more.stopped == "interrupt":
+                    return pairs, True
+        return [
+            (record, replace(run, verdicts=with_proofs(run.verdicts, found[position])) if position in found else run)
+            for position, (record, run) in enumerate(pairs)
+        ], False
+
+    def from_one(self, instance: Instance, only: Sequence[str], initial: int, seconds: float) -> Exploration:
+        """Search from one initial state, to see whether something is possible."""
+        progress = ProgressLine(report.title(instance))
+        kernel = self._kernel(instance, progress.announce)
+        limits = Limits(memory=self.options.limits.memory, seconds=seconds)
+        exploration = explore(instance, limits, only=only, initial=initial, kernel=kernel, report=progress.report)
+        progress.clear()
+        if exploration.stopped == "interrupt":
+            raise KeyboardInterrupt
+        return exploration
