@@ -123,13 +123,22 @@ class Exploration:
 
 
 class Reached:
-    """The states that a search has seen, to be asked whether one like this was among them."""
+    """The states that a search has seen, to be asked about."""
 
     def __init__(self, kernel: Kernel, store: Store, levels: Sequence[int], initial: int | None) -> None:
         self.kernel = kernel
         self.store = store
         self.levels = levels
         self.initial = initial
+
+    def sample(self, most: int) -> list[Cells]:
+        """So many of the states, spread evenly over the search."""
+        words, count = self.kernel.layout.words, self.store.count
+        states = self.store.states
+        return [
+            self.kernel.layout.unpack([int(word) for word in states[at * words : (at + 1) * words]])
+            for at in range(0, count, max(1, count // most))
+        ]
 
     def find(self, cells: Sequence[int | None]) -> Witness | None:
         """The path to the first state that has these cells, whatever it has where they are None."""

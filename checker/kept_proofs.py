@@ -20,9 +20,23 @@ from checker.systems import Counterexample
 from models import run
 from models.language import declare, model, syntax
 from models.language.model import Instance, Property
+from models.run import Cells
 
 MODULES = (
-    *("cases", "circuit", "prove", "reading", "relation", "slice", "solver", "symbolic", "systems", "terms", "unroll"),
+    *(
+        "candidates",
+        "cases",
+        "circuit",
+        "prove",
+        "reading",
+        "relation",
+        "slice",
+        "solver",
+        "symbolic",
+        "systems",
+        "terms",
+        "unroll",
+    ),
     "kept_proofs",
 )
 """The modules of this package that a proof depends on."""
@@ -34,7 +48,8 @@ def proved(
     phase: Phase,
     *,
     failing: Sequence[str] = (),
-    settled: Sequence[str] = (),
+    known: Proofs | None = None,
+    sample: Sequence[Cells] = (),
     seconds: float | None = None,
     is_patient: bool = True,
     report: Report = lambda message: None,
@@ -43,7 +58,7 @@ def proved(
 
     That there was not enough time is kept as well, for those who are not patient: they are told so again.
     """
-    path = _path(instance, properties, phase, failing, settled)
+    path = _path(instance, properties, phase, failing, [] if known is None else list(known.proofs))
     content = kept(path)
     if content is not None:
         found = _read(instance, json.loads(content))
@@ -52,7 +67,16 @@ def proved(
     if seconds is not None and seconds <= 0:
         found = Proofs(stopped="seconds")
     else:
-        found = prove(instance, properties, phase, failing=failing, proved=settled, seconds=seconds, report=report)
+        found = prove(
+            instance,
+            properties,
+            phase,
+            failing=failing,
+            known=known,
+            sample=sample,
+            seconds=seconds,
+            report=report,
+        )
     if (found.stopped is None or (found.stopped == "seconds" and not is_patient)) and can_keep(path):
         keep(path, json.dumps(_written(found)).encode())
     return found

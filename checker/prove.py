@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from checker.candidates import Candidate, candidates
 from checker.relation import Relation
 from checker.solver import Answer, Solver, UndecidedError
 from checker.systems import BoundedSystem, Counterexample, Question, SlicedSystem, System, holds_initially
 from checker.unroll import Unrolling
 from models.language.declare import Kind
 from models.language.model import Instance, Property
+from models.run import Cells
 
 MOST_STEPS = 3
 """How far k-induction goes."""
@@ -142,6 +144,30 @@ def _kept(
     return frozenset(used - {claim})
 
 
+def _inductive(
+    system: BoundedSystem, proposed: Sequence[Candidate], kept: Sequence[str], deadline: float
+) -> list[Candidate]:
+    """The greatest inductive subset of what is proposed, beside what is kept anyway.
+
+    Every answer YES is a step that breaks some of them, which are dropped all at once.
+    """
+    left = list(proposed)
+    hypotheses = [system.hypothesis(name) for name in kept]
+    after = {id(one): system.after(one.literal) for one in left}
+    solver = Solver(system.circuit, deadline)
+    solver.add(system.relation.one_value, system.relation.one_step, system.relation.stays, *hypotheses)
+    while left:
+        broken = system.circuit.any(-after[id(one)] for one in left)
+        answer = solver.check(*(one.literal for one in left), broken)
+        if answer is Answer.NO:
+            break
+        if answer is not Answer.YES:
+            raise UndecidedError(answer)
+        values = solver.values()
+        left = [one for one in left if values.holds(after[id(one)])]
+    return left
+
+
 def _rests_on(kept: Mapping[str, frozenset[str]], name: str) -> tuple[str, ...]:
     """Every claim that keeps this one, and those that keep these, in the order of `kept`."""
     found: set[str] = set()
@@ -157,6 +183,7 @@ class Phase(Enum):
 
     EVERY_LENGTH = "every length"
     WITHIN_BOUNDS = "within bounds"
+    WITH_MORE = "with proposed lemmas, or over more steps"
 
 
 def prove(
@@ -165,23 +192,27 @@ def prove(
     phase: Phase,
     *,
     failing: Sequence[str] = (),
-    proved: Sequence[str] = (),
+    known: Proofs | None = None,
+    sample: Sequence[Cells] = (),
     seconds: float | None = None,
     report: Report = lambda message: None,
 ) -> Proofs:
-    """Prove what can be proved of these properties, of which some are `proved` already.
+    """Prove what can be proved of these properties, beside what is `known` from the phases before.
 
     Those that are known to be `failing` are tried for every length only, where a proof would contradict what is known.
+    Where the declared lemmas do not do, others are proposed that are true of a `sample` of reachable states.
     """
     started = time.monotonic()
     deadline = float("inf") if seconds is None else started + seconds
-    proving = _Proving(instance, properties, failing, proved, deadline, report)
+    proving = _Proving(instance, properties, failing, known or Proofs(), deadline, report)
     found = proving.found
     try:
         if phase is Phase.EVERY_LENGTH:
             proving.every_length()
-        else:
+        elif phase is Phase.WITHIN_BOUNDS:
             proving.within_bounds()
+        else:
+            proving.with_candidates(sample)
             proving.with_more_steps()
     except KeyboardInterrupt:
         found.stopped = "interrupt"
@@ -199,13 +230,16 @@ class _Proving:
         instance: Instance,
         properties: Sequence[Property],
         failing: Sequence[str],
-        proved: Sequence[str],
+        known: Proofs,
         deadline: float,
         report: Report,
     ) -> None:
         self.instance = instance
         self.failing = frozenset(failing)
-        self.settled = frozenset([*failing, *proved])
+        self.settled = frozenset([*failing, *known.proofs])
+        names = {name for proof in known.proofs.values() for name in (proof.prop.name, *proof.lemmas)}
+        claims = (*instance.properties, *instance.lemmas)
+        self.invariants = [claim for claim in claims if claim.name in names and not claim.of_steps]
         self.properties = [prop for prop in properties if prop.kind is not Kind.SOMETIMES]
         self.deadline = deadline
         self.report = report
@@ -300,34 +334,65 @@ class _Proving:
         states = [name for name in kept if not system.claims[name].of_steps]
         return solver.check(*(system.hypothesis(name) for name in states), question.broken) is Answer.NO
 
+    def with_candidates(self, sample: Sequence[Cells]) -> None:
+        """Induction beside all that is proved, with lemmas that are proposed: those of them that are inductive."""
+        asked = self._claims(self.open, every_length=False)
+        if not asked or not sample:
+            return
+        started = time.monotonic()
+        self.report("proposing lemmas")
+        system = BoundedSystem(self.instance, [*self.invariants, *asked])
+        kept = [claim.name for claim in self.invariants]
+        left = _inductive(system, candidates(system, sample), kept, self.deadline)
+        system.extra = {one.name: one.literal for one in left}
+        goals = [prop.name for prop in asked if prop.of_steps]
+        claims = [*kept, *(prop.name for prop in asked if not prop.of_steps), *system.extra]
+        induction = induct(system, claims, goals, self.deadline, self.report)
+        for prop in asked:
+            if prop.name in induction.kept:
+                lemmas = _rests_on(induction.kept, prop.name)
+                self.found.proofs[prop.name] = Proof(prop, lemmas, False, 1, False, time.monotonic() - started)
+
     def with_more_steps(self) -> None:
         """k-induction over simple paths, with everything that is proved assumed on the way."""
         asked = self.open
         if not asked:
             return
-        proved = [proof.prop for proof in self.found.proofs.values() if not proof.prop.of_steps]
-        relation = Relation(self.instance, [*proved, *asked])
-        unrolling = Unrolling(relation, free=True)
-        circuit = relation.circuit
-        solver = Solver(circuit, self.deadline)
-        solver.add(*unrolling.begin())
+        relation = Relation(self.instance, [*self.invariants, *asked])
+        start, anywhere = Unrolling(relation), Unrolling(relation, free=True)
+        solvers = [Solver(relation.circuit, self.deadline) for _ in range(2)]
+        for unrolling, solver in zip((start, anywhere), solvers, strict=True):
+            solver.add(*unrolling.begin())
+        fails = {prop.name for prop in asked if self._fails_at(prop, start, solvers[0], 0)}
         for steps in range(1, MOST_STEPS + 1):
-            unrolling.extend()
-            level = unrolling.levels[steps - 1]
-            solver.add(level.one_step, -level.error, *(level.asked[prop.name][0] for prop in proved))
-            solver.add(*(unrolling.differ(steps, earlier) for earlier in range(steps)))
+            started = time.monotonic()
+            for unrolling, solver in zip((start, anywhere), solvers, strict=True):
+                unrolling.extend()
+                level = unrolling.levels[steps - 1]
+                solver.add(level.one_step, level.stays)
+            assumed = [level.asked[claim.name][0] for level in anywhere.levels for claim in self.invariants]
+            solvers[1].add(*assumed, *(anywhere.differ(steps, earlier) for earlier in range(steps)))
             for prop in asked:
-                if prop.name in self.found.proofs or (steps == 1 and not prop.of_steps):
+                if prop.name in self.found.proofs or prop.name in fails:
                     continue
                 self.report(f"proving {prop.name} by {steps}-induction")
-                first = 1 if prop.of_steps else 0
-                held = [unrolling.at(prop, depth)[0] for depth in range(first, steps)]
-                answer = solver.check(*held, -unrolling.at(prop, steps)[0])
-                if answer is Answer.INTERRUPT:
-                    raise KeyboardInterrupt
-                if not answer.is_known:
-                    raise UndecidedError(answer)
-                if answer is Answer.NO:
-                    lemmas = tuple(one.name for one in proved)
-                    seconds = 0.0
+                held = [anywhere.at(prop, depth)[0] for depth in range(int(prop.of_steps), steps)]
+                if not self._can(solvers[1], *held, -anywhere.at(prop, steps)[0]):
+                    lemmas = tuple(claim.name for claim in self.invariants)
+                    seconds = time.monotonic() - started
                     self.found.proofs[prop.name] = Proof(prop, lemmas, False, steps, False, seconds)
+                elif self._fails_at(prop, start, solvers[0], steps):
+                    fails.add(prop.name)
+
+    def _fails_at(self, prop: Property, start: Unrolling, solver: Solver, depth: int) -> bool:
+        """Whether the base of a k-induction breaks: a behaviour of so many steps in which the property fails."""
+        return depth >= prop.of_steps and self._can(solver, -start.at(prop, depth)[0])
+
+    def _can(self, solver: Solver, *assumed: int) -> bool:
+        """Whether something can be; an answer that is none ends it all."""
+        answer = solver.check(*assumed)
+        if answer is Answer.INTERRUPT:
+            raise KeyboardInterrupt
+        if not answer.is_known:
+            raise UndecidedError(answer)
+        return answer is Answer.YES

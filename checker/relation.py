@@ -44,8 +44,8 @@ class Relation:
     """The step relation. `before` are the cells of a state, `after` those after whichever step is taken.
 
     `one_value` says that every cell of `before` has a value, `one_step` that one step is taken and enabled, `error`
-    that the model leaves its declaration in some step. A property of states speaks of `before`, one of transitions of
-    both.
+    that the model leaves its declaration in some step, `stays` that it does not do so in the one that is taken. A
+    property of states speaks of `before`, one of transitions of both.
     """
 
     def __init__(self, instance: Instance, properties: Sequence[Property] | None = None) -> None:
@@ -61,6 +61,7 @@ class Relation:
             circuit.all(circuit.either(-one.taken, one.enabled) for one in self.transitions),
         )
         self.error = circuit.any(one.error for one in self.transitions)
+        self.stays = -circuit.any(circuit.both(one.taken, one.error) for one in self.transitions)
         self.taken = self._taken()
         self.after = [self._after(cell) for cell in range(instance.cells)]
         asked = instance.properties if properties is None else properties

@@ -34,6 +34,9 @@ from traces.certify import from_any_state, from_steps
 from traces.folder import write as write_trace
 from traces.trace import Trace
 
+SAMPLE = 2000
+"""How many of the reached states are looked at to propose lemmas."""
+
 
 class Traces:
     """Writes certified traces; the first failure to write is kept, so that the report still comes out."""
@@ -216,7 +219,8 @@ class Searches:
             [prop for prop in instance.properties if prop.kind is not Kind.SOMETIMES],
             phase,
             failing=[verdict.prop.name for verdict in run.verdicts if verdict.word not in PROVABLE],
-            settled=list(before.proofs),
+            known=before,
+            sample=run.explored.reached.sample(SAMPLE) if run.explored.reached is not None else (),
             seconds=seconds,
             is_patient=is_patient,
             report=lambda what: progress.tell(what, time.monotonic() - began),
@@ -227,7 +231,7 @@ class Searches:
         deadline = time.monotonic() + matrix.PROOF_SECONDS
         limit_memory(self.options.limits.memory)
         found = {position: Proofs() for position, (record, _) in enumerate(pairs) if not record.name}
-        for phase in Phase:
+        for phase in (Phase.EVERY_LENGTH, Phase.WITHIN_BOUNDS):
             # The newest generation first: it has the most to prove.
             for position in reversed(found):
                 record, run = pairs[position]

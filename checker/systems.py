@@ -80,10 +80,8 @@ class BoundedSystem:
         self.circuit = self.relation.circuit
         self.claims = {claim.name: claim for claim in claims}
         self.images = ports(self.relation.before, self.relation.after)
-        circuit = self.circuit
-        self.no_error = -circuit.any(circuit.both(one.taken, one.error) for one in self.relation.transitions)
         self.extra: dict[str, int] = {}
-        self._solver = Solver(circuit)
+        self._solver = Solver(self.circuit)
         self._solver.add(self.relation.one_value)
 
     def hypothesis(self, claim: str) -> int:
@@ -103,7 +101,7 @@ class BoundedSystem:
         holds = self.hypothesis(claim)
         if claim in self.extra or not self.claims[claim].of_steps:
             holds = self.after(holds)
-        yield Question(claim, (self.relation.one_step, self.no_error), -holds)
+        yield Question(claim, (self.relation.one_step, self.relation.stays), -holds)
 
     def leaves_declaration(self) -> Question:
         """Whether a step can leave the declaration."""

@@ -28,6 +28,7 @@ class Level:
     taken: Sequence[int]
     one_step: int
     error: int
+    stays: int
     asked: dict[str, tuple[int, int, int]]
 
 
@@ -47,7 +48,7 @@ class Unrolling:
 
     def _roots(self) -> list[int]:
         relation = self.relation
-        roots = [relation.one_step, relation.error]
+        roots = [relation.one_step, relation.error, relation.stays]
         for asked in relation.properties.values():
             roots += [asked.holds, asked.permitted, asked.error]
         for value in relation.after:
@@ -111,7 +112,9 @@ class Unrolling:
             name: (image(one.holds), image(one.permitted), image(one.error))
             for name, one in relation.properties.items()
         }
-        self.levels.append(Level(state, taken, image(relation.one_step), image(relation.error), asked))
+        self.levels.append(
+            Level(state, taken, image(relation.one_step), image(relation.error), image(relation.stays), asked)
+        )
 
     def at(self, prop: Property, depth: int) -> tuple[int, int, int]:
         """What a property says at a depth: (holds, a failure is permitted, asking leaves the declaration).

@@ -7,7 +7,7 @@ delays and duplicates. Left out: crashes, and everything that a resource manager
 
 from enum import IntEnum
 
-from models.language import Domain, Flag, action, always, bound, field, require, sometimes
+from models.language import Domain, Flag, action, always, bound, field, lemma, require, sometimes
 
 
 class Configuration:
@@ -93,6 +93,19 @@ def consistent(s):
     """No resource manager has committed while another has aborted."""
     return not any(s.phase[rm] == Phase.COMMITTED for rm in range(s.resource_managers)) or not any(
         s.phase[rm] == Phase.ABORTED for rm in range(s.resource_managers)
+    )
+
+
+@lemma
+def who_is_prepared_waits_for_the_decision(s):
+    """Commit is decided when all are prepared; who is prepared does what is decided, and nothing else."""
+    return all(
+        (not s.manager_knows_prepared[rm] or s.prepared_was_sent[rm])
+        and (s.decision != Decision.COMMIT or s.manager_knows_prepared[rm])
+        and (s.phase[rm] != Phase.WORKING or not s.prepared_was_sent[rm])
+        and (s.phase[rm] != Phase.COMMITTED or s.decision == Decision.COMMIT)
+        and (s.phase[rm] != Phase.ABORTED or s.decision == Decision.ABORT or not s.prepared_was_sent[rm])
+        for rm in range(s.resource_managers)
     )
 
 

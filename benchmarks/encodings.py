@@ -1,0 +1,158 @@
+"""Bounded model checking of one instance with several encodings, all of them in one run, as ratios to the one in use.
+
+    python -m benchmarks.encodings [MODEL] [PROTOCOL] [DEPTH]
+
+Every encoding answers the same question at every depth, whether an `always` can be broken by a behaviour of exactly so
+many steps, and has to give the same answers. Times are of the processor, since machines are shared; the limit loop of
+benchmarks/limit_loop.py in the same hour says how fast the machine was.
+
+- cases: numbers as one literal for each value, state d+1 a function of state d; clauses, to Z3's `sat` tactic, anew at
+  each depth. Two steps that could change places only in the order of the model, and each cell said to have one value.
+- cases, unordered: the same, in any order.
+- cases, untold: the same, without saying that each cell has one value.
+- cases, incremental: the same clauses to one solver (QF_FD) that keeps what it learns.
+- bit-vectors: numbers of 8 bits, new ones for every state (QF_BV, incremental).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import z3
+
+from benchmarks.limit_loop import limit_loop
+from checker.bounded import Order
+from checker.cases import Cases
+from checker.circuit import FALSE, Circuit
+from checker.reading import Value
+from checker.relation import Relation, new_state, plain_state
+from checker.solver import Answer, Solver, once
+from checker.symbolic import Evaluator
+from checker.terms import IntegerArithmetic, Linear
+from checker.unroll import Unrolling
+from models import registry
+from models.language.declare import Kind
+from models.language.model import Instance
+
+WIDTH = 8
+"""Bits of a number: as many as a cell has."""
+
+
+def promises(instance: Instance) -> list[str]:
+    """The properties of states that are asked about."""
+    return [prop.name for prop in instance.properties if prop.kind is Kind.ALWAYS]
+
+
+def by_cases(instance: Instance, depth: int, *, ordered: bool, told: bool, incremental: bool) -> Iterator[bool]:
+    """Whether something can be broken at each depth, with numbers as cases."""
+    names = promises(instance)
+    relation = Relation(instance, [prop for prop in instance.properties if prop.name in names])
+    unrolling, order = Unrolling(relation), Order(relation)
+    demanded = list(unrolling.begin())
+    solver = Solver(relation.circuit)
+    for at in range(depth + 1):
+        if at:
+            unrolling.extend()
+            demanded.append(unrolling.levels[at - 1].one_step)
+            if told:
+                state = unrolling.levels[at].state
+                demanded += [relation.arithmetic.has_one_value(cell) for cell in state if isinstance(cell, Cases)]
+            if ordered and at > 1:
+                demanded += order.of(relation.circuit, unrolling.levels[at - 2].taken, unrolling.levels[at - 1].taken)
+        broken = relation.circuit.any(-unrolling.levels[at].asked[name][0] for name in names)
+        if incremental:
+            solver.add(*demanded)
+            demanded = []
+            yield solver.check(broken) is Answer.YES
+        else:
+            yield once(relation.circuit, [*demanded, broken])[0] is Answer.YES
+
+
+class BitVectors(IntegerArithmetic):
+    """The arithmetic of checker/terms.py on bit-vectors."""
+
+    def number(self, low: int | None, high: int | None) -> int | Linear:
+        """A new number."""
+        found = super().number(low, high)
+        if isinstance(found, Linear):
+            self.names[found.terms[0][0]] = z3.BitVec(f"v{len(self.names)}", WIDTH)
+        return found
+
+
+def by_bit_vectors(instance: Instance, depth: int) -> Iterator[bool]:
+    """The same with bit-vectors, and new variables for each state."""
+    circuit = Circuit()
+    arithmetic = BitVectors(circuit)
+    evaluator = Evaluator(instance, circuit, arithmetic)
+    solver = Solver(circuit, arithmetic=arithmetic)
+    solver.solver = z3.SolverFor("QF_BV")
+    solver.context = solver.solver.ctx.ref()
+    state = new_state(instance, arithmetic)
+    starts = [
+        circuit.all(evaluator.compare("==", one, other) for one, other in zip(state, plain, strict=True))
+        for plain in (plain_state(instance, cells) for cells in instance.initial_states)
+    ]
+    solver.add(circuit.any(starts))
+    asked = [prop for prop in instance.properties if prop.name in promises(instance)]
+    for at in range(depth + 1):
+        if at:
+            following = new_state(instance, arithmetic)
+            solver.add(step(instance, evaluator, state, following))
+            state = following
+        broken = circuit.any(-evaluator.ask(prop.function, [state])[0] for prop in asked)
+        yield solver.check(broken) is Answer.YES
+
+
+def step(instance: Instance, evaluator: Evaluator, before: list[Value], after: list[Value]) -> int:
+    """One step is taken, is enabled, and leads to the state after it."""
+    circuit = evaluator.circuit
+    taken, demanded = [], []
+    writers: list[list[tuple[int, Value]]] = [[] for _ in before]
+    for one in instance.steps:
+        enabled, _, cells = evaluator.take(before, one)
+        if enabled == FALSE:
+            continue
+        variable = circuit.variable()
+        taken.append(variable)
+        demanded.append(circuit.either(-variable, enabled))
+        for cell, (old, new) in enumerate(zip(before, cells, strict=True)):
+            if new is not old:
+                writers[cell].append((variable, new))
+    for cell, (old, new) in enumerate(zip(before, after, strict=True)):
+        written = circuit.any(variable for variable, _ in writers[cell])
+        demanded.append(circuit.either(written, evaluator.compare("==", new, old)))
+        for variable, value in writers[cell]:
+            demanded.append(circuit.either(-variable, evaluator.compare("==", new, value)))
+    return circuit.both(circuit.exactly_one(taken), circuit.all(demanded))
+
+
+ENCODINGS: dict[str, Callable[[Instance, int], Iterator[bool]]] = {
+    "cases": lambda i, d: by_cases(i, d, ordered=True, told=True, incremental=False),
+    "cases, unordered": lambda i, d: by_cases(i, d, ordered=False, told=True, incremental=False),
+    "cases, untold": lambda i, d: by_cases(i, d, ordered=True, told=False, incremental=False),
+    "cases, incremental": lambda i, d: by_cases(i, d, ordered=True, told=True, incremental=True),
+    "bit-vectors": by_bit_vectors,
+}
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    words = [*sys.argv[1:], *("published/kip_101", "", "8")[len(sys.argv) - 1 :]]
+    model, named = registry.load(words[0])
+    instance = model.instance(named or words[1] or None)
+    depth = int(words[2])
+    print(f"{words[0]} {words[1]} to depth {depth}; limit loop {limit_loop():.2f} s")
+    first: tuple[float, list[bool]] | None = None
+    for name, encoding in ENCODINGS.items():
+        started = time.process_time()
+        answers = list(encoding(instance, depth))
+        seconds = time.process_time() - started
+        first = first or (seconds, answers)
+        assert answers == first[1], f"{name} answers otherwise"
+        print(f"{name:20} {seconds:7.2f} s  {seconds / first[0]:5.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
