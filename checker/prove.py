@@ -18,7 +18,7 @@ from enum import Enum
 from checker.candidates import Candidate, candidates
 from checker.relation import Relation
 from checker.solver import Answer, Solver, UndecidedError
-from checker.systems import BoundedSystem, Counterexample, Question, SlicedSystem, System, holds_initially
+from checker.systems import BoundedSystem, Counterexample, SlicedSystem, System, holds_initially
 from checker.unroll import Unrolling
 from models.language.declare import Kind
 from models.language.model import Instance, Property
@@ -95,12 +95,22 @@ class Induction:
 Report = Callable[[str], None]
 
 
-def induct(system: System, claims: Sequence[str], goals: Sequence[str], deadline: float, report: Report) -> Induction:
-    """The greatest inductive subset of `claims`, and which of the `goals`, which nothing rests on, it keeps."""
+def induct(
+    system: System,
+    claims: Sequence[str],
+    goals: Sequence[str],
+    deadline: float,
+    report: Report,
+    known: Sequence[str] = (),
+) -> Induction:
+    """The greatest inductive subset of `claims`, and which of the `goals`, which nothing rests on, it keeps.
+
+    What is `known` to hold of every reachable state is assumed.
+    """
     found = Induction({}, {}, {})
     left = list(claims)
     while True:
-        round_ = {claim: _kept(system, claim, left, deadline, report) for claim in left}
+        round_ = {claim: _kept(system, claim, [*known, *left], deadline, report) for claim in left}
         for result in round_.values():
             if isinstance(result, Answer):  # whatever else is claimed would have to do without it, for no reason
                 raise UndecidedError(result)
@@ -110,7 +120,7 @@ def induct(system: System, claims: Sequence[str], goals: Sequence[str], deadline
             found.kept = {claim: result for claim, result in round_.items() if isinstance(result, frozenset)}
             break
         left = [claim for claim in left if claim not in lost]
-    results = {goal: _kept(system, goal, left, deadline, report) for goal in goals}
+    results = {goal: _kept(system, goal, [*known, *left], deadline, report) for goal in goals}
     _note(found, {goal: result for goal, result in results.items() if not isinstance(result, frozenset)})
     found.kept |= {goal: result for goal, result in results.items() if isinstance(result, frozenset)}
     return found
@@ -132,15 +142,14 @@ def _kept(
     hypotheses = {system.hypothesis(one): one for one in assumed}
     used: set[str] = set()
     for question in system.questions(claim):
-        solver = system.solver(question, deadline)
-        answer = solver.check(*question.demanded, *hypotheses, question.broken)
-        if answer is Answer.YES:
-            return system.counterexample(question, solver)
-        if answer is Answer.INTERRUPT:
+        decision = system.decide(question, list(hypotheses), deadline)
+        if decision.counterexample is not None:
+            return decision.counterexample
+        if decision.answer is Answer.INTERRUPT:
             raise KeyboardInterrupt
-        if answer is not Answer.NO:
-            return answer
-        used |= {hypotheses[literal] for literal in solver.core() if literal in hypotheses}
+        if decision.answer is not Answer.NO:
+            return decision.answer
+        used |= {hypotheses[literal] for literal in decision.used if literal in hypotheses}
     return frozenset(used - {claim})
 
 
@@ -281,7 +290,10 @@ class _Proving:
         goals = [prop for prop in asked if prop.of_steps]
         self.report("slicing")
         system = SlicedSystem(self.instance, [*claims, *goals])
-        self._conclude(system, claims, goals, started, is_closed=False, every_length=True)
+        induction = induct(
+            system, [claim.name for claim in claims], [goal.name for goal in goals], self.deadline, self.report
+        )
+        self._conclude(system, induction, [*claims, *goals], started, every_length=True)
 
     def within_bounds(self) -> None:
         """Induction on the transition system as it is."""
@@ -293,24 +305,33 @@ class _Proving:
         goals = [prop for prop in self.open if prop.of_steps]
         self.report("building the step relation")
         system = BoundedSystem(self.instance, [*claims, *goals])
-        self._conclude(system, claims, goals, started, is_closed=True, every_length=False)
+        induction = Induction({}, {}, {})
+        # Layer by layer, as the lemmas are declared: what holds by itself does not rest on what comes later.
+        layers = list(dict.fromkeys(claim.function.path for claim in claims if claim.kind is Kind.LEMMA))
+        for position in range(len(layers) + 1):
+            asked = [
+                claim.name
+                for claim in claims
+                if claim.name not in induction.kept
+                and (claim.kind is not Kind.LEMMA or claim.function.path in layers[:position])
+            ]
+            is_last = position == len(layers)
+            aims = [goal.name for goal in goals] if is_last else []
+            layer = induct(system, asked, aims, self.deadline, self.report, list(induction.kept))
+            induction = Induction(induction.kept | layer.kept, layer.broken, layer.unknown)
+        self._conclude(system, induction, [*claims, *goals], started, every_length=False)
 
     def _conclude(
         self,
         system: System,
+        induction: Induction,
         claims: Sequence[Property],
-        goals: Sequence[Property],
         started: float,
         *,
-        is_closed: bool,
         every_length: bool,
     ) -> None:
-        by_name = {claim.name: claim for claim in [*claims, *goals]}
-        induction = induct(
-            system, [claim.name for claim in claims], [goal.name for goal in goals], self.deadline, self.report
-        )
-        if is_closed:
-            is_closed = self._is_closed(system, list(induction.kept))
+        by_name = {claim.name: claim for claim in claims}
+        is_closed = not every_length and self._is_closed(system, list(induction.kept))
         for name in induction.kept:
             prop = by_name[name]
             if prop.kind is not Kind.LEMMA and name not in self.found.proofs and name not in self.settled:
@@ -329,10 +350,8 @@ class _Proving:
     def _is_closed(self, system: System, kept: Sequence[str]) -> bool:
         """Whether no step leaves the declaration from a state in which all that is kept is true."""
         assert isinstance(system, BoundedSystem)
-        question: Question = system.leaves_declaration()
-        solver = system.solver(question, self.deadline)
         states = [name for name in kept if not system.claims[name].of_steps]
-        return solver.check(*(system.hypothesis(name) for name in states), question.broken) is Answer.NO
+        return system.is_closed([system.hypothesis(name) for name in states], self.deadline)
 
     def with_candidates(self, sample: Sequence[Cells]) -> None:
         """Induction beside all that is proved, with lemmas that are proposed: those of them that are inductive."""

@@ -128,7 +128,10 @@ class Solver:
     """
 
     def __init__(
-        self, circuit: Circuit, deadline: float = float("inf"), arithmetic: IntegerArithmetic | None = None
+        self,
+        circuit: Circuit,
+        deadline: float = float("inf"),
+        arithmetic: IntegerArithmetic | None = None,
     ) -> None:
         self.circuit = circuit
         self.deadline = deadline

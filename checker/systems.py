@@ -17,9 +17,12 @@ from checker.circuit import FALSE, TRUE, Circuit
 from checker.reading import Value
 from checker.relation import Relation, ports
 from checker.slice import OPEN, Slice, SlicedStep
-from checker.solver import Answer, Solver
+from checker.solver import Answer, Solver, Values, once
 from models import run
 from models.language.model import Instance, Property, Step
+
+MOST_NODES = 20_000
+"""The largest circuit for which Z3 is asked once more, which hypotheses an answer takes."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,15 @@ class Question:
     step: SlicedStep | None = None
 
 
+@dataclass(frozen=True)
+class Decision:
+    """An answer to a question: for NO the hypotheses that it took, for YES what shows it."""
+
+    answer: Answer
+    used: frozenset[int] = frozenset()
+    counterexample: Counterexample | None = None
+
+
 class System(Protocol):
     """What an induction needs to know."""
 
@@ -58,11 +70,8 @@ class System(Protocol):
     def questions(self, claim: str) -> Iterator[Question]:
         """Everything that has to be impossible for a claim to be kept by every step."""
 
-    def solver(self, question: Question, deadline: float) -> Solver:
-        """A solver that knows the system, and perhaps what it has learned from other questions."""
-
-    def counterexample(self, question: Question, solver: Solver) -> Counterexample:
-        """What the last answer, YES, says."""
+    def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
+        """Answer a question under hypotheses."""
 
 
 def holds_initially(instance: Instance, prop: Property) -> bool:
@@ -103,18 +112,29 @@ class BoundedSystem:
             holds = self.after(holds)
         yield Question(claim, (self.relation.one_step, self.relation.stays), -holds)
 
-    def leaves_declaration(self) -> Question:
-        """Whether a step can leave the declaration."""
-        return Question("", (), self.relation.error)
+    def is_closed(self, hypotheses: Sequence[int], deadline: float) -> bool:
+        """Whether no step can leave the declaration."""
+        demanded = [self.relation.one_value, self.relation.error, *hypotheses]
+        return once(self.circuit, demanded, deadline)[0] is Answer.NO
 
-    def solver(self, question: Question, deadline: float) -> Solver:  # noqa: ARG002 - one for all questions
-        """The one solver, for which every cell has a value: all questions are about the same formula."""
+    def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
+        """All hypotheses go to Z3 at once; which of them it takes is asked afterwards."""
+        demanded = [self.relation.one_value, *question.demanded, question.broken]
+        answer, values = once(self.circuit, [*demanded, *hypotheses], deadline)
+        if values is not None:
+            return Decision(answer, counterexample=self._counterexample(question, values))
+        return Decision(answer, self._used(question, hypotheses, deadline) if answer is Answer.NO else frozenset())
+
+    def _used(self, question: Question, hypotheses: Sequence[int], deadline: float) -> frozenset[int]:
+        """The hypotheses that a NO takes: all of them where it would take long to know better."""
+        if len(self.circuit.left) > MOST_NODES:
+            return frozenset(hypotheses)
         self._solver.deadline = deadline
-        return self._solver
+        answer = self._solver.check(*question.demanded, *hypotheses, question.broken)
+        return frozenset(self._solver.core()) if answer is Answer.NO else frozenset(hypotheses)
 
-    def counterexample(self, question: Question, solver: Solver) -> Counterexample:
+    def _counterexample(self, question: Question, values: Values) -> Counterexample:
         """A state, a step, and the state after it."""
-        values = solver.values()
         before, after = (
             tuple(_number(value, values.holds) for value in cells)
             for cells in (self.relation.before, self.relation.after)
@@ -174,13 +194,16 @@ class SlicedSystem:
             if holds != TRUE and within != FALSE:
                 yield Question(claim.name, (step.enabled, within), -holds, step)
 
-    def solver(self, question: Question, deadline: float) -> Solver:
-        """A solver of integers for each step: it need not know of the others."""
+    def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
+        """Each step has a solver of its own, which need not know of the others."""
         solver = self._solvers.setdefault(id(question.step), self.slice.solver())
         solver.deadline = deadline
-        return solver
+        answer = solver.check(*question.demanded, *hypotheses, question.broken)
+        if answer is Answer.YES:
+            return Decision(answer, counterexample=self._counterexample(question, solver))
+        return Decision(answer, frozenset(solver.core()) if answer is Answer.NO else frozenset())
 
-    def counterexample(self, question: Question, solver: Solver) -> Counterexample:
+    def _counterexample(self, question: Question, solver: Solver) -> Counterexample:
         """A state of the slice, a step, and the state after it, in small numbers where there are such."""
         step = question.step
         assert step is not None

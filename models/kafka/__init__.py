@@ -10,6 +10,9 @@ from models.kafka import (
     follower,
     leader,
     lemmas,
+    lemmas_commit,
+    lemmas_log,
+    lemmas_offsets,
     metadata,
     producer,
     properties,
@@ -21,7 +24,10 @@ from models.language.model import assemble
 
 MODEL = assemble(
     "kafka",
-    [state, producer, transactions, leader, follower, controller, metadata, faults, properties, lemmas],
+    [
+        *(state, producer, transactions, leader, follower, controller, metadata, faults, properties),
+        *(lemmas_offsets, lemmas, lemmas_log, lemmas_commit),
+    ],
     {
         "0.10": (None, {"TRUNC": Truncation.HW}),
         "0.11": (None, {"TRUNC": Truncation.KIP101}),
