@@ -6,8 +6,9 @@ Out: text and plain data; no judgement.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from checker.prove import Attempt, Proof, Proofs
 from checker.solver import VERSION
 from checker.systems import Counterexample
 from models.language.model import Instance, spell
+
+WIDTH = 120
+"""Columns of the section on proofs."""
 
 
 @dataclass(frozen=True)
@@ -78,21 +82,44 @@ def lines(proving: Proving) -> list[str]:
     instance, proofs = proving.instance, proving.proofs
     when = ", found by an earlier run" if proofs.is_kept else ""
     found = [f"proofs (Z3 {VERSION}, {proofs.seconds:.2f} s{when})"]
-    for proof in proofs.proofs.values():
-        every = " for every length" if proof.every_length else ""
-        found.append(f"  {proof.prop.name}: PROVED{every}: {scope(instance, proof)}")
-        found.append(f"    {rests_on(proof)}")
+    for (where, basis), names in _together(instance, proofs).items():
+        found += _wrapped(f"{', '.join(names)}: PROVED{where}", "  ")
+        found += _wrapped(basis, "    ")
     for name, attempt in proofs.lost.items():
-        found.append(f"  lemma {name} does not hold: {attempt.why}{_shown(proving, attempt)}")
+        found += _wrapped(f"lemma {name} does not hold: {attempt.why}{_shown(proving, attempt)}", "  ")
         found += _table(proving, attempt)
     for attempt in proofs.attempts:
         what = " for every length" if attempt.every_length else ""
         also = " (it is proved within the bounds)" if attempt.prop.name in proofs.proofs else ""
-        found.append(f"  {attempt.prop.name}: not proved{what}{also}: {attempt.why}{_shown(proving, attempt)}")
+        text = f"{attempt.prop.name}: not proved{what}{also}: {attempt.why}{_shown(proving, attempt)}"
+        found += _wrapped(text, "  ")
         found += _table(proving, attempt)
     if proofs.stopped is not None:
         found.append(f"  the proofs were cut short: {_cut(proofs.stopped)}")
     return found
+
+
+def _together(instance: Instance, proofs: Proofs) -> dict[tuple[str, str], list[str]]:
+    """The promises that are proved in one induction: which stand together, and what they rest on beside each other."""
+    found: dict[tuple[str, str], list[str]] = {}
+    names = {name: {name, *proof.lemmas} for name, proof in proofs.proofs.items()}
+    for name, proof in proofs.proofs.items():
+        every = " for every length" if proof.every_length else ""
+        group = {other for other, basis in names.items() if basis == names[name]}
+        others = replace(proof, lemmas=tuple(one for one in proof.lemmas if one not in group))
+        found.setdefault((f"{every}: {scope(instance, proof)}", rests_on(others)), []).append(name)
+    return found
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _cut(stopped: str) -> str:

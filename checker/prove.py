@@ -18,7 +18,7 @@ from enum import Enum
 from checker.candidates import Candidate, candidates
 from checker.relation import Relation
 from checker.solver import Answer, Solver, UndecidedError
-from checker.systems import BoundedSystem, Counterexample, SlicedSystem, System, holds_initially
+from checker.systems import MOST_NODES, BoundedSystem, Counterexample, SlicedSystem, System, holds_initially
 from checker.unroll import Unrolling
 from models.language.declare import Kind
 from models.language.model import Instance, Property
@@ -362,14 +362,17 @@ class _Proving:
         self.report("proposing lemmas")
         system = BoundedSystem(self.instance, [*self.invariants, *asked])
         kept = [claim.name for claim in self.invariants]
+        if len(system.circuit.left) > MOST_NODES:
+            return  # a model of that size needs lemmas of its own
         left = _inductive(system, candidates(system, sample), kept, self.deadline)
         system.extra = {one.name: one.literal for one in left}
         goals = [prop.name for prop in asked if prop.of_steps]
-        claims = [*kept, *(prop.name for prop in asked if not prop.of_steps), *system.extra]
-        induction = induct(system, claims, goals, self.deadline, self.report)
+        claims = [prop.name for prop in asked if not prop.of_steps]
+        induction = induct(system, claims, goals, self.deadline, self.report, [*kept, *system.extra])
         for prop in asked:
             if prop.name in induction.kept:
-                lemmas = _rests_on(induction.kept, prop.name)
+                known = dict.fromkeys([*kept, *system.extra], frozenset[str]())
+                lemmas = _rests_on(known | induction.kept, prop.name)
                 self.found.proofs[prop.name] = Proof(prop, lemmas, False, 1, False, time.monotonic() - started)
 
     def with_more_steps(self) -> None:

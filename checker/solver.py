@@ -62,8 +62,12 @@ class Values:
 
 
 def limit_memory(size: int) -> None:
-    """How many bytes Z3 may use in this process, from now on."""
-    z3.set_param("memory_max_size", max(1, size >> 20))
+    """How many bytes Z3 may use in this process, from now on.
+
+    A limit that Z3 looks at from time to time, and gives up; the one that it cannot pass ends the whole process.
+    """
+    z3.set_param("memory_high_watermark_mb", max(1, size >> 20))
+    z3.set_param("sat.max_memory", max(1, size >> 20))
 
 
 def ask(question: Callable[[], z3.CheckSatResult], solver: z3.Solver, deadline: float) -> Answer:

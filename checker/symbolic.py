@@ -89,7 +89,8 @@ class Evaluator(Reading):
                 frame.locals[parameter.name] = argument
         self.block(function.body)
         self.frame = outer
-        return frame.result
+        # Where nothing can be reached there is no value either, and nobody takes it.
+        return 0 if frame.result is None else frame.result
 
     # ----------------------------------------------------------------------------------------------------- statements
 
