@@ -86,7 +86,7 @@ def lines(proving: Proving) -> list[str]:
         found += _wrapped(f"{', '.join(names)}: PROVED{where}", "  ")
         found += _wrapped(basis, "    ")
     for name, attempt in proofs.lost.items():
-        found += _wrapped(f"lemma {name} does not hold: {attempt.why}{_shown(proving, attempt)}", "  ")
+        found += _wrapped(f"lemma {name} is not inductive: {attempt.why}{_shown(proving, attempt)}", "  ")
         found += _table(proving, attempt)
     for attempt in proofs.attempts:
         what = " for every length" if attempt.every_length else ""

@@ -317,7 +317,13 @@ class _Proving:
             ]
             is_last = position == len(layers)
             aims = [goal.name for goal in goals] if is_last else []
-            layer = induct(system, asked, aims, self.deadline, self.report, list(induction.kept))
+            try:
+                layer = induct(system, asked, aims, self.deadline, self.report, list(induction.kept))
+            except (UndecidedError, KeyboardInterrupt):
+                # What the layers before have shown stands, whatever becomes of this one.
+                kept_so_far = Induction(induction.kept, {}, {})
+                self._conclude(system, kept_so_far, [*claims, *goals], started, every_length=False, is_cut=True)
+                raise
             induction = Induction(induction.kept | layer.kept, layer.broken, layer.unknown)
         self._conclude(system, induction, [*claims, *goals], started, every_length=False)
 
@@ -329,9 +335,10 @@ class _Proving:
         started: float,
         *,
         every_length: bool,
+        is_cut: bool = False,
     ) -> None:
         by_name = {claim.name: claim for claim in claims}
-        is_closed = not every_length and self._is_closed(system, list(induction.kept))
+        is_closed = not every_length and not is_cut and self._is_closed(system, list(induction.kept))
         for name in induction.kept:
             prop = by_name[name]
             if prop.kind is not Kind.LEMMA and name not in self.found.proofs and name not in self.settled:
