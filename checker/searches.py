@@ -236,9 +236,7 @@ class Searches:
             for position in reversed(found):
                 record, run = pairs[position]
                 progress = ProgressLine(record.title)
-                # An equal share of what is left to each: those that come first have the most to prove.
-                waiting = sum(other <= position for other in found)
-                left = (deadline - time.monotonic()) / (waiting if phase is Phase.WITHIN_BOUNDS else 1)
+                left = deadline - time.monotonic()
                 proofs = found[position]
                 # A phase that was cut short does not keep the other one from the cache.
                 before = replace(proofs, stopped=None)
