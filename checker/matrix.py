@@ -247,7 +247,7 @@ def cell(verdict: Verdict, run: Run) -> str:
         case Word.UNDECIDED:
             return f"{verdict.word.value}, none to {run.explored.judged}"
         case _:
-            return verdict.text
+            return verdict.bare
 
 
 def text(records: Sequence[Recorded], pairs: Sequence[Pair]) -> str:

@@ -27,13 +27,14 @@ WIDTH = 120
 @dataclass(frozen=True)
 class Proving:
     """Proofs and attempts; for each counterexample to induction, by claim, whether the explorer reaches its state, and
-    the trace file that shows it."""
+    the trace file that shows it; and what the explorer breaks, with its verdict."""
 
     proofs: Proofs
     exploration: Exploration
     reached: Mapping[str, Witness] = field(default_factory=dict)
     files: Mapping[str, Path] = field(default_factory=dict)
     commands: Mapping[str, str] = field(default_factory=dict)
+    failing: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def instance(self) -> Instance:
@@ -137,6 +138,8 @@ def _shown(proving: Proving, attempt: Attempt) -> str:
     key = key_of(attempt)
     text = f": {counterexample.says}"
     exploration = proving.exploration
+    if attempt.prop.name in proving.failing:
+        return f"{text}; the explorer breaks it: {proving.failing[attempt.prop.name]}"
     if key in proving.reached:
         depth = proving.reached[key].depth
         text += f", from a state that the explorer reaches at depth {depth}"

@@ -60,8 +60,10 @@ class Run:
 
     @property
     def word(self) -> Word:
-        """The gravest verdict of the run."""
-        return overall(self.verdicts, is_complete=self.exploration.is_complete)
+        """The gravest verdict of the run; proofs that were asked for and cut short leave it undecided at best."""
+        word = overall(self.verdicts, is_complete=self.exploration.is_complete)
+        is_cut = self.proving is not None and self.proving.proofs.stopped is not None
+        return Word.UNDECIDED if is_cut and word in (Word.NO_VIOLATION, Word.HOLDS) else word
 
 
 def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int] = frozenset()) -> list[str]:
@@ -249,6 +251,9 @@ def verdict_line(run: Run) -> str:
         case Word.UNREACHABLE:
             missing = ", ".join(v.prop.name for v in run.verdicts if v.word is Word.UNREACHABLE)
             return f"UNREACHABLE: {missing}: the model cannot do what it has to be able to do"
+        case Word.UNDECIDED if exploration.is_complete and run.proving is not None:
+            why = WHY_STOPPED.get(run.proving.proofs.stopped or "", "")
+            return f"UNDECIDED: the proofs were cut short: {why}; no violation to depth {exploration.judged}"
         case Word.UNDECIDED:
             why = WHY_STOPPED.get(exploration.stopped or "", "")
             return f"UNDECIDED: {why}; every state to depth {exploration.judged} was judged"

@@ -197,6 +197,8 @@ class Searches:
         found = with_proofs(run.verdicts, proofs)
         command = f"{run.command} --prove"
         proving = traces.write_counterexamples(exploration, proofs, command)
+        broken = (Word.VIOLATED, Word.PERMITTED)
+        proving = replace(proving, failing={v.prop.name: v.bare for v in run.verdicts if v.word in broken})
         return replace(run, verdicts=found, command=command, proving=proving)
 
     def _prove_phase(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,13 +27,10 @@ from checker.circuit import FALSE, TRUE, Circuit
 from checker.reading import Frame, SymbolicState, Value, as_truth
 from checker.solver import Answer, Solver
 from checker.symbolic import Evaluator, UnsupportedError
-from checker.terms import IntegerArithmetic
+from checker.terms import IntegerArithmetic, Linear
 from models.language.declare import Entry, Subset, size_of
 from models.language.model import Configuration, Instance, Place, Property, asked
 from models.language.syntax import Function
-
-PROBES = 1000, 2000
-"""Two sizes of everything that is open: what differs between them is open as well."""
 
 Target = tuple[str, int | str]
 """Something that a loop writes: ("cell", number) or ("local", name)."""
@@ -61,17 +58,16 @@ class Slice:
         self.circuit = Circuit()
         self.arithmetic = IntegerArithmetic(self.circuit)
         self.open = frozenset(name for name, entry in instance.model.entries.items() if entry.is_open)
-        self.probes = [_with(instance.configuration, dict.fromkeys(self.open, size)) for size in PROBES]
         self.places = self._places()
         self.evaluator = SliceEvaluator(self)
         self.before = self.new_state()
         self.steps = [step for slot in range(len(instance.model.slots)) for step in self._steps(slot)]
 
     def size(self, size: Any, what: str) -> int:
-        """A size, or OPEN where it depends on what is open."""
-        path = self.instance.model.path
-        one, other = (asked(path, what, size_of, size, configuration) for configuration in self.probes)
-        return int(one) if one == other else OPEN
+        """A size, or OPEN where what is open is asked for it."""
+        watched = _Watched(self.instance.configuration, self.open)
+        number = asked(self.instance.model.path, what, size_of, size, watched)
+        return OPEN if watched.was_asked else int(number)
 
     def _places(self) -> dict[str, Place]:
         places = {}
@@ -144,8 +140,31 @@ def ends(place: Place) -> tuple[int | None, int | None]:
     return low, high
 
 
-def _with(configuration: Configuration, values: Mapping[str, int]) -> Configuration:
-    return Configuration(dict(configuration.items()) | dict(values))
+class _Watched:
+    """A configuration that notes whether an entry is asked for that is open."""
+
+    def __init__(self, configuration: Configuration, is_open: Container[str]) -> None:
+        self.configuration = configuration
+        self.is_open = is_open
+        self.was_asked = False
+
+    def __getattr__(self, name: str) -> Any:
+        # Whoever asks for all of it asks for what is open, too.
+        self.was_asked |= name == "items" or name in self.is_open
+        return getattr(self.configuration, name)
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of a loop: what it writes when, and what it writes to as it was before the round and after it."""
+
+    written: Mapping[Target, int]
+    begun: Mapping[Target, Value]
+    after: Mapping[Target, Value]
+
+
+Before = tuple[list[list[Value]], dict[str, Value], int]
+"""The cells of the states of a call, its locals and what guards it, before a loop."""
 
 
 class SliceEvaluator(Evaluator):
@@ -217,13 +236,13 @@ class SliceEvaluator(Evaluator):
                 state.cells[cell] = self.choose(condition, written, old)
 
     def _assign(self, target: ast.expr, value: Value) -> None:
-        if isinstance(target, ast.Name) and self.frame is self.looping:
+        if isinstance(target, ast.Name):
             self._note(("local", target.id), TRUE)
         super()._assign(target, value)
 
     def _note(self, target: Target, condition: int) -> None:
-        """In a round of a loop: what was written, and when."""
-        if self.written is not None:
+        """In a round of a loop: what was written, and when. Only the locals of the loop's own call are the loop's."""
+        if self.written is not None and (target[0] == "cell" or self.frame is self.looping):
             here = self.circuit.all([self.frame.entry, self.frame.branch, condition])
             self.written[target] = self.circuit.either(self.written.get(target, FALSE), here)
 
@@ -255,32 +274,48 @@ class SliceEvaluator(Evaluator):
     def _statement_For(self, statement: ast.For) -> None:
         """A loop: round by round, or, over what is open, each thing that it writes by itself."""
         if not self._is_open(statement.iter):
-            super()._statement_For(statement)
+            self._loop_of_fixed_length(statement)
             return
         if self._leaves_everything(statement):
             return
         frame, states = self.frame, list(self.frame.states.values())
         before = [list(state.cells) for state in states], dict(frame.locals), self.alive
-        targets: dict[Target, int] = {}
+        targets: dict[Target, bool] = {}
         while True:  # what a round writes may depend on what earlier rounds wrote
-            found = dict(self._round(statement, before, targets, {})[0])
-            if found.keys() <= targets.keys():
+            found = self._round(statement, before, targets, {})
+            truths = {
+                target: targets.get(target, True)
+                and _is_truth(self._value_of(target))
+                and _is_truth(found.after[target])
+                for target in [*targets, *(one for one in found.written if one not in targets)]
+            }
+            if truths == targets:
                 break
-            targets = dict.fromkeys([*targets, *found], FALSE)
-        bounds = {target: self._bounds(statement, before, targets, target) for target in targets}
+            targets = truths
+        bounds = {target: self._bounds(found, target) for target in targets}
         found_ends: list[tuple[Target, Value]] = []
         for target in targets:
-            written, value, begun = self._round(statement, before, targets, bounds, target)
-            was_written = self.circuit.both(self.circuit.variable(), written.get(target, FALSE))
-            found_ends.append((target, self.choose(was_written, value, begun)))
+            one = self._round(statement, before, targets, bounds)
+            was_written = self.circuit.both(self.circuit.variable(), one.written.get(target, FALSE))
+            found_ends.append((target, self.choose(was_written, one.after[target], self._value_of(target))))
         # One more round, for where the function returns from within the loop.
         if any(isinstance(node, ast.Return) for node in ast.walk(statement)):
             self._round(statement, before, targets, bounds, keep=True)
-        self._put_back(before)
         self.read = {}
         for target, value in found_ends:
             self._set_value(target, value)
             self._note(target, TRUE)
+
+    def _loop_of_fixed_length(self, statement: ast.For) -> None:
+        """Round by round; a variable that had a value before the loop is written like any other local."""
+        assert isinstance(statement.target, ast.Name)
+        name = statement.target.id
+        is_new = name not in self.frame.locals
+        if not is_new:
+            self._note(("local", name), TRUE)
+        super()._statement_For(statement)
+        if is_new:
+            self.frame.locals.pop(name, None)
 
     def _leaves_everything(self, statement: ast.For) -> bool:
         """Whether a loop neither returns nor writes anything that the slice has."""
@@ -288,6 +323,8 @@ class SliceEvaluator(Evaluator):
         forgotten: set[str] = set()
         for node in ast.walk(statement):
             if isinstance(node, ast.Return):
+                return False
+            if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and node.target.id in self.frame.locals:
                 return False
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
                 written = functions[node.func.id].writes
@@ -307,7 +344,7 @@ class SliceEvaluator(Evaluator):
             self.read.pop(name, None)
         return True
 
-    def _put_back(self, before: tuple[list[list[Value]], dict[str, Value], int]) -> None:
+    def _put_back(self, before: Before) -> None:
         cells, known, self.alive = before
         for state, own in zip(self.frame.states.values(), cells, strict=True):
             state.cells = list(own)
@@ -316,28 +353,25 @@ class SliceEvaluator(Evaluator):
     def _round(
         self,
         statement: ast.For,
-        before: tuple[list[list[Value]], dict[str, Value], int],
-        havoc: Mapping[Target, int],
+        before: Before,
+        targets: Mapping[Target, bool],
         bounds: Mapping[Target, Sequence[str]],
-        target: Target | None = None,
         *,
         keep: bool = False,
-        begun: list[Value] | None = None,
-    ) -> tuple[dict[Target, int], Value, Value]:
-        """One round, begun with anything in what the loop writes: what it writes when, and `target` after it and as it
-        was before the loop. `keep` keeps what it returns, `begun` takes what `target` is at its beginning."""
+    ) -> Round:
+        """One round, begun with anything in what the loop writes, a truth value or a number. `keep` keeps what it
+        returns; everything else is put back."""
         frame = self.frame
-        self._put_back(before)
         self.read = {}
         returned, result = frame.returned, frame.result
-        for kind, name in havoc:
-            old = self._value_of((kind, name))
-            new = Truth(self.circuit.variable()) if isinstance(old, bool | Truth) else self._any_number((kind, name))
-            if begun is not None and (kind, name) == target and not isinstance(new, Truth):
-                begun.append(new)
-            for sign in bounds.get((kind, name), ()):
-                self.arithmetic.define(new, self.arithmetic.compare(sign, new, old))
-            self._set_value((kind, name), new)
+        begun: dict[Target, Value] = {}
+        for target, is_truth in targets.items():
+            begun[target] = Truth(self.circuit.variable()) if is_truth else self._any_number(target)
+            for sign in bounds.get(target, ()):
+                # Only where the loop is reached: elsewhere what it was may be out of its range.
+                stands = self.arithmetic.compare(sign, begun[target], self._value_of(target))
+                self.arithmetic.define(begun[target], self.circuit.either(-self._here(), stands))
+            self._set_value(target, begun[target])
         assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
         limits = [self.number(self.value(argument)) for argument in statement.iter.args]
         low, high = (0, limits[0]) if len(limits) == 1 else limits
@@ -345,21 +379,24 @@ class SliceEvaluator(Evaluator):
         inside = self.circuit.both(
             self.arithmetic.compare("<=", low, element), self.arithmetic.compare("<", element, high)
         )
-        frame.locals[statement.target.id] = element
+        variable: Target = ("local", statement.target.id)
+        is_new = statement.target.id not in before[1]
+        self._set_value(variable, element)
         branch, outer, around = frame.branch, self.written, self.looping
         frame.branch = self.circuit.both(branch, inside)
         self.written, self.looping = {}, frame
+        if not is_new:  # it is still there after the loop
+            self._note(variable, TRUE)
         self.block(statement.body)
         written, self.written, self.looping = self.written, outer, around
-        written.pop(("local", statement.target.id), None)
+        if is_new:
+            written.pop(variable, None)
         frame.branch = branch
         if not keep:
             frame.returned, frame.result = returned, result
-        if target is None:
-            return written, None, None
-        value = self._value_of(target)
+        after = {target: self._value_of(target) for target in [*targets, *written]}
         self._put_back(before)
-        return written, value, self._value_of(target)
+        return Round(written, begun, after)
 
     def _value_of(self, target: Target) -> Value:
         kind, name = target
@@ -383,21 +420,16 @@ class SliceEvaluator(Evaluator):
     def _cells(self) -> Sequence[Place]:
         return [self.places[name] for name in self.slice.kept]
 
-    def _bounds(
-        self,
-        statement: ast.For,
-        before: tuple[list[list[Value]], dict[str, Value], int],
-        havoc: Mapping[Target, int],
-        target: Target,
-    ) -> Sequence[str]:
+    def _bounds(self, found: Round, target: Target) -> Sequence[str]:
         """ ">=" where no round lets a cell fall, "<=" where none lets it rise: so it stands to what it was before."""
-        if target[0] == "local":
-            return ()
-        self._put_back(before)
-        begun: list[Value] = []
-        _, value, _ = self._round(statement, before, havoc, {}, target, begun=begun)
-        if not begun:  # a truth value
+        begun, after = found.begun[target], found.after[target]
+        if target[0] == "local" or not isinstance(begun, Linear):
             return ()
         solver = self.slice.solver()
         signs = (">=", "<=")
-        return [sign for sign in signs if solver.check(-self.arithmetic.compare(sign, value, begun[0])) is Answer.NO]
+        return [sign for sign in signs if solver.check(-self.arithmetic.compare(sign, after, begun)) is Answer.NO]
+
+
+def _is_truth(value: Value) -> bool:
+    """Whether it is a truth value, or nothing yet."""
+    return value is None or isinstance(value, bool | Truth)

@@ -25,6 +25,10 @@ MOST_NODES = 20_000
 """The largest circuit for which Z3 is asked once more, which hypotheses an answer takes."""
 
 
+FEW = 12
+"""So few hypotheses are asked about in any case."""
+
+
 @dataclass(frozen=True)
 class Counterexample:
     """A counterexample to induction: a state in which everything holds, a step, and the state after it.
@@ -127,7 +131,7 @@ class BoundedSystem:
 
     def _used(self, question: Question, hypotheses: Sequence[int], deadline: float) -> frozenset[int]:
         """The hypotheses that a NO takes: all of them where it would take long to know better."""
-        if len(self.circuit.left) > MOST_NODES:
+        if len(self.circuit.left) > MOST_NODES and len(hypotheses) > FEW:
             return frozenset(hypotheses)
         self._solver.deadline = deadline
         answer = self._solver.check(*question.demanded, *hypotheses, question.broken)

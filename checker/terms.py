@@ -145,10 +145,11 @@ class IntegerArithmetic:
             return []
         return [literal for variable, _ in self._atoms[node][1].terms for literal in self.definitions[variable]]
 
-    def within(self, a: Number, low: int, high: int | None) -> tuple[int, Number]:
-        """Whether a lies between low and high (None: no upper end), and a."""
-        literal = self.compare("<=", low, a)
-        return (literal if high is None else self.circuit.both(literal, self.compare("<=", a, high))), a
+    def within(self, a: Number, low: int | None, high: int | None) -> tuple[int, Number]:
+        """Whether a lies between low and high (None: no such end), and a."""
+        above = TRUE if low is None else self.compare("<=", low, a)
+        below = TRUE if high is None else self.compare("<=", a, high)
+        return self.circuit.both(above, below), a
 
     def is_element(self, a: Number, element: int) -> int:
         """Whether a is this element of a domain."""

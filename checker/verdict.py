@@ -66,10 +66,12 @@ class Verdict:
     @property
     def text(self) -> str:
         """The verdict as people read it."""
-        return f"{self._text} (not proved)" if self.is_unproved or self.is_unattempted else self._text
+        note = " (not proved)" if self.is_unproved else " (proof undecided)" if self.is_unattempted else ""
+        return self.bare + note
 
     @property
-    def _text(self) -> str:
+    def bare(self) -> str:
+        """The verdict without what became of proofs that were not found."""
         if self.word is Word.PROVED and self.proof is not None and self.proof.every_length:
             return f"{self.word.value} for every length"
         if self.word in (Word.NO_VIOLATION, Word.NOT_REACHED):

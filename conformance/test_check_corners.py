@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from checker import answer, cli, console, matrix, published, report
+from checker import answer, cli, console, matrix, published, report, searches
 from checker.console import ProgressLine
 from checker.verdict import Word, exit_code
 from models import registry
@@ -103,7 +103,7 @@ def test_a_disagreement_of_the_engines_exits_70_in_one_line(check, monkeypatch):
     def disagree(*arguments):
         raise NotCertifiedError("the reference does not confirm what was found (reproduce: check model.py --bound 2)")
 
-    monkeypatch.setattr(cli, "from_steps", disagree)
+    monkeypatch.setattr(searches, "from_steps", disagree)
     code, _, err = check("model.py")
     assert code == 70
     assert err.count("\n") == 1
@@ -133,7 +133,7 @@ def test_the_history_that_is_told_is_the_one_that_the_verdict_rests_on(check, tm
 def test_the_seconds_of_an_answer_are_for_searching(check, monkeypatch):
     """The verdict of a cluster must not hang on whether its kernel was in the cache."""
     limits, slept = [], [0.0]
-    compiling, monotonic, search = cli.kernel_of, time.monotonic, cli.explore
+    compiling, monotonic, search = searches.kernel_of, time.monotonic, searches.explore
 
     def slowly(*arguments):
         slept[0] += 100
@@ -144,8 +144,8 @@ def test_the_seconds_of_an_answer_are_for_searching(check, monkeypatch):
         return search(instance, given, **keywords)
 
     monkeypatch.setattr(time, "monotonic", lambda: monotonic() + slept[0])
-    monkeypatch.setattr(cli, "kernel_of", slowly)
-    monkeypatch.setattr(cli, "explore", searching)
+    monkeypatch.setattr(searches, "kernel_of", slowly)
+    monkeypatch.setattr(searches, "explore", searching)
     check("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "2", "--seconds", "50")
     assert limits[:2] == [5.0, 5.0]
     assert limits[-1] > 45
@@ -167,19 +167,19 @@ def test_a_model_without_properties_does_not_just_hold(check, tmp_path):
 
 
 def test_an_interrupt_during_a_question_on_the_side_ends_it_all(check, monkeypatch):
-    searches = []
-    explore = cli.explore
+    asked = []
+    explore = searches.explore
 
     def interrupted(instance, limits, **keywords):
-        searches.append(instance)
+        asked.append(instance)
         exploration = explore(instance, limits, **keywords)
         exploration.stopped = "interrupt"
         return exploration
 
-    monkeypatch.setattr(cli, "explore", interrupted)
+    monkeypatch.setattr(searches, "explore", interrupted)
     code, _, _ = check("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "2")
     assert code == 130
-    assert len(searches) == 1
+    assert len(asked) == 1
 
 
 def test_an_interrupt_keeps_the_published_rows_that_are_done(check, monkeypatch):
@@ -199,7 +199,7 @@ def test_an_interrupt_keeps_the_published_rows_that_are_done(check, monkeypatch)
 
 
 def test_an_interrupt_that_python_loses_while_it_compiles_is_not_lost(check, monkeypatch):
-    kernel_of = cli.explore.__globals__["kernel_of"]
+    kernel_of = searches.kernel_of
 
     def compiling(*arguments):
         class Callback:
@@ -211,8 +211,8 @@ def test_an_interrupt_that_python_loses_while_it_compiles_is_not_lost(check, mon
         Callback()
         return kernel_of(*arguments)
 
-    monkeypatch.setitem(cli.explore.__globals__, "kernel_of", compiling)
-    monkeypatch.setattr(cli, "kernel_of", compiling, raising=False)
+    monkeypatch.setitem(searches.explore.__globals__, "kernel_of", compiling)
+    monkeypatch.setattr(searches, "kernel_of", compiling)
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
     assert check("model.py")[0] == 130
 
@@ -271,7 +271,7 @@ def test_a_file_in_place_of_the_folder_for_traces_is_refused_before_the_search(c
     def search(*arguments, **keywords):
         raise AssertionError("the search has begun")
 
-    monkeypatch.setattr(cli, "explore", search)
+    monkeypatch.setattr(searches, "explore", search)
     refuses(check, "model.py --out model.py", "model.py: ", "not a folder", "--out DIR")
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from checker import cli, matrix
+from checker import cli, matrix, searches
 from checker.explore import Limits, explore
 from checker.report import Run
 from checker.verdict import Word, verdicts
@@ -44,7 +44,7 @@ acked_not_lost = 2
 
 
 @pytest.fixture
-def check(tmp_path, monkeypatch, capsys):
+def check(tmp_path, monkeypatch, capsys, no_proofs):
     """Run the matrix against a record: gives the exit code, the text, and the object of --json."""
     monkeypatch.chdir(tmp_path)
     record = tmp_path / "verdicts.toml"
@@ -232,6 +232,11 @@ def test_a_generation_draws_each_cell_from_one_of_its_runs(check):
         "exhaustive: none",
         "not exhaustive: kafka 0.10, kafka 0.10 leader only (to depth 3)",
     ]
+    unsettled = [name for name in names if told[name] == "none to 3"]
+    assert line(text, matrix.NOT_ATTEMPTED) == f"{matrix.NOT_ATTEMPTED}: " + "; ".join(
+        f"{name} in kafka 0.10" for name in unsettled
+    )
+    assert {one["property"] for one in content["cells"] if one["proof"] == "not attempted"} == set(unsettled)
     default, named = content["runs"]
     assert (default["name"], named["name"]) == (None, "leader only")
     assert [one["name"] for one in named["properties"]] == ["acked_not_lost", "a_write_is_acknowledged"]
@@ -250,6 +255,7 @@ def test_a_generation_draws_each_cell_from_one_of_its_runs(check):
         "verdict": "PERMITTED",
         "depth": 2,
         "exhaustive": False,
+        "proof": None,
         "record": "as recorded",
     }
     assert sorted(one["property"] for one in content["cells"]) == sorted(names)
@@ -287,7 +293,7 @@ def test_without_a_bound_every_run_goes_as_far_as_its_record(check):
     exhaustive = {one["property"]: one["exhaustive"] for one in content["cells"]}
     assert exhaustive["consistent"] and not exhaustive["log_matching"]
     assert re.search(r"^log_matching +none to 4$", text, re.MULTILINE)
-    assert re.search(r"^consistent +HOLDS$", text, re.MULTILINE)
+    assert re.search(r"^consistent +HOLDS \(not proved\)$", text, re.MULTILINE)
 
 
 def test_a_recorded_violation_that_a_search_to_the_end_does_not_find_exits_10(check):
@@ -295,7 +301,7 @@ def test_a_recorded_violation_that_a_search_to_the_end_does_not_find_exits_10(ch
     record = OTHER.replace("[run.violated]", "[run.violated]\nconsistent = 99")
     code, text, content = check(record)
     assert (code, content["record"]) == (10, "recorded, but not found")
-    assert re.search(r"^consistent +HOLDS  <- recorded, but not found$", text, re.MULTILINE)
+    assert re.search(r"^consistent +HOLDS \(not proved\)  <- recorded, but not found$", text, re.MULTILINE)
 
 
 def test_a_permitted_failure_beside_a_violation_is_held_against_its_record(check):
@@ -346,14 +352,14 @@ def test_a_mechanism_that_is_off_is_not_undecided_where_time_runs_out(tmp_path):
 
 def test_an_interrupt_leaves_the_other_runs_undecided(check, monkeypatch):
     """Ctrl-C before the second search has begun: the first one is told, the second one is not taken for a pass."""
-    kernel_of = cli.kernel_of
+    kernel_of = searches.kernel_of
 
     def interrupted(instance, announce):
         if instance.model.name != "kafka":
             raise KeyboardInterrupt
         return kernel_of(instance, announce)
 
-    monkeypatch.setattr(cli, "kernel_of", interrupted)
+    monkeypatch.setattr(searches, "kernel_of", interrupted)
     code, text, content = check(TRUE + OTHER, "--bound", "6")
     assert (code, content["record"], content["verdict"]) == (130, "undecided", "VIOLATED")
     assert re.search(r"^consistent +UNDECIDED, not searched$", text, re.MULTILINE)
@@ -402,7 +408,7 @@ def test_a_matrix_that_is_cut_short_after_a_new_violation_is_violated(check):
         (
             '"exhausted"\n',
             '"exhausted"\nname = "more"\nproperties = ["isr_is_complete"]\n',
-            "acked_not_lost has a depth in a run of kafka 0.10 that does not judge it",
+            "acked_not_lost has a depth or a proof in a run of kafka 0.10 that does not judge it",
         ),
         (
             '"exhausted"\n',

@@ -151,7 +151,7 @@ def test_another_property_is_found(name: str | None, message: str) -> None:
         (PERMITTED, "weak_isr is VIOLATED at step 8 (become_follower 1 1), the trace says PERMITTED"),
         (REACHED, "weak_isr is VIOLATED at step 8 (become_follower 1 1), the trace says REACHED"),
         (HOLDS, "weak_isr is VIOLATED at step 8 (become_follower 1 1), the trace says HOLDS ON THIS PATH"),
-        ("SAFE", "no verdict SAFE; there are: VIOLATED, PERMITTED, REACHED, HOLDS ON THIS PATH"),
+        ("SAFE", "no verdict SAFE; there are: VIOLATED, PERMITTED, REACHED, HOLDS ON THIS PATH, NOT INDUCTIVE"),
         (None, "a property without a verdict, or a verdict without a property"),
     ],
 )

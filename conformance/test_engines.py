@@ -1,0 +1,560 @@
+"""`--engine z3` and `--engine all`: Z3 finds what the explorer finds, and says so where it could not be asked to the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from checker import bounded, cli, published, searches
+from checker.agreement import differences
+from checker.bounded import ask_to_depth
+from checker.circuit import TRUE
+from checker.explore import Finding, Limits, Witness, explore
+from checker.relation import Relation
+from checker.solver import Answer
+from checker.verdict import Word, verdicts
+from models import registry
+from models.language.declare import Kind
+from traces.cli import main as trace
+
+PROJECT = Path(__file__).resolve().parents[1]
+MAIN = "import sys; from checker.cli import main; sys.exit(main())"
+
+LAMPS = '''\
+"""Somebody switches lamps, and a storm puts them out. Every behaviour ends."""
+
+from models.language import Domain, Flag, Subset, action, always, always_step, between, bound, field, initial, require
+from models.language import setting, sometimes
+
+
+class Configuration:
+    lamps = bound(2, "lamps", least=1, option="--lamps")
+    most = bound(3, "how often they are switched", least=1, option="--most")
+    limit = setting(2, "how often they may be switched in peace", option="--limit")
+    speaks_of_storms = setting(1, "whether anything is said of storms", most=1)
+
+
+class Lamp(Domain, size="lamps"):
+    pass
+
+
+class Lamps(Subset, of=Lamp):
+    pass
+
+
+class State:
+    is_on = field(Lamp, values=Flag)
+    switched = field(values=between(0, "most"))
+    is_stormy = field(values=Flag)
+
+
+@initial
+def starts(configuration):
+    yield {}
+    yield {"is_on": [lamp == 0 for lamp in range(configuration.lamps)]}
+
+
+@action
+def person_switches(s, chosen: Lamps):
+    require(s.switched < s.most)
+    require(any(chosen[lamp] for lamp in range(s.lamps)))
+    for lamp in range(s.lamps):
+        if chosen[lamp]:
+            s.is_on[lamp] = not s.is_on[lamp]
+    s.switched += 1
+
+
+@action
+def storm_comes(s):
+    require(not s.is_stormy)
+    s.is_stormy = True
+
+
+@action
+def lamp_fails(s, lamp: Lamp):
+    require(s.is_stormy)
+    require(s.is_on[lamp])
+    s.is_on[lamp] = False
+
+
+def storms(s):
+    return s.is_stormy
+
+
+@always(permitted=storms)
+def calm(s):
+    """A storm may break it, after two steps; and so may a third switch, which nothing excuses."""
+    return s.switched <= s.limit and not (s.is_stormy and s.switched > 0)
+
+
+@always
+def some_are_off(s):
+    return not all(s.is_on[lamp] for lamp in range(s.lamps))
+
+
+@always_step(permitted=storms)
+def only_persons_switch_off(before, after, taken):
+    return taken == person_switches or not any(
+        before.is_on[lamp] and not after.is_on[lamp] for lamp in range(before.lamps)
+    )
+
+
+@always(applies=lambda configuration: configuration.speaks_of_storms == 1)
+def storms_stay(s):
+    return s.switched <= s.most
+
+
+@sometimes
+def dark_after_a_storm(s):
+    return s.is_stormy and s.switched == s.most and not any(s.is_on[lamp] for lamp in range(s.lamps))
+
+
+@sometimes
+def one_at_a_time(before, after):
+    return before.switched == 2 and after.switched == 3
+
+
+@sometimes
+def never_to_be_seen(s):
+    return s.switched == 0 and all(s.is_on[lamp] for lamp in range(s.lamps)) and s.lamps > 1
+'''
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    """Run `check` in a folder that holds lamps.py; gives the exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lamps.py").write_text(LAMPS)
+
+    def run(*words):
+        code = cli.main(words)
+        out, err = capsys.readouterr()
+        return code, out, "".join(line for line in err.splitlines(True) if not line.startswith("compiling "))
+
+    return run
+
+
+def told(check, *words):
+    """The exit code and the run of --json."""
+    code, out, err = check(*words, "--json")
+    assert err == ""
+    (run,) = json.loads(out)["runs"]
+    return code, run
+
+
+def decided(run):
+    """What is said of each property, without paths and counts."""
+    return [(one["name"], one["verdict"], one["depth"], one["permitted_depth"]) for one in run["properties"]]
+
+
+def same_findings(instance, depth, only=()):
+    """Ask both engines: the least counterexamples are equal, and so is what is said of every property."""
+    exploration = explore(instance, Limits(depth=depth), only=only)
+    unrolled = ask_to_depth(instance, Limits(depth=depth), only=only)
+    assert differences(exploration, unrolled) == []
+    kinds = {prop.name: prop.kind for prop in instance.properties}
+    for name, ours in exploration.findings.items():
+        theirs = unrolled.findings[name]
+        if kinds[name] is Kind.SOMETIMES:  # any of the shortest paths will do
+            assert (ours.found.witness is None) == (theirs.found.witness is None)
+        else:
+            assert theirs.found.witness == ours.found.witness
+            assert theirs.permitted.witness == ours.permitted.witness
+    assert [verdict.text for verdict in verdicts(unrolled)] == [verdict.text for verdict in verdicts(exploration)]
+    return unrolled
+
+
+# ----------------------------------------------------------------------------------------------------- the same is found
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3, 4, 20])
+@pytest.mark.parametrize("values", [{}, {"limit": 3}, {"lamps": 1, "most": 5, "speaks_of_storms": 0}], ids=str)
+def test_a_small_model_gives_the_same_least_counterexamples(tmp_path, depth, values):
+    (tmp_path / "lamps.py").write_text(LAMPS)
+    instance = registry.load_file(tmp_path / "lamps.py").instance(None, values)
+    unrolled = same_findings(instance, depth)
+    assert (unrolled.judged, unrolled.exhausted) == (min(depth, unrolled.judged), depth == 20)
+
+
+def test_what_is_permitted_stands_beside_what_is_not(check):
+    code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4")
+    found = {name: (word, depth, permitted) for name, word, depth, permitted in decided(run)}
+    assert code == 12
+    assert found["calm"] == ("VIOLATED", 3, 2)
+    assert found["some_are_off"] == ("VIOLATED", 1, None)
+    assert found["only_persons_switch_off"] == ("PERMITTED", 2, 2)
+    assert found["storms_stay"] == ("NO VIOLATION TO DEPTH", 4, None)
+    assert found["dark_after_a_storm"] == ("REACHED", 4, None)
+    assert found["one_at_a_time"] == ("REACHED", 3, None)
+    assert found["never_to_be_seen"] == ("NOT REACHED TO DEPTH", 4, None)
+
+
+KAFKA = [
+    ("0.10", 4, {}),
+    ("0.11", 4, {}),
+    ("2.0", 4, {}),
+    ("2.1", 4, {}),
+    ("0.10", 5, {"unclean_elections": 1, "bounces": 1, "crashes": 0}),  # VIOLATED at step 5, PERMITTED at step 4
+    ("2.0", 4, {"acks": 1, "retries": 1}),
+    ("2.1", 4, {"delete_records": 1, "transactions": 1, "records": 1}),  # VIOLATED at step 4
+]
+
+
+@pytest.mark.parametrize(("protocol", "depth", "values"), KAFKA, ids=str)
+def test_kafka_within_small_bounds(protocol, depth, values):
+    same_findings(registry.load("kafka")[0].instance(protocol, values), depth)
+
+
+@pytest.mark.parametrize(("managers", "depth"), [(2, 7), (3, 5)])
+def test_two_phase_commit(managers, depth):
+    model, protocol = registry.load("examples/two_phase_commit")
+    unrolled = same_findings(model.instance(protocol, {"resource_managers": managers}), depth)
+    # Received again, a message changes nothing: behaviours go on, and nothing is ever exhausted.
+    assert (unrolled.judged, unrolled.exhausted) == (depth, False)
+
+
+QUICK = [(5, "weak_isr"), (5, "strong_isr"), (10, "weak_isr"), (10, "strong_isr"), (15, "weak_isr"), (35, "strong_isr")]
+"""Rows of the published table whose violations Z3 finds in a few seconds each; the others were asked by hand."""
+
+
+@pytest.mark.parametrize(("row", "name"), QUICK, ids=str)
+def test_the_published_violations_are_found_in_tlcs_level(row, name):
+    row = list(published.rows())[row]
+    level = int(row.figures[name].partition("@")[2])
+    unrolled = same_findings(row.instance(), level - 1, only=[name])
+    assert unrolled.findings[name].found.witness.depth + 1 == level
+    # One level before there is none.
+    assert all(seconds > 0 for seconds in unrolled.times)
+    assert len(unrolled.times) == level
+
+
+# ---------------------------------------------------------------------------------------------------------- the report
+
+
+def test_z3_alone_tells_how_far_it_asked_and_leaves_a_trace(check, capsys):
+    code, text, err = check("lamps.py", "--engine", "z3", "--bound", "2")
+    lines = text.splitlines()
+    assert (code, err) == (12, "")
+    assert "search         Z3, depth by depth, every behaviour of at most 2 steps, from 2 initial states" in lines
+    assert re.search(r"^Z3 [\d.]+: every depth to 2 asked \(behaviours go on\); [\d,]+ nodes$", text, re.MULTILINE)
+    assert "distinct" not in text
+    assert lines[-1] == "VIOLATED: some_are_off at step 1"
+    shown = next(line for line in lines if line.startswith("some_are_off  ") and "trace show " in line)
+    assert trace(shlex.split(shown[shown.index("trace show ") :])[1:]) == 0
+    assert "VIOLATED at step 1: some_are_off" in capsys.readouterr().out
+    code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "2")
+    assert (run["engine"], run["command"]) == ("z3", "check lamps.py --bound 2 --engine z3")
+    assert run["nodes"] > 0
+    assert {"distinct", "generated", "levels", "states_per_level", "frontier", "bytes", "actions"} & set(run) == set()
+    assert (run["z3"], run["proofs"], run["exhausted"], run["judged_to_depth"]) == (None, None, False, 2)
+    again = told(check, *shlex.split(run["command"])[1:])[1]
+    assert again | {"seconds": 0} == run | {"seconds": 0}
+
+
+def test_both_engines_write_one_trace(check):
+    files = [
+        [one["trace"] for one in told(check, "lamps.py", "--bound", "4", *engine)[1]["properties"]]
+        for engine in ((), ("--engine", "z3"), ("--engine", "all"))
+    ]
+    assert files[0] == files[1] == files[2]
+    assert files[0][:2] != [None, None]
+
+
+def test_a_model_whose_behaviours_all_end_is_searched_to_the_end(check):
+    for words in (("--engine", "z3"), ("--engine", "all")):
+        code, text, _ = check("lamps.py", "--limit", "3", "--bound", "30", *words)
+        assert "(no behaviour is longer)" in text
+        assert re.search(r"^storms_stay +HOLDS$", text, re.MULTILINE)
+        assert re.search(r"^sometimes never_to_be_seen +UNREACHABLE$", text, re.MULTILINE)
+        assert (code, text.splitlines()[-1][:8]) == (12, "VIOLATED")
+
+
+def test_the_engines_agree(check):
+    code, text, err = check("lamps.py", "--engine", "all", "--bound", "4")
+    assert (code, err) == (12, "")
+    assert "the engines agree on every property to depth 4" in text.splitlines()
+    assert "search         breadth first, and by Z3, every behaviour of at most 4 steps" in text
+    code, run = told(check, "lamps.py", "--engine", "all", "--bound", "4")
+    assert (run["engine"], run["command"]) == ("all", "check lamps.py --bound 4 --engine all")
+    assert run["distinct"] > 0
+    assert set(run["z3"]) == {"judged_to_depth", "seconds", "stopped"}
+    assert (run["z3"]["judged_to_depth"], run["z3"]["stopped"]) == (4, None)
+    assert decided(run) == decided(told(check, "lamps.py", "--bound", "4")[1])
+
+
+# ---------------------------------------------------------------------------------------------------------- they differ
+
+
+def test_a_guard_that_z3_reads_wrongly_is_noticed(check, monkeypatch):
+    """With `all` both sides are told; alone, Z3 takes a step that the reference does not have."""
+    transition = Relation._transition
+
+    def unguarded(self, step):
+        found = transition(self, step)
+        return replace(found, enabled=TRUE) if found is not None and step.action == "lamp_fails" else found
+
+    monkeypatch.setattr(Relation, "_transition", unguarded)
+    code, _, err = check("lamps.py", "--engine", "all", "--bound", "3")
+    assert code == 70
+    assert err.count("\n") == 1
+    assert "only_persons_switch_off: found by the explorer never; by Z3 at step 1, steps " in err
+    assert "reproduce: check lamps.py --bound 3 --engine all" in err
+    code, _, err = check("lamps.py", "--engine", "z3", "--bound", "3")
+    assert (code, err.count("\n")) == (70, 1)
+    assert "the reference does not confirm what was found" in err
+
+
+def changed_finding(name, is_permitted, witness):
+    """An engine that says this of a property, and otherwise what it found."""
+
+    def wrongly(ask):
+        def asked(*arguments, **keywords):
+            found = ask(*arguments, **keywords)
+            findings = found.findings[name]
+            finding = Finding(int(witness is not None), witness)
+            found.findings[name] = replace(findings, **{"permitted" if is_permitted else "found": finding})
+            return found
+
+        return asked
+
+    return wrongly
+
+
+@pytest.mark.parametrize("engine", ["explore", "ask_to_depth"])
+@pytest.mark.parametrize(
+    ("name", "is_permitted", "witness", "honest"),
+    [
+        ("some_are_off", False, None, "at step 1, steps "),
+        ("some_are_off", False, Witness(0, (0, 0)), "at step 1, steps "),
+        ("calm", True, None, "at step 2, steps "),
+        ("storms_stay", False, Witness(0, (3, 3, 3)), "never"),
+        ("one_at_a_time", False, None, "at step 3, steps "),
+    ],
+)
+def test_engines_that_differ_exit_70_and_both_sides_are_told(
+    check, monkeypatch, engine, name, is_permitted, witness, honest
+):
+    wrongly = changed_finding(name, is_permitted, witness)
+    monkeypatch.setattr(searches, engine, wrongly(getattr(searches, engine)))
+    # The trace of a wrong path would be refused even before the engines are compared.
+    monkeypatch.setattr(searches.Traces, "write", lambda *given: {})
+    code, text, err = check("lamps.py", "--engine", "all", "--bound", "3")
+    assert (code, text, err.count("\n")) == (70, "", 1)
+    wrong = "never" if witness is None else f"at step {witness.depth}, steps {' '.join(map(str, witness.steps))}"
+    sides = (wrong, honest) if engine == "explore" else (honest, wrong)
+    what = "permitted" if is_permitted else "found"
+    told = re.search(rf"{name}: {what} by the explorer (.*?); by Z3 (.*?)(; |$)", err)
+    assert told is not None, err
+    assert all(one.startswith(side) for one, side in zip(told.groups(), sides, strict=False)), err
+
+
+def test_what_lies_beyond_the_depth_of_either_engine_is_no_disagreement(tmp_path):
+    (tmp_path / "lamps.py").write_text(LAMPS)
+    instance = registry.load_file(tmp_path / "lamps.py").instance(None)
+    short, far = ask_to_depth(instance, Limits(depth=0)), explore(instance, Limits(depth=4))
+    assert differences(far, short) == []
+    far.findings["some_are_off"].found.witness = Witness(0, ())
+    assert differences(far, short) == ["some_are_off: found by the explorer at step 0, steps ; by Z3 never"]
+
+
+# ------------------------------------------------------------------------------------------------------ out of range
+
+OUTSIDE = '''\
+"""It leaves its declaration."""
+
+from models.language import Domain, action, always, always_step, between, field, require, sometimes
+
+
+class Slot(Domain, size=3):
+    pass
+
+
+class State:
+    n = field(values=between(0, 6))
+    at = field(values=between(0, 6))
+    slots = field(Slot, values=between(0, 6))
+
+
+@action
+def goes_up(s):
+    require(s.n < 5)
+    s.n += 1
+
+
+@action
+def fills(s, slot: Slot):
+    require(s.at < 4)
+    s.slots[slot] = s.at
+    s.at += 1
+
+
+def is_excused(s):
+    return s.slots[s.n] == 0
+
+
+'''
+
+FINE = "@always\ndef fine(s):\n    return s.n < 6\n"
+LEAP = "@action\ndef leaps(s):\n    require(s.n == 3)\n    s.n += 4\n\n\n"
+LEAVING = {
+    "a value that is written": LEAP + FINE,
+    "an index of a write": "@action\ndef uses(s):\n    require(s.n == 1)\n    s.slots[s.at] = 1\n\n\n" + FINE,
+    "an index of a guard": "@action\ndef uses(s):\n    require(s.slots[s.n] == 0)\n    s.n = 0\n\n\n" + FINE,
+    "a property": "@always\ndef fine(s):\n    return s.slots[s.n] < 6\n",
+    "a property of steps": "@always_step\ndef fine(before, after):\n    return after.slots[before.n] < 6\n",
+    "what is permitted": "@always(permitted=is_excused)\ndef fine(s):\n    return s.n != 3\n",
+    "a state to be reached": "@sometimes\ndef fine(s):\n    return s.slots[s.n] == 5\n",
+    "an initial state": "@always\ndef fine(s):\n    return s.slots[s.n + 3] < 6\n",
+    "all is decided before": LEAP + FINE.replace("6", "3"),
+}
+
+
+@pytest.mark.parametrize("where", LEAVING)
+def test_a_model_that_leaves_its_declaration_is_told_the_same_by_every_engine(check, tmp_path, where):
+    (tmp_path / "outside.py").write_text(OUTSIDE + LEAVING[where])
+    codes = set()
+    for bound in ("0", "3", "4", "5"):
+        of_all = [check("outside.py", "--bound", bound, *engine) for engine in (
+            (), ("--engine", "z3"), ("--engine", "all"),
+        )]  # fmt: skip
+        assert len({(code, err) for code, _, err in of_all}) == 1, of_all
+        codes.add(of_all[0][0])
+    assert codes == ({0, 12} if where == "all is decided before" else {2} if "initial" in where else {0, 2})
+
+
+# ----------------------------------------------------------------------------------------------------------- bad input
+
+NAME_IT = "is about one model: name it, as in: check kafka --protocol 2.1"
+BAD = {
+    "lamps.py --engine z3": "--engine z3 goes depth by depth: say how far, as in --bound 6",
+    "lamps.py --engine all": "--engine all goes depth by depth: say how far, as in --bound 6",
+    "lamps.py --engine all --prove": "--engine all goes depth by depth: say how far, as in --bound 6",
+    "lamps.py --engine z3 --bound 3 --prove": (
+        "--prove asks the explorer about what stands in the way of a proof: leave --engine z3 out"
+    ),
+    "lamps.py --engine z3 --bound 3 --continue": (
+        "--continue counts states, which Z3 does not do: leave it, or --engine z3, out"
+    ),
+    "lamps.py --engine all --bound 3 --continue": (
+        "--continue counts states, which Z3 does not do: leave it, or --engine all, out"
+    ),
+    "--engine z3 --bound 3": f"--engine z3 {NAME_IT} --engine z3",
+    "--engine all": f"--engine all {NAME_IT} --engine all",
+    "--prove": f"--prove {NAME_IT} --prove",
+    "published --engine z3 --bound 3": f"--engine z3 {NAME_IT} --engine z3",
+    "published --prove": f"--prove {NAME_IT} --prove",
+    "--config x.properties --engine z3 --bound 3": (
+        "--engine z3 does not go with --config; name a model, as in: check kafka --engine z3"
+    ),
+    "--config x.properties --prove": "--prove does not go with --config; name a model, as in: check kafka --prove",
+    "--describe - --prove": "--prove does not go with --describe; name a model, as in: check kafka --prove",
+    "mutate lamps.py --engine z3 --bound 3": "--engine z3 does not go with mutate: the explorer looks at mutants",
+    "mutate lamps.py --prove": "--prove does not go with mutate: the explorer looks at mutants",
+}
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_what_an_engine_has_no_use_for_is_refused(check, line, tmp_path):
+    assert check(*shlex.split(line)) == (2, "", f"check: {BAD[line]}\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lamps.py"]
+
+
+# ----------------------------------------------------------------------------------------------------------- cut short
+
+
+def test_z3_without_time_is_undecided(check):
+    code, text, err = check("lamps.py", "--engine", "z3", "--bound", "4", "--seconds", "1e-9")
+    assert (code, err) == (3, "")
+    assert "HOLDS" not in text
+    assert text.splitlines()[-1].startswith("UNDECIDED: the time that it was given is used up")
+    code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4", "--seconds", "1e-9")
+    assert (code, run["stopped"], run["exhausted"], run["verdict"]) == (3, "seconds", False, "UNDECIDED")
+    assert {word for _, word, _, _ in decided(run)} == {"UNDECIDED"}
+
+
+@pytest.mark.parametrize("why", [Answer.SECONDS, Answer.MEMORY, Answer.UNKNOWN])
+def test_what_was_found_before_z3_was_cut_short_stands(check, monkeypatch, why):
+    """Hard questions are refused from depth 2 on: the violation at depth 1 is known, all else is undecided."""
+    once = bounded.once
+
+    def refusing(circuit, demanded, deadline):
+        demanded = list(demanded)
+        is_far = len(demanded) > 4
+        return (why, None) if is_far else once(circuit, demanded, deadline)
+
+    monkeypatch.setattr(bounded, "once", refusing)
+    code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4")
+    at_depth = run["judged_to_depth"]
+    found = {name: (word, depth) for name, word, depth, _ in decided(run)}
+    assert (code, run["stopped"]) == (12, why.value)
+    assert at_depth < 4
+    assert found["some_are_off"] == ("VIOLATED", 1)
+    assert found["storms_stay"] == ("UNDECIDED", None)
+    code, text, _ = check("lamps.py", "--engine", "z3", "--bound", "4")
+    assert re.search(rf"^storms_stay +UNDECIDED \({why.value}; none to depth {at_depth}\)$", text, re.MULTILINE)
+    # Beside the explorer, which was not cut: what it found stands, and what it did not find is agreed no further.
+    code, text, _ = check("lamps.py", "--engine", "all", "--bound", "4")
+    assert code == 12
+    assert f"the engines agree on every property to depth {at_depth}" in text.splitlines()
+    assert re.search(rf"^storms_stay +UNDECIDED \(Z3: {why.value}; both found none to depth {at_depth}\)$", text, re.M)
+    assert re.search(r"^calm +VIOLATED at step 3 \(PERMITTED at step 2\)", text, re.MULTILINE)
+    assert "distinct states" in text
+
+
+def test_both_engines_have_to_come_to_the_end_for_a_verdict(check, monkeypatch):
+    monkeypatch.setattr(bounded, "once", lambda *given: (Answer.MEMORY, None))
+    words = ("examples/two_phase_commit", "--engine", "all", "--bound", "3")
+    code, run = told(check, *words)
+    assert (code, run["verdict"], run["z3"]["stopped"], run["stopped"]) == (3, "UNDECIDED", "memory", None)
+    assert {one["verdict"] for one in run["properties"] if one["kind"] == "always"} == {Word.UNDECIDED.value}
+    assert check(*words)[1].splitlines()[-1].startswith("UNDECIDED: Z3: the memory that it was given is used up; ")
+
+
+def process(folder, *words):
+    return subprocess.run(
+        [sys.executable, "-P", "-c", MAIN, *words],
+        cwd=folder, env=os.environ | {"PYTHONPATH": str(PROJECT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["z3", "all"])
+def test_memory_that_z3_uses_up_is_undecided(tmp_path, engine):
+    """In a process of its own: it stays whole, and what the explorer found is told."""
+    done = process(tmp_path, "kafka", "--protocol", "2.1", "--engine", engine, "--bound", "7", "--memory", "16M")
+    assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[-1].startswith("UNDECIDED: ")
+    assert "the memory that it was given is used up" in lines[-1]
+    assert not any(re.search(r"HOLDS|NO VIOLATION|VIOLATED", line) for line in lines)
+
+
+def test_an_interrupt_while_z3_searches_tells_what_was_found(tmp_path):
+    """Progress on stderr says when depth 7 is asked; everything before it is done."""
+    script = MAIN.replace(
+        "from checker.cli", "from checker import console; console.SECONDS_BETWEEN_LINES = 0; from checker.cli"
+    )
+    sizes = "--replicas 2 --records 1 --elections 1 --crashes 0 --bound 40"
+    words = [sys.executable, "-P", "-c", script, "kafka", "--protocol", "0.10", "--engine", "z3", *sizes.split()]
+    environment = os.environ | {"PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": ""}
+    with subprocess.Popen(
+        words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as started:
+        while "Z3 at depth 7" not in started.stderr.readline():
+            assert started.poll() is None
+        started.send_signal(signal.SIGINT)
+        out, err = started.communicate()
+    assert started.returncode == 130
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
+    assert re.search(r"^acked_not_lost +VIOLATED at step 6$", out, re.MULTILINE)
+    assert re.search(r"^log_matching +UNDECIDED \(interrupt; none to depth \d\)$", out, re.MULTILINE)
+    assert out.splitlines()[-1] == "VIOLATED: acked_not_lost at step 6, isr_is_complete at step 5"

@@ -1,0 +1,702 @@
+"""`check --prove`: what is proved, what that rests on, and what is told of a proof that does not come about."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from checker import cli, kept_proofs, prove, searches
+from checker.explore import Finding, Witness
+from checker.prove import Phase, Proof, Proofs
+from checker.verdict import Word, exit_code, verdicts, with_proofs
+from models import registry
+from models.errors import UsageError
+from models.language.declare import Kind
+from traces.certify import certify
+from traces.cli import main as trace
+from traces.folder import read
+from traces.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED
+
+JUGS = '''\
+"""Water goes from one jug to the other."""
+
+from models.language import action, always, always_step, between, field, lemma, require, setting, sometimes
+
+
+class Configuration:
+    limit = setting(8, "what is promised of the right jug", option="--limit")
+    EXCUSED = setting(0, "nothing is promised at all", most=1)
+
+
+class State:
+    left = field(values=between(0, 20), initially=4)
+    right = field(values=between(0, 20), initially=4)
+
+
+@action
+def somebody_pours_right(s):
+    require(s.left > 0)
+    require(s.right < 20)
+    s.left -= 1
+    s.right += 1
+
+
+@action
+def somebody_pours_left(s):
+    require(s.right > 0)
+    require(s.left < 20)
+    s.right -= 1
+    s.left += 1
+
+
+def is_excused(s):
+    return s.EXCUSED == 1
+
+
+@always(permitted=is_excused)
+def right_stays_low(s):
+    """The right jug stays low."""
+    return s.right <= s.limit
+
+
+'''
+
+ALL_THE_WATER = '''\
+@lemma
+def no_water_is_lost(s):
+    """All the water is in one jug or the other."""
+    return s.left + s.right == 8
+
+
+'''
+
+RING = '''\
+"""A token goes around; from some places, where it never is, it falls."""
+
+from models.language import action, always, between, field, require
+
+
+class State:
+    place = field(values=between(0, 9))
+
+
+@action
+def token_goes_on(s):
+    require(s.place <= 2)
+    s.place = 0 if s.place == 2 else s.place + 1
+
+
+@action
+def token_waits(s):
+    require(s.place == 5)
+    s.place = 5
+
+
+@action
+def token_falls(s):
+    require(s.place == 5)
+    s.place = 6
+
+
+@always
+def never_fallen(s):
+    return s.place != 6
+'''
+
+LATER = "\n\n@action\ndef token_comes_near_{0}(s):\n    require(s.place == {0})\n    s.place = {1}\n"
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    """No proof is known from elsewhere; compiled kernels are shared."""
+    monkeypatch.setattr(kept_proofs, "cache_folder", lambda: tmp_path / "cache")
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    """Run `check model.py ... --prove` on a text; gives the exit code, stdout with lines joined again, and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(text, *words):
+        (tmp_path / "model.py").write_text(text)
+        code = cli.main(["model.py", "--prove", *words])
+        out, err = capsys.readouterr()
+        return code, out, "".join(line for line in err.splitlines(True) if not line.startswith("compiling "))
+
+    return run
+
+
+def proofs_of(check, text, *words):
+    """The exit code, the verdicts by name, and the object under `proofs`."""
+    code, out, err = check(text, *words, "--json")
+    assert err == ""
+    (run,) = json.loads(out)["runs"]
+    return code, {one["name"]: one["verdict"] for one in run["properties"]}, run["proofs"]
+
+
+def instance_of(tmp_path, text, **values):
+    (tmp_path / "model.py").write_text(text)
+    return registry.load_file(tmp_path / "model.py").instance(None, values)
+
+
+def joined(text):
+    """The report with its lines put together again."""
+    return " ".join(text.split())
+
+
+# -------------------------------------------------------------------------------------------------------------- proved
+
+
+def test_what_every_step_keeps_is_proved_without_a_lemma(check):
+    text = JUGS + ALL_THE_WATER.replace("@lemma", "@always")
+    code, found, proofs = proofs_of(check, text)
+    assert (code, found) == (0, {"right_stays_low": "PROVED", "no_water_is_lost": "PROVED"})
+    by_name = {one["property"]: one for one in proofs["proved"]}
+    assert by_name["no_water_is_lost"]["lemmas"] == []
+    assert by_name["right_stays_low"]["lemmas"] == ["no_water_is_lost"]
+    assert {(one["k"], one["every_length"]) for one in proofs["proved"]} == {(1, False)}
+    assert (proofs["not_proved"], proofs["stopped"]) == ([], None)
+
+
+def test_a_proof_names_its_lemma_and_what_it_rests_on(check):
+    code, out, err = check(JUGS + ALL_THE_WATER)
+    assert (code, err) == (0, "")
+    assert re.search(r"^right_stays_low +PROVED$", out, re.MULTILINE)
+    assert "right_stays_low: PROVED: at any depth" in joined(out)
+    rests = "induction, with no_water_is_lost (true in every initial state, kept by every step; no step leaves the"
+    assert f"{rests} declaration)" in joined(out)
+    assert out.splitlines()[-1] == "PROVED: every promise is kept at every depth"
+    assert "no_water_is_lost  " not in out
+
+
+def test_a_lemma_that_is_not_needed_is_not_named(check):
+    more = "@lemma\ndef nothing_is_owed(s):\n    return s.left >= 0 and s.right >= 0\n"
+    _, _, proofs = proofs_of(check, JUGS + ALL_THE_WATER + more)
+    (proof,) = proofs["proved"]
+    assert proof["lemmas"] == ["no_water_is_lost"]
+
+
+def test_the_lemmas_of_a_lemma_are_named(check):
+    """The first lemma is kept because of the second one."""
+    first = "@lemma\ndef right_is_low(s):\n    return s.right <= 8\n\n\n"
+    text = JUGS + first + ALL_THE_WATER + "@always_step\ndef right_never_leaps(before, after):\n"
+    _, found, proofs = proofs_of(check, text + "    return after.right != before.right and before.right < 9\n")
+    assert set(found.values()) == {"PROVED"}
+    by_name = {one["property"]: one["lemmas"] for one in proofs["proved"]}
+    assert "no_water_is_lost" in by_name["right_never_leaps"]
+
+
+def test_a_property_of_steps_is_proved_and_one_that_a_step_breaks_is_not(check):
+    steps = """\
+@always_step
+def nothing_evaporates(before, after, taken):
+    return taken == somebody_pours_left or before.left + before.right == after.left + after.right
+
+
+@always_step
+def right_is_never_overfull(before, after):
+    return after.right < 9
+"""
+    code, found, proofs = proofs_of(check, JUGS + steps, "--limit", "20")
+    assert (code, found["nothing_evaporates"], found["right_is_never_overfull"]) == (3, "PROVED", "HOLDS")
+    code, found, _ = proofs_of(check, JUGS + steps + "\n\n" + ALL_THE_WATER, "--limit", "20")
+    assert (code, set(found.values())) == (0, {"PROVED"})
+    (lost,) = (one for one in proofs["not_proved"] if one["property"] == "right_is_never_overfull")
+    assert (lost["kind"], lost["why"], lost["step"]) == ("always_step", "a step breaks it", "somebody_pours_right")
+
+
+def test_what_the_first_state_lacks_is_not_proved_though_every_step_keeps_it(check):
+    """Every step keeps it, and the other initial state, which the first depths of the search do not leave, has it not."""
+    start = "@initial\ndef starts(configuration):\n    yield {}\n    yield {'left': 20, 'right': 0}\n\n\n"
+    text = JUGS.replace("import action,", "import initial, action,").replace("@action", start + "@action", 1)
+    code, found, proofs = proofs_of(check, text + ALL_THE_WATER, "--bound", "3")
+    assert (code, found) == (3, {"right_stays_low": "NO VIOLATION TO DEPTH"})
+    lost = {one["property"]: (one["why"], one["kind"]) for one in proofs["not_proved"]}
+    assert lost["no_water_is_lost"] == ("it is false in an initial state", "lemma")
+
+
+def test_proposed_lemmas_are_true_of_every_initial_state(tmp_path):
+    """Also of one that is not in the sample: the second of many states is broken by its first step."""
+    text = '''\
+"""Many starts, of which the second one is doomed."""
+
+from models.language import Flag, action, always, field, initial, require
+
+
+class State:
+    is_doomed = field(values=Flag)
+    is_broken = field(values=Flag)
+
+
+@initial
+def starts(configuration):
+    yield {}
+    yield {"is_doomed": True}
+
+
+@action
+def it_breaks(s):
+    require(s.is_doomed)
+    s.is_broken = True
+
+
+@always
+def stays_whole(s):
+    return not s.is_broken
+'''
+    instance = instance_of(tmp_path, text)
+    first, second = instance.initial_states
+    found = prove.prove(instance, instance.properties, Phase.WITH_MORE, sample=[first])
+    assert found.proofs == {}
+    other = instance_of(tmp_path, text.replace("True}", "False}"))
+    found = prove.prove(other, other.properties, Phase.WITH_MORE, sample=[first])
+    assert list(found.proofs) == ["stays_whole"]
+
+
+def test_a_proof_with_a_proposed_lemma_says_so(check):
+    text = '''\
+"""Two flags, of which the second one follows the first."""
+
+from models.language import Flag, action, always, budget, field, initial, require
+
+
+class Configuration:
+    faults = budget(1, "how often it fails")
+
+
+class State:
+    is_open = field(values=Flag)
+    is_used = field(values=Flag)
+    is_lost = field(values=Flag)
+    faults_left = field(values=Flag)
+
+
+@initial
+def starts(configuration):
+    yield {"faults_left": configuration.faults == 1}
+
+
+@action
+def it_opens(s):
+    s.is_open = True
+
+
+@action
+def somebody_uses_it(s):
+    require(s.is_open)
+    s.is_used = True
+
+
+@action
+def it_is_lost(s):
+    require(s.is_used)
+    require(not s.is_open)
+    s.is_lost = True
+
+
+@always
+def nothing_is_lost(s):
+    return not s.is_lost
+'''
+    code, found, proofs = proofs_of(check, text)
+    assert (code, found) == (0, {"nothing_is_lost": "PROVED"})
+    (proof,) = proofs["proved"]
+    assert proof["lemmas"] == ["is_used implies is_open"]
+    # Nobody can say what a proposed lemma asks about: no budget is called free.
+    assert proof["scope"] == "at any depth, with nothing to bound"
+    # What is proved in the end is not told as not proved on the way.
+    assert [one for one in proofs["not_proved"] if not one["every_length"]] == []
+    code, out, _ = check(text)
+    assert "with is_used implies is_open" in joined(out)
+    assert "not proved" not in out
+
+
+# --------------------------------------------------------------------------------------------------------- k-induction
+
+
+@pytest.mark.parametrize(("more", "steps"), [("", 2), (LATER.format(4, 5), 3)])
+def test_k_induction_over_simple_paths(check, more, steps):
+    """Where the token waits it could wait forever: only a path without repetition begins somewhere."""
+    code, found, proofs = proofs_of(check, RING + more)
+    assert (code, found) == (0, {"never_fallen": "PROVED"})
+    (proof,) = proofs["proved"]
+    assert (proof["k"], proof["lemmas"]) == (steps, [])
+    assert proof["rests_on"].startswith(
+        f"{steps}-induction over simple paths, without a lemma (true in the first {steps}"
+    )
+
+
+def test_k_induction_ends_somewhere(check):
+    code, found, proofs = proofs_of(check, RING + LATER.format(4, 5) + LATER.format(3, 4))
+    assert (code, found) == (3, {"never_fallen": "HOLDS"})
+    assert proofs["proved"] == []
+
+
+@pytest.mark.parametrize(("start", "depth"), [(6, 0), (5, 1), (4, 2)])
+def test_k_induction_needs_its_first_states(check, start, depth):
+    """Nothing precedes the first state: every longer path is safe, and yet the token falls, beyond what was searched."""
+    text = (RING + LATER.format(4, 5)).replace("between(0, 9)", f"between(0, 9), initially={start}")
+    for bound in range(depth):
+        code, found, _ = proofs_of(check, text, "--bound", str(bound))
+        assert (code, found) == (3, {"never_fallen": "NO VIOLATION TO DEPTH"})
+    code, found, _ = proofs_of(check, text, "--bound", str(depth))
+    assert (code, found) == (12, {"never_fallen": "VIOLATED"})
+
+
+def test_k_induction_of_a_property_of_steps(check):
+    text = RING.replace("@always\ndef never_fallen(s):\n    return s.place != 6", "").replace("always,", "always_step,")
+    text += "@always_step\ndef never_falls(before, after, taken):\n    return taken != token_falls\n"
+    code, found, proofs = proofs_of(check, text)
+    assert (code, found) == (0, {"never_falls": "PROVED"})
+    (proof,) = proofs["proved"]
+    assert proof["k"] == 2
+
+
+# ---------------------------------------------------------------------------------------------------------- not proved
+
+
+def test_a_property_that_is_not_inductive_is_not_proved(check, capsys):
+    code, out, err = check(JUGS)
+    assert (code, err) == (3, "")
+    assert re.search(r"^right_stays_low +HOLDS \(not proved\)$", out, re.MULTILINE)
+    told = (
+        "right_stays_low: not proved: a step breaks it: somebody_pours_right, from a state that the explorer does not"
+    )
+    assert f"{told} reach (these bounds exhausted); a stronger lemma is needed" in joined(out)
+    assert out.splitlines()[-1].endswith("; not proved: right_stays_low")
+    shown = re.search(r"trace show \S+ --model model\.py", joined(out))
+    assert shown is not None
+    assert trace(shlex.split(shown[0])[1:]) == 0
+    view = capsys.readouterr().out
+    assert re.search(r"^ +0  from this state ", view, re.MULTILINE)
+    assert re.search(r"^ +1  somebody_pours_right ", view, re.MULTILINE)
+    assert "NOT INDUCTIVE at step 1: right_stays_low: The right jug stays low." in view
+    assert "need not be reachable" in view
+    assert "right_stays_low is false" in view
+    assert view.splitlines()[-1] == "reproduce: check model.py --prove"
+    assert trace(["list"]) == 0
+    assert re.search(
+        r"model_right_stays_low_not-inductive_\w+_1\.itf\.json .* NOT INDUCTIVE +1 ", capsys.readouterr().out
+    )
+
+
+def test_how_far_the_explorer_came_is_told(check):
+    _, out, _ = check(JUGS, "--bound", "2")
+    assert "the explorer does not reach (these bounds searched to depth 2); a stronger lemma is needed" in joined(out)
+    assert re.search(r"^right_stays_low +NO VIOLATION TO DEPTH 2 \(not proved\)$", out, re.MULTILINE)
+
+
+def test_the_object_says_the_same(check):
+    code, _, proofs = proofs_of(check, JUGS)
+    assert code == 3
+    assert set(proofs) == {"solver", "seconds", "stopped", "proved", "not_proved"}
+    assert proofs["solver"].startswith("Z3 ")
+    (one,) = proofs["not_proved"]
+    file = one.pop("trace")
+    assert one == {
+        "property": "right_stays_low",
+        "kind": "always",
+        "every_length": False,
+        "why": "a step breaks it",
+        "step": "somebody_pours_right",
+        "reached_at_depth": None,
+    }
+    assert file.startswith("counterexamples/model_right_stays_low_not-inductive_")
+
+
+def test_a_lemma_that_a_reachable_state_breaks_is_a_real_failure(check):
+    wrong = "@lemma\ndef left_is_never_low(s):\n    return s.left >= 3\n"
+    code, out, _ = check(JUGS + ALL_THE_WATER + wrong)
+    assert code == 0
+    told = "a step breaks it: somebody_pours_right, from a state that the explorer reaches at depth 1: a real failure"
+    assert re.search(rf"lemma left_is_never_low .*{told}", joined(out))
+    _, _, proofs = proofs_of(check, JUGS + ALL_THE_WATER + wrong)
+    (lost,) = proofs["not_proved"]
+    assert (lost["property"], lost["kind"], lost["reached_at_depth"]) == ("left_is_never_low", "lemma", 1)
+    # Nothing rests on a lemma that was lost.
+    assert [one["lemmas"] for one in proofs["proved"]] == [["no_water_is_lost"]]
+
+
+def test_a_lemma_that_is_false_at_the_start_is_lost_and_nothing_rests_on_it(check):
+    code, out, _ = check(JUGS + "@lemma\ndef right_is_empty(s):\n    return s.right == 0 and s.left < 8\n")
+    assert code == 3
+    assert "lemma right_is_empty does not hold: it is false in an initial state" in joined(out)
+    assert re.search(r"^right_stays_low +HOLDS \(not proved\)$", out, re.MULTILINE)
+
+
+def test_a_lemma_that_is_not_claimed_is_not_used(check):
+    off = ALL_THE_WATER.replace("@lemma", "@lemma(applies=lambda configuration: configuration.limit > 8)")
+    assert proofs_of(check, JUGS + off)[0] == 3
+    assert proofs_of(check, JUGS + off, "--limit", "9")[0] == 0
+
+
+def test_a_step_that_would_leave_the_declaration_is_named_as_an_assumption(check):
+    text = JUGS.replace("    require(s.right < 20)\n", "")
+    assert "no step leaves the declaration" in joined(check(text + ALL_THE_WATER)[1])
+    _, out, _ = check(text + ALL_THE_WATER.replace("== 8", "< 30"), "--limit", "20")
+    assert "PROVED" in out
+    assert "steps that leave the declaration are none" in joined(out)
+
+
+# ------------------------------------------------------------------------------------------ traces that need no start
+
+
+def counterexample(check, tmp_path):
+    check(JUGS)
+    (path,) = (tmp_path / "counterexamples").glob("*not-inductive*")
+    return read(path, registry.load_file(tmp_path / "model.py"))
+
+
+def with_cell(states, at, cell, value):
+    changed = [list(cells) for cells in states]
+    changed[at][cell] = value
+    return tuple(map(tuple, changed))
+
+
+def test_a_counterexample_to_induction_is_certified_and_tampering_is_not(check, tmp_path):
+    found = counterexample(check, tmp_path)
+    (left, right), after = found.states
+    assert (right, after, found.verdict) == (8, (left - 1, 9), NOT_INDUCTIVE)
+    certify(found)
+    (other,) = (step for step in found.instance.steps if step.action == "somebody_pours_left")
+    lower = replace(found, states=((left, 4), (left - 1, 5)))
+    for tampered, says in [
+        (replace(found, verdict=VIOLATED), "not an initial state"),
+        (replace(found, verdict=PERMITTED), "not an initial state"),
+        (replace(found, verdict=HOLDS), "not an initial state"),
+        (replace(found, steps=(other,)), "leads elsewhere"),
+        (replace(found, states=with_cell(found.states, 1, 0, left)), "leads elsewhere"),
+        (replace(found, states=with_cell(found.states, 0, 0, 21)), "outside 0..20"),
+        (replace(found, states=((left, 9), (left - 1, 10))), "only that one, breaks"),
+        (lower, "only that one, breaks"),
+        (replace(found, states=found.states[:1], steps=()), "only that one, breaks"),
+        (replace(found, property_name=None), "a property without a verdict"),
+    ]:
+        with pytest.raises(UsageError, match=says):
+            certify(tampered)
+
+
+def test_a_promise_that_is_not_reached_is_no_counterexample(check, tmp_path):
+    found = counterexample(check, tmp_path)
+    model = JUGS + "@sometimes\ndef right_is_high(s):\n    return s.right != 9\n"
+    with pytest.raises(UsageError, match="only that one, breaks"):
+        certify(replace(found, instance=instance_of(tmp_path, model), property_name="right_is_high"))
+
+
+def test_a_folder_that_cannot_be_written_leaves_the_report(check, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    code, out, err = check(JUGS, "--out", "file/below")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--out DIR" in err
+    assert "right_stays_low: not proved: a step breaks it" in joined(out)
+    assert re.search(r"^    right 8 -> 9$", out, re.MULTILINE)
+
+
+# ---------------------------------------------------------------------------------------------- beside the explorer
+
+
+def test_an_unproved_promise_beside_a_broken_one_exits_12(check):
+    more = "@always\ndef left_stays(s):\n    return s.left >= 2\n"
+    code, found, proofs = proofs_of(check, JUGS + more)
+    assert (code, found) == (12, {"right_stays_low": "HOLDS", "left_stays": "VIOLATED"})
+    assert {one["property"] for one in proofs["not_proved"]} == {"right_stays_low"}
+
+
+def test_what_is_permitted_is_not_proved_and_not_missed(check):
+    text = JUGS.replace("setting(0", "setting(1")
+    assert check(text + ALL_THE_WATER, "--limit", "6")[0] == 0
+    assert check(text + ALL_THE_WATER, "--limit", "6", "--strict")[0] == 12
+    assert proofs_of(check, text + ALL_THE_WATER, "--limit", "6")[1] == {"right_stays_low": "PERMITTED"}
+
+
+def test_a_proof_needs_no_search(check):
+    """The search was cut short, and that no longer matters."""
+    code, found, _ = proofs_of(check, JUGS + ALL_THE_WATER, "--bound", "0")
+    assert (code, found) == (0, {"right_stays_low": "PROVED"})
+    reached = "@sometimes\ndef right_is_full(s):\n    return s.right == 8\n"
+    code, found, _ = proofs_of(check, JUGS + ALL_THE_WATER + reached, "--bound", "1")
+    assert (code, found["right_stays_low"]) == (0, "PROVED")
+    assert found["right_is_full"] == "NOT REACHED TO DEPTH"
+
+
+def test_proofs_beside_both_engines(check):
+    code, out, _ = check(JUGS + ALL_THE_WATER, "--engine", "all", "--bound", "3")
+    assert code == 0
+    assert "the engines agree on every property to depth 3" in out.splitlines()
+    assert "right_stays_low: PROVED" in joined(out)
+    _, out, _ = check(JUGS, "--engine", "all", "--bound", "3", "--json")
+    assert json.loads(out)["runs"][0]["command"] == "check model.py --bound 3 --engine all --prove"
+
+
+def proof(instance, name):
+    (prop,) = (prop for prop in instance.properties if prop.name == name)
+    return Proof(prop, (), False, 1, True, 0.0)
+
+
+@pytest.mark.parametrize("words", [(), ("--engine", "all", "--bound", "5")], ids=str)
+def test_a_proof_that_contradicts_the_search_exits_70(check, monkeypatch, words):
+    def wrongly(instance, *given, **more):
+        return Proofs({"right_stays_low": proof(instance, "right_stays_low")})
+
+    monkeypatch.setattr(searches, "proved", wrongly)
+    code, _, err = check(JUGS, "--limit", "6", *words)
+    assert (code, err.count("\n")) == (70, 1)
+    assert "right_stays_low is proved, and the search found it VIOLATED at step 3" in err
+
+
+@pytest.mark.parametrize("word", list(Word))
+def test_only_what_a_search_leaves_open_can_be_proved(tmp_path, word):
+    from checker.verdict import Verdict
+
+    instance = instance_of(tmp_path, JUGS)
+    verdict = Verdict(instance.properties[0], word)
+    found = Proofs({"right_stays_low": proof(instance, "right_stays_low")})
+    if word in (Word.HOLDS, Word.NO_VIOLATION, Word.UNDECIDED):
+        assert with_proofs([verdict], found)[0].word is Word.PROVED
+    else:
+        with pytest.raises(AssertionError, match="right_stays_low is proved, and the search found it"):
+            with_proofs([verdict], found)
+
+
+def test_what_fails_is_no_hypothesis(check):
+    """What the search has broken must not help to prove anything else."""
+    more = "@always\ndef left_stays(s):\n    return s.left >= 2 and s.left + s.right == 8\n"
+    _, found, _ = proofs_of(check, JUGS + more)
+    assert found == {"right_stays_low": "HOLDS", "left_stays": "VIOLATED"}
+
+
+# ----------------------------------------------------------------------------------------------------------- cut short
+
+
+def test_without_time_nothing_is_proved_and_nothing_is_called_unprovable(check):
+    code, out, err = check(JUGS + ALL_THE_WATER, "--seconds", "1e-9")
+    assert (code, err) == (3, "")
+    assert "the proofs were cut short: the time that they were given is used up" in out
+    assert "PROVED" not in out
+    code, found, proofs = proofs_of(check, JUGS + ALL_THE_WATER, "--seconds", "1e-9")
+    assert (code, found) == (3, {"right_stays_low": "UNDECIDED"})
+    assert (proofs["stopped"], proofs["proved"], proofs["not_proved"]) == ("seconds", [], [])
+
+
+@pytest.mark.parametrize("why", ["seconds", "memory", "interrupt", "unknown"])
+def test_why_the_proofs_were_cut_short(check, monkeypatch, why):
+    monkeypatch.setattr(searches, "proved", lambda *given, **more: Proofs(stopped=why))
+    code, out, err = check(JUGS)
+    assert code == (130 if why == "interrupt" else 3)
+    assert ("interrupted" in err) == (why == "interrupt")
+    assert re.search(r"^right_stays_low +HOLDS \(not proved\)$", out, re.MULTILINE)
+    assert "the proofs were cut short: " in out
+
+
+def test_an_interrupted_search_is_not_followed_by_proofs(check, monkeypatch):
+    explore = searches.explore
+
+    def interrupted(*given, **more):
+        exploration = explore(*given, **more)
+        exploration.stopped = "interrupt"
+        return exploration
+
+    def unwanted(*given, **more):
+        raise AssertionError("proofs are looked for")
+
+    monkeypatch.setattr(searches, "explore", interrupted)
+    monkeypatch.setattr(searches, "proved", unwanted)
+    assert check(JUGS)[0] == 130
+
+
+def test_an_unproved_promise_exits_3_whatever_else_is_proved(tmp_path):
+    instance = instance_of(tmp_path, JUGS + ALL_THE_WATER.replace("@lemma", "@always"))
+    from checker.explore import Limits, explore
+
+    found = verdicts(explore(instance, Limits()))
+    judged = with_proofs(found, Proofs({"no_water_is_lost": proof(instance, "no_water_is_lost")}))
+    assert [verdict.text for verdict in judged] == ["HOLDS (not proved)", "PROVED"]
+    assert exit_code(Word.HOLDS, strict=False, found=judged) == 3
+    assert exit_code(Word.HOLDS, strict=False, found=found) == 0
+
+
+def test_a_model_without_promises_has_nothing_to_prove(check):
+    text = JUGS.replace("@always(permitted=is_excused)\n", "")
+    code, out, _ = check(text)
+    assert code == 0
+    assert out.splitlines()[-1].startswith("n/a: there is no property to check")
+    code, found, _ = proofs_of(check, text + "@sometimes\ndef right_is_full(s):\n    return s.right == 8\n")
+    assert (code, found) == (0, {"right_is_full": "REACHED"})
+
+
+# ---------------------------------------------------------------------------------------------------- for every length
+
+
+@pytest.mark.parametrize("protocol", ["0.10", "0.11", "2.0", "2.1"])
+def test_offsets_are_ordered_in_logs_of_every_length(protocol):
+    """With the high watermark kept within the log, as Kafka does since 2.4; without that a follower may truncate below."""
+    model, _ = registry.load("kafka")
+    for clamped in (1, 0) if protocol in ("0.10", "2.1") else (1,):
+        instance = model.instance(protocol, {"HW_CLAMPED_AT_TRUNCATION": clamped})
+        promises = [prop for prop in instance.properties if prop.kind is not Kind.SOMETIMES]
+        found = prove.prove(instance, promises, Phase.EVERY_LENGTH)
+        assert found.stopped is None
+        assert found.lost == {}
+        told = {"offsets_ordered", "high_watermark_monotonic"} if clamped else {"high_watermark_monotonic"}
+        assert set(found.proofs) == told
+        assert all(proof.every_length and not proof.is_closed for proof in found.proofs.values())
+        assert [attempt.prop.name for attempt in found.attempts] == ([] if clamped else ["offsets_ordered"])
+
+
+@pytest.fixture
+def kafka(monkeypatch, tmp_path, capsys):
+    """Run `check kafka ... --prove`, which looks for proofs for every length only."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(searches, "Phase", [Phase.EVERY_LENGTH])
+
+    def run(*words):
+        code = cli.main(["kafka", "--protocol", "2.1", "--prove", *words])
+        return code, capsys.readouterr().out
+
+    return run
+
+
+def test_a_proof_for_every_length_says_what_is_open(kafka):
+    code, out = kafka("--switch", "HW_CLAMPED_AT_TRUNCATION=on", "--bound", "1")
+    assert code == 3  # for the other promises no proof was looked for here
+    assert re.search(r"^offsets_ordered +PROVED for every length$", out, re.MULTILINE)
+    assert re.search(r"^acked_not_lost +NO VIOLATION TO DEPTH 1 \(not proved\)$", out, re.MULTILINE)
+    told = "offsets_ordered: PROVED for every length: any records, log size, elections, delete records, transactions,"
+    assert f"{told} any faults and client settings; with replicas=3" in joined(out)
+
+
+def test_what_the_slice_cannot_decide_is_told_as_that(kafka):
+    code, out = kafka("--bound", "1")
+    assert code == 3
+    assert re.search(r"^offsets_ordered +NO VIOLATION TO DEPTH 1 \(not proved\)$", out, re.MULTILINE)
+    told = "offsets_ordered: not proved for every length: a step breaks it: follower_reconciles"
+    assert told in joined(out)
+    assert "the explorer does not reach (these bounds searched to depth 1); the slice cannot decide it" in joined(out)
+    assert re.search(r"^    log_end_offset [\d ]+ -> [\d ]+$", out, re.MULTILINE)
+
+
+def test_the_history_that_the_explorer_has_stands_beside_what_is_not_proved(kafka):
+    code, out = kafka("--unclean-elections", "1", "--records", "1", "--crashes", "1", "--bounces", "0", "--bound", "7")
+    assert code == 3
+    assert re.search(r"^offsets_ordered +PERMITTED at step 7", out, re.MULTILINE)
+    assert "offsets_ordered: not proved for every length: a step breaks it" in joined(out)
+
+
+def test_a_proof_for_every_length_that_the_search_contradicts_exits_70(kafka, monkeypatch, capsys):
+    explore = searches.explore
+
+    def wrongly(*given, **more):
+        found = explore(*given, **more)
+        found.findings["high_watermark_monotonic"].found = Finding(1, Witness(0, ()))
+        return found
+
+    monkeypatch.setattr(searches, "explore", wrongly)
+    monkeypatch.setattr(searches.Traces, "write", lambda *given: {})
+    code = cli.main(["kafka", "--protocol", "2.1", "--prove", "--bound", "1"])
+    out, err = capsys.readouterr()
+    assert (code, out) == (70, "")
+    assert "high_watermark_monotonic is proved, and the search found it VIOLATED at step 0" in err
