@@ -166,15 +166,20 @@ class _Asking:
 
     def _ask(self, depth: int, *, expands: bool) -> None:
         """Find every open goal that can be found at this depth."""
-        self._find(depth, [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES], self._hard, expands)
-        self._find(depth, [goal for goal in self.open if goal.prop.kind is Kind.SOMETIMES], self._easy, False)
+        self._find(depth, [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES], self._hard)
+        self._find(depth, [goal for goal in self.open if goal.prop.kind is Kind.SOMETIMES], self._easy)
         decided = {goal.prop for goal in self.open if self._finding(goal.prop, False).witness is not None}
         self.open = [goal for goal in self.open if goal.prop not in decided]
+        # As in the explorer, nobody takes a step once all is decided.
+        error = self.unrolling.levels[depth].error
+        if expands and error != FALSE and (self.open or not self.result.findings):
+            found = self._hard(self.circuit.all([error, *self.last_order]))
+            if found is not None:
+                self._explain_error(self.unrolling.witness(depth, found.holds))
 
-    def _find(self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None], expands: bool) -> None:
-        """Find every goal of these that can be found at this depth, and the model leaving its declaration."""
-        errors = [self.unrolling.levels[depth].error] if expands else []
-        errors += [literal for goal in goals if (literal := self._said(goal.prop, depth)[2]) != FALSE]
+    def _find(self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None]) -> None:
+        """Find every goal of these that can be found at this depth, and properties that leave the declaration."""
+        errors = [literal for goal in goals if (literal := self._said(goal.prop, depth)[2]) != FALSE]
         sought = {goal: goal.literal(self.circuit, self._said(goal.prop, depth)) for goal in goals}
         while True:
             # A property of transitions asks about the last step as it is: it cannot change places.
@@ -246,16 +251,18 @@ class _Asking:
             after = run.take(self.instance, cells, self.instance.step(number))
             assert after is not None, "Z3 takes a step that the reference does not have"
             before, step, cells = cells, self.instance.step(number), after
-        history = f"after {len(witness.steps)} step{'s' * (len(witness.steps) > 1)}"
+        steps = len(witness.steps)
         try:
             for prop in self.instance.properties:
                 if not prop.of_steps:
                     self._judge(prop, run.holds(self.instance, prop, cells), cells)
                 elif witness.steps:
+                    steps -= 1  # it is told of the state from which the step was taken
                     self._judge(prop, run.holds_step(self.instance, prop, before, step, cells), cells)
+                    steps += 1
             list(run.successors(self.instance, cells))
         except ModelError as error:
-            where = history if witness.steps else "in an initial state"
+            where = f"after {steps} step{'s' * (steps > 1)}" if steps else "in an initial state"
             raise ModelError(f"{error} ({where})") from None
         raise AssertionError("Z3 reports a range failure that the reference does not see")
 

@@ -58,6 +58,8 @@ def proved(
 
     That there was not enough time is kept as well, for those who are not patient: they are told so again.
     """
+    if phase is not Phase.WITH_MORE:
+        known = None  # neither asks what the other one has proved
     path = _path(instance, properties, phase, failing, [] if known is None else list(known.proofs))
     content = kept(path)
     if content is not None:

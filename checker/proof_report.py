@@ -62,7 +62,9 @@ def scope(instance: Instance, proof: Proof) -> str:
         told = f"any {counted_names(open_bounds)}, any faults and client settings"
         return f"{told}; with {', '.join(kept)}" if kept else told
     by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
-    free = limitless(instance, [proof.prop, *(by_name[name] for name in proof.lemmas)])
+    # Of a lemma that was proposed nobody has looked what it asks about.
+    declared = [by_name[name] for name in proof.lemmas if name in by_name]
+    free = limitless(instance, [proof.prop, *declared]) if len(declared) == len(proof.lemmas) else []
     told = f"at any depth, with {', '.join(fixed) or 'nothing to bound'}"
     return f"{told}; any number of {counted_names(free)}" if free else told
 

@@ -72,9 +72,12 @@ class Proofs:
 
     def joined(self, other: Proofs) -> Proofs:
         """These, and others that were looked for afterwards."""
+        proofs = other.proofs | self.proofs
+        attempts = [*self.attempts, *other.attempts]
         return Proofs(
-            self.proofs | other.proofs,
-            [*self.attempts, *other.attempts],
+            proofs,
+            # An attempt within bounds that a later phase made good is no news.
+            [one for one in attempts if one.every_length or one.prop.name not in proofs],
             self.lost | other.lost,
             self.seconds + other.seconds,
             self.stopped or other.stopped,
@@ -265,7 +268,8 @@ class _Proving:
         found = []
         for claim in candidates:
             if claim.name not in self.initially:
-                self.initially[claim.name] = holds_initially(self.instance, claim)
+                # A property of transitions says nothing yet at the start.
+                self.initially[claim.name] = claim.of_steps or holds_initially(self.instance, claim)
             if self.initially[claim.name]:
                 found.append(claim)
             else:
@@ -341,7 +345,9 @@ class _Proving:
         is_closed = not every_length and not is_cut and self._is_closed(system, list(induction.kept))
         for name in induction.kept:
             prop = by_name[name]
-            if prop.kind is not Kind.LEMMA and name not in self.found.proofs and name not in self.settled:
+            # A proof of what is known to fail is kept, too: it shows that one of the two is wrong.
+            is_wanted = name not in self.settled or (every_length and name in self.failing)
+            if prop.kind is not Kind.LEMMA and name not in self.found.proofs and is_wanted:
                 lemmas = _rests_on(induction.kept, name)
                 seconds = time.monotonic() - started
                 self.found.proofs[name] = Proof(prop, lemmas, every_length, 1, is_closed, seconds)
@@ -371,7 +377,8 @@ class _Proving:
         kept = [claim.name for claim in self.invariants]
         if len(system.circuit.left) > MOST_NODES:
             return  # a model of that size needs lemmas of its own
-        left = _inductive(system, candidates(system, sample), kept, self.deadline)
+        states = [*self.instance.initial_states, *sample]
+        left = _inductive(system, candidates(system, states), kept, self.deadline)
         system.extra = {one.name: one.literal for one in left}
         goals = [prop.name for prop in asked if prop.of_steps]
         claims = [prop.name for prop in asked if not prop.of_steps]

@@ -254,6 +254,9 @@ def verdict_line(run: Run) -> str:
         case Word.UNDECIDED if exploration.is_complete and run.proving is not None:
             why = WHY_STOPPED.get(run.proving.proofs.stopped or "", "")
             return f"UNDECIDED: the proofs were cut short: {why}; no violation to depth {exploration.judged}"
+        case Word.UNDECIDED if exploration.is_complete and run.second is not None:
+            why = WHY_STOPPED.get(run.second.stopped or "", "")
+            return f"UNDECIDED: Z3: {why}; every state to depth {run.second.judged} was judged by both engines"
         case Word.UNDECIDED:
             why = WHY_STOPPED.get(exploration.stopped or "", "")
             return f"UNDECIDED: {why}; every state to depth {exploration.judged} was judged"

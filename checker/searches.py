@@ -6,7 +6,6 @@ Out: a `Run` for each (checker/report.py); trace files.
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,13 +25,16 @@ from checker.proof_report import Proving, key_of
 from checker.prove import Phase, Proofs
 from checker.report import Run
 from checker.solver import limit_memory
-from checker.verdict import PROVABLE, Verdict, Word, cut_short, verdicts, with_proofs
+from checker.verdict import Verdict, Word, cut_short, verdicts, with_proofs
 from models.errors import UsageError
 from models.language.declare import Kind
 from models.language.model import Instance
 from traces.certify import from_any_state, from_steps
 from traces.folder import write as write_trace
 from traces.trace import Trace
+
+BROKEN = (Word.VIOLATED, Word.PERMITTED)
+"""What a search says of a property that cannot be proved."""
 
 SAMPLE = 2000
 """How many of the reached states are looked at to propose lemmas."""
@@ -70,7 +72,9 @@ class Traces:
                     self.failure = str(error)
         return files
 
-    def write_counterexamples(self, exploration: Exploration, proofs: Proofs, command: str) -> Proving:
+    def write_counterexamples(
+        self, exploration: Exploration, proofs: Proofs, command: str, show: Callable[[Path], str]
+    ) -> Proving:
         """A trace for every counterexample to induction that is a whole state; and which of them are reached."""
         instance = exploration.instance
         reached, files, commands = {}, {}, {}
@@ -88,7 +92,7 @@ class Traces:
             trace = from_any_state(instance, before, counterexample.step, attempt.prop.name, command)
             try:
                 files[key] = write_trace(trace, self.folder)
-                commands[key] = shlex.join(["trace", "show", str(files[key])])
+                commands[key] = show(files[key])
             except UsageError as error:
                 self.failure = str(error)
         return Proving(proofs, exploration, reached, files, commands)
@@ -196,9 +200,8 @@ class Searches:
         progress.clear()
         found = with_proofs(run.verdicts, proofs)
         command = f"{run.command} --prove"
-        proving = traces.write_counterexamples(exploration, proofs, command)
-        broken = (Word.VIOLATED, Word.PERMITTED)
-        proving = replace(proving, failing={v.prop.name: v.bare for v in run.verdicts if v.word in broken})
+        proving = traces.write_counterexamples(exploration, proofs, command, run.show)
+        proving = replace(proving, failing={v.prop.name: v.bare for v in run.verdicts if v.word in BROKEN})
         return replace(run, verdicts=found, command=command, proving=proving)
 
     def _prove_phase(
@@ -220,7 +223,7 @@ class Searches:
             instance,
             [prop for prop in instance.properties if prop.kind is not Kind.SOMETIMES],
             phase,
-            failing=[verdict.prop.name for verdict in run.verdicts if verdict.word not in PROVABLE],
+            failing=[verdict.prop.name for verdict in run.verdicts if verdict.word in BROKEN],
             known=before,
             sample=run.explored.reached.sample(SAMPLE) if run.explored.reached is not None else (),
             seconds=seconds,

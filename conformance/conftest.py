@@ -16,6 +16,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def no_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A matrix that has no time for proofs, and nothing of an earlier run: what is not about proofs is quick, and always
-    the same."""
+    """A matrix that has no time for proofs, and nothing of an earlier run: quick, and always the same."""
     monkeypatch.setattr(searches, "proved", lambda *given, **more: Proofs(stopped="seconds"))

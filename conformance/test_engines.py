@@ -1,132 +1,29 @@
-"""`--engine z3` and `--engine all`: Z3 finds what the explorer finds, and says so where it could not be asked to the end."""
+"""`--engine z3` and `--engine all`: Z3 finds what the explorer finds, and where they differ both sides are told."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from checker import bounded, cli, published, searches
+from checker import cli, published, searches
 from checker.agreement import differences
 from checker.bounded import ask_to_depth
 from checker.circuit import TRUE
 from checker.explore import Finding, Limits, Witness, explore
 from checker.relation import Relation
-from checker.solver import Answer
-from checker.verdict import Word, verdicts
+from checker.verdict import verdicts
+from conformance.engine_support import LAMPS
 from models import registry
 from models.language.declare import Kind
 from traces.cli import main as trace
 
 PROJECT = Path(__file__).resolve().parents[1]
 MAIN = "import sys; from checker.cli import main; sys.exit(main())"
-
-LAMPS = '''\
-"""Somebody switches lamps, and a storm puts them out. Every behaviour ends."""
-
-from models.language import Domain, Flag, Subset, action, always, always_step, between, bound, field, initial, require
-from models.language import setting, sometimes
-
-
-class Configuration:
-    lamps = bound(2, "lamps", least=1, option="--lamps")
-    most = bound(3, "how often they are switched", least=1, option="--most")
-    limit = setting(2, "how often they may be switched in peace", option="--limit")
-    speaks_of_storms = setting(1, "whether anything is said of storms", most=1)
-
-
-class Lamp(Domain, size="lamps"):
-    pass
-
-
-class Lamps(Subset, of=Lamp):
-    pass
-
-
-class State:
-    is_on = field(Lamp, values=Flag)
-    switched = field(values=between(0, "most"))
-    is_stormy = field(values=Flag)
-
-
-@initial
-def starts(configuration):
-    yield {}
-    yield {"is_on": [lamp == 0 for lamp in range(configuration.lamps)]}
-
-
-@action
-def person_switches(s, chosen: Lamps):
-    require(s.switched < s.most)
-    require(any(chosen[lamp] for lamp in range(s.lamps)))
-    for lamp in range(s.lamps):
-        if chosen[lamp]:
-            s.is_on[lamp] = not s.is_on[lamp]
-    s.switched += 1
-
-
-@action
-def storm_comes(s):
-    require(not s.is_stormy)
-    s.is_stormy = True
-
-
-@action
-def lamp_fails(s, lamp: Lamp):
-    require(s.is_stormy)
-    require(s.is_on[lamp])
-    s.is_on[lamp] = False
-
-
-def storms(s):
-    return s.is_stormy
-
-
-@always(permitted=storms)
-def calm(s):
-    """A storm may break it, after two steps; and so may a third switch, which nothing excuses."""
-    return s.switched <= s.limit and not (s.is_stormy and s.switched > 0)
-
-
-@always
-def some_are_off(s):
-    return not all(s.is_on[lamp] for lamp in range(s.lamps))
-
-
-@always_step(permitted=storms)
-def only_persons_switch_off(before, after, taken):
-    return taken == person_switches or not any(
-        before.is_on[lamp] and not after.is_on[lamp] for lamp in range(before.lamps)
-    )
-
-
-@always(applies=lambda configuration: configuration.speaks_of_storms == 1)
-def storms_stay(s):
-    return s.switched <= s.most
-
-
-@sometimes
-def dark_after_a_storm(s):
-    return s.is_stormy and s.switched == s.most and not any(s.is_on[lamp] for lamp in range(s.lamps))
-
-
-@sometimes
-def one_at_a_time(before, after):
-    return before.switched == 2 and after.switched == 3
-
-
-@sometimes
-def never_to_be_seen(s):
-    return s.switched == 0 and all(s.is_on[lamp] for lamp in range(s.lamps)) and s.lamps > 1
-'''
 
 
 @pytest.fixture
@@ -173,7 +70,7 @@ def same_findings(instance, depth, only=()):
     return unrolled
 
 
-# ----------------------------------------------------------------------------------------------------- the same is found
+# ---------------------------------------------------------------------------------------------------- the same is found
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 3, 4, 20])
@@ -466,95 +363,3 @@ BAD = {
 def test_what_an_engine_has_no_use_for_is_refused(check, line, tmp_path):
     assert check(*shlex.split(line)) == (2, "", f"check: {BAD[line]}\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lamps.py"]
-
-
-# ----------------------------------------------------------------------------------------------------------- cut short
-
-
-def test_z3_without_time_is_undecided(check):
-    code, text, err = check("lamps.py", "--engine", "z3", "--bound", "4", "--seconds", "1e-9")
-    assert (code, err) == (3, "")
-    assert "HOLDS" not in text
-    assert text.splitlines()[-1].startswith("UNDECIDED: the time that it was given is used up")
-    code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4", "--seconds", "1e-9")
-    assert (code, run["stopped"], run["exhausted"], run["verdict"]) == (3, "seconds", False, "UNDECIDED")
-    assert {word for _, word, _, _ in decided(run)} == {"UNDECIDED"}
-
-
-@pytest.mark.parametrize("why", [Answer.SECONDS, Answer.MEMORY, Answer.UNKNOWN])
-def test_what_was_found_before_z3_was_cut_short_stands(check, monkeypatch, why):
-    """Hard questions are refused from depth 2 on: the violation at depth 1 is known, all else is undecided."""
-    once = bounded.once
-
-    def refusing(circuit, demanded, deadline):
-        demanded = list(demanded)
-        is_far = len(demanded) > 4
-        return (why, None) if is_far else once(circuit, demanded, deadline)
-
-    monkeypatch.setattr(bounded, "once", refusing)
-    code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4")
-    at_depth = run["judged_to_depth"]
-    found = {name: (word, depth) for name, word, depth, _ in decided(run)}
-    assert (code, run["stopped"]) == (12, why.value)
-    assert at_depth < 4
-    assert found["some_are_off"] == ("VIOLATED", 1)
-    assert found["storms_stay"] == ("UNDECIDED", None)
-    code, text, _ = check("lamps.py", "--engine", "z3", "--bound", "4")
-    assert re.search(rf"^storms_stay +UNDECIDED \({why.value}; none to depth {at_depth}\)$", text, re.MULTILINE)
-    # Beside the explorer, which was not cut: what it found stands, and what it did not find is agreed no further.
-    code, text, _ = check("lamps.py", "--engine", "all", "--bound", "4")
-    assert code == 12
-    assert f"the engines agree on every property to depth {at_depth}" in text.splitlines()
-    assert re.search(rf"^storms_stay +UNDECIDED \(Z3: {why.value}; both found none to depth {at_depth}\)$", text, re.M)
-    assert re.search(r"^calm +VIOLATED at step 3 \(PERMITTED at step 2\)", text, re.MULTILINE)
-    assert "distinct states" in text
-
-
-def test_both_engines_have_to_come_to_the_end_for_a_verdict(check, monkeypatch):
-    monkeypatch.setattr(bounded, "once", lambda *given: (Answer.MEMORY, None))
-    words = ("examples/two_phase_commit", "--engine", "all", "--bound", "3")
-    code, run = told(check, *words)
-    assert (code, run["verdict"], run["z3"]["stopped"], run["stopped"]) == (3, "UNDECIDED", "memory", None)
-    assert {one["verdict"] for one in run["properties"] if one["kind"] == "always"} == {Word.UNDECIDED.value}
-    assert check(*words)[1].splitlines()[-1].startswith("UNDECIDED: Z3: the memory that it was given is used up; ")
-
-
-def process(folder, *words):
-    return subprocess.run(
-        [sys.executable, "-P", "-c", MAIN, *words],
-        cwd=folder, env=os.environ | {"PYTHONPATH": str(PROJECT)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("engine", ["z3", "all"])
-def test_memory_that_z3_uses_up_is_undecided(tmp_path, engine):
-    """In a process of its own: it stays whole, and what the explorer found is told."""
-    done = process(tmp_path, "kafka", "--protocol", "2.1", "--engine", engine, "--bound", "7", "--memory", "16M")
-    assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
-    lines = done.stdout.splitlines()
-    assert lines[-1].startswith("UNDECIDED: ")
-    assert "the memory that it was given is used up" in lines[-1]
-    assert not any(re.search(r"HOLDS|NO VIOLATION|VIOLATED", line) for line in lines)
-
-
-def test_an_interrupt_while_z3_searches_tells_what_was_found(tmp_path):
-    """Progress on stderr says when depth 7 is asked; everything before it is done."""
-    script = MAIN.replace(
-        "from checker.cli", "from checker import console; console.SECONDS_BETWEEN_LINES = 0; from checker.cli"
-    )
-    sizes = "--replicas 2 --records 1 --elections 1 --crashes 0 --bound 40"
-    words = [sys.executable, "-P", "-c", script, "kafka", "--protocol", "0.10", "--engine", "z3", *sizes.split()]
-    environment = os.environ | {"PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": ""}
-    with subprocess.Popen(
-        words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as started:
-        while "Z3 at depth 7" not in started.stderr.readline():
-            assert started.poll() is None
-        started.send_signal(signal.SIGINT)
-        out, err = started.communicate()
-    assert started.returncode == 130
-    assert "Traceback" not in err
-    assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
-    assert re.search(r"^acked_not_lost +VIOLATED at step 6$", out, re.MULTILINE)
-    assert re.search(r"^log_matching +UNDECIDED \(interrupt; none to depth \d\)$", out, re.MULTILINE)
-    assert out.splitlines()[-1] == "VIOLATED: acked_not_lost at step 6, isr_is_complete at step 5"

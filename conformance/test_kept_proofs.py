@@ -1,0 +1,417 @@
+"""Proofs beyond one run: what is kept and when it is taken, what the matrix makes of it, which budgets matter."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import checker
+from checker import cli, kept_proofs, matrix, searches
+from checker.kept_proofs import MODULES, proved
+from checker.limitless import limitless
+from checker.prove import Phase, Proofs, prove
+from models import registry, run
+from models.language import declare, model, syntax
+from models.language.declare import Kind
+
+STREAM = '''\
+"""Water flows from a lake to the sea, and storms bring some back."""
+
+from models.language import action, always, always_step, between, bound, budget, contradiction, field, initial, lemma
+from models.language import require, sometimes
+
+
+class Configuration:
+    water = bound(4, "how much there is", least=1, option="--water")
+    storms = budget(2, "storms", option="--storms")
+    dams = budget(1, "dams that break", option="--dams")
+
+
+class State:
+    lake = field(values=between(0, 9))
+    sea = field(values=between(0, 9))
+    storms_left = field(values=between(0, 127))
+    dams_left = field(values=between(0, 127))
+
+
+@initial
+def starts(configuration):
+    yield {"lake": configuration.water, "storms_left": configuration.storms, "dams_left": configuration.dams}
+
+
+@action
+def water_flows(s):
+    require(s.lake > 0)
+    require(s.sea < 9)
+    s.lake -= 1
+    s.sea += 1
+
+
+@action
+def storm_comes(s):
+    require(s.storms_left > 0)
+    require(s.sea > 0)
+    require(s.lake < 9)
+    s.storms_left -= 1
+    s.sea -= 1
+    s.lake += 1
+
+
+@action
+def dam_breaks(s):
+    require(s.dams_left > 0)
+    s.dams_left -= 1
+
+
+@lemma
+def no_water_is_lost(s):
+    return s.lake + s.sea == s.water
+
+
+@always
+def sea_stays_low(s):
+    return s.sea <= s.water
+'''
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """The folder of the proofs of one test; compiled kernels are shared."""
+    monkeypatch.setattr(kept_proofs, "cache_folder", lambda: tmp_path / "cache")
+    return tmp_path / "cache" / "proofs"
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The phases for which a proof was looked for, one after the other."""
+    phases = []
+
+    def counting(instance, properties, phase, **more):
+        phases.append(phase)
+        return prove(instance, properties, phase, **more)
+
+    monkeypatch.setattr(kept_proofs, "prove", counting)
+    return phases
+
+
+def instance_of(tmp_path, text=STREAM, **values):
+    (tmp_path / "stream.py").write_text(text)
+    syntax.parsed.cache_clear()
+    return registry.load_file(tmp_path / "stream.py").instance(None, values)
+
+
+def promises(instance):
+    return [prop for prop in instance.properties if prop.kind is not Kind.SOMETIMES]
+
+
+def within(instance, **more):
+    return proved(instance, promises(instance), Phase.WITHIN_BOUNDS, **more)
+
+
+def content_of(found):
+    return {
+        name: (proof.lemmas, proof.every_length, proof.steps, proof.is_closed) for name, proof in found.proofs.items()
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------------- kept
+
+
+def test_what_was_proved_is_not_proved_again(tmp_path, asked):
+    instance = instance_of(tmp_path)
+    first, second = within(instance), within(instance_of(tmp_path))
+    assert asked == [Phase.WITHIN_BOUNDS]
+    assert (first.is_kept, second.is_kept) == (False, True)
+    assert content_of(first) == content_of(second) == {"sea_stays_low": (("no_water_is_lost",), False, 1, True)}
+
+
+def test_what_was_not_proved_is_kept_with_its_counterexample(tmp_path, asked):
+    text = STREAM.replace("@lemma\n", "@lemma(applies=lambda configuration: configuration.water > 4)\n")
+    first, second = within(instance_of(tmp_path, text)), within(instance_of(tmp_path, text))
+    assert len(asked) == 1
+    assert first.proofs == second.proofs == {}
+    (one,), (other,) = first.attempts, second.attempts
+    assert one.counterexample == other.counterexample
+    assert (one.why, one.every_length) == (other.why, other.every_length)
+
+
+def test_a_lemma_that_was_lost_is_kept_as_lost(tmp_path, asked):
+    text = STREAM.replace("s.lake + s.sea == s.water", "s.lake + s.sea == s.water and s.lake > 0")
+    for _ in range(2):
+        found = within(instance_of(tmp_path, text))
+        assert (found.proofs, list(found.lost)) == ({}, ["no_water_is_lost"])
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"text": STREAM.replace("s.lake + s.sea == s.water", "s.sea + s.lake == s.water")},
+        {"text": STREAM.replace("    require(s.lake < 9)\n", "")},
+        {"text": STREAM + "\n# changed\n"},
+        {"values": {"water": 5}},
+        {"values": {"storms": 3}},
+        {"failing": ["sea_stays_low"]},
+        {"phase": Phase.WITH_MORE},
+        {"properties": []},
+        {"version": "4.0"},
+    ],
+    ids=str,
+)
+def test_anything_that_is_different_is_asked_anew(tmp_path, asked, monkeypatch, change):
+    instance = instance_of(tmp_path)
+    found = within(instance)
+    if "version" in change:
+        monkeypatch.setattr(kept_proofs, "VERSION", change["version"])
+    other = instance_of(tmp_path, change.get("text", STREAM), **change.get("values", {}))
+    more = {"known": found} if "known" in change else {"failing": change.get("failing", [])}
+    properties = change.get("properties", promises(other))
+    phase = change.get("phase", Phase.WITHIN_BOUNDS)
+    assert not proved(other, properties, phase, **more).is_kept
+    assert asked == [Phase.WITHIN_BOUNDS, phase]
+
+
+def imports(path):
+    """The modules of this project that a file imports."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] in ("checker", "models"):
+            yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+
+
+def test_a_proof_depends_on_every_module_that_makes_it():
+    """What the prover imports, directly or not, decides whether an old proof is taken."""
+    root = Path(checker.__file__).parents[1]
+    seen, waiting = set(), ["checker.prove"]
+    while waiting:
+        name = waiting.pop()
+        path = root / f"{name.replace('.', '/')}.py"
+        if name not in seen and path.is_file():
+            seen.add(name)
+            waiting += imports(path)
+    own = {name.removeprefix("checker.") for name in seen if name.startswith("checker.")}
+    # The explorer, of which the prover takes the word for a path, and what it is made of.
+    aside = {"explore", "kernel", "layout", "store", "lower", "machine", "native", "cache"}
+    assert own - set(MODULES) == aside
+    assert set(MODULES) - own == {"kept_proofs"}
+    languages = {Path(module.__file__).stem for module in (run, declare, model, syntax)}
+    assert {name.rpartition(".")[2] for name in seen if name.startswith("models.")} - languages == {"errors"}
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "empty", "foreign"])
+def test_a_damaged_file_counts_as_none(tmp_path, cache, asked, damage):
+    first = within(instance_of(tmp_path))
+    (path,) = cache.iterdir()
+    content = path.read_bytes()
+    path.write_bytes({
+        "cut": content[: len(content) // 2],
+        "changed": content.replace(b"no_water_is_lost", b"no_water_is_last"),
+        "empty": b"",
+        "foreign": b"{}",
+    }[damage])  # fmt: skip
+    again = within(instance_of(tmp_path))
+    assert (len(asked), again.is_kept) == (2, False)
+    assert content_of(again) == content_of(first)
+    assert path.read_bytes()[32:36] == content[32:36]
+    assert within(instance_of(tmp_path)).is_kept
+
+
+def test_a_folder_that_cannot_be_written_costs_time_only(tmp_path, monkeypatch, asked):
+    (tmp_path / "file").write_text("mine")
+    monkeypatch.setattr(kept_proofs, "cache_folder", lambda: tmp_path / "file")
+    for _ in range(2):
+        assert list(within(instance_of(tmp_path)).proofs) == ["sea_stays_low"]
+    assert len(asked) == 2
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_lack_of_time_is_remembered_for_those_who_do_not_wait(tmp_path, asked):
+    instance = instance_of(tmp_path)
+    for _ in range(2):
+        assert within(instance, seconds=1e-9, is_patient=False).stopped == "seconds"
+    assert len(asked) == 1
+    # Who waits asks anew, and leaves it to those who do not.
+    assert within(instance, seconds=1e-9).stopped == "seconds"
+    assert len(asked) == 2
+    assert list(within(instance).proofs) == ["sea_stays_low"]
+    assert list(within(instance, seconds=1e-9, is_patient=False).proofs) == ["sea_stays_low"]
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize("why", ["memory", "interrupt", "unknown"])
+@pytest.mark.parametrize("is_patient", [True, False])
+def test_nothing_else_that_was_cut_short_is_remembered(tmp_path, monkeypatch, cache, why, is_patient):
+    monkeypatch.setattr(kept_proofs, "prove", lambda *given, **more: Proofs(stopped=why))
+    assert within(instance_of(tmp_path), is_patient=is_patient).stopped == why
+    assert not cache.exists() or list(cache.iterdir()) == []
+
+
+def test_the_report_says_that_a_proof_is_an_earlier_one(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stream.py").write_text(STREAM)
+    syntax.parsed.cache_clear()
+    told = []
+    for words in ((), (), ("--bound", "1"), ("--storms", "3")):
+        assert cli.main(["stream.py", "--prove", *words]) == 0
+        out = capsys.readouterr().out
+        assert "sea_stays_low: PROVED" in out
+        told.append("found by an earlier run" in out)
+    assert told == [False, True, True, False]
+
+
+# ---------------------------------------------------------------------------------------------------------- the matrix
+
+COMMIT = """
+[[run]]
+model = "examples/two_phase_commit"
+explored = "exhausted"
+[run.configuration]
+resource_managers = 2
+[run.violated]
+[run.permitted]
+"""
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    """Run the matrix against a record: gives the exit code, the text, and the object of --json."""
+    monkeypatch.chdir(tmp_path)
+    record = tmp_path / "verdicts.toml"
+    record_of = matrix.recorded
+    monkeypatch.setattr(matrix, "recorded", lambda: record_of(record))
+
+    def run(content, *words):
+        record.write_text(content, encoding="utf-8")
+        code = cli.main(words)
+        text = capsys.readouterr().out
+        assert cli.main([*words, "--json"]) == code
+        return code, text, json.loads(capsys.readouterr().out)
+
+    return run
+
+
+def cell(content):
+    (one,) = content["cells"]
+    return one["property"], one["verdict"], one["proof"], one["record"]
+
+
+def test_the_matrix_marks_what_is_proved(check):
+    code, text, content = check(COMMIT)
+    assert (code, cell(content)) == (0, ("consistent", "PROVED", "any depth", "as recorded"))
+    assert re.search(r"^consistent +PROVED$", text, re.MULTILINE)
+    assert "proved at any depth: consistent in examples/two_phase_commit" in text.splitlines()
+    assert matrix.NOT_ATTEMPTED not in text
+    proved = COMMIT.replace("[run.configuration]", 'proved = ["consistent"]\n[run.configuration]')
+    assert check(proved)[0] == 0
+    assert check(proved, "--bound", "2")[0] == 0
+
+
+def test_what_there_was_no_time_to_prove_is_told_as_that(check, monkeypatch):
+    monkeypatch.setattr(matrix, "PROOF_SECONDS", 0.0)
+    code, text, content = check(COMMIT)
+    assert (code, cell(content)) == (0, ("consistent", "HOLDS", "not attempted", "as recorded"))
+    assert f"{matrix.NOT_ATTEMPTED}: consistent in examples/two_phase_commit" in text.splitlines()
+    # Nothing is missing as long as nobody has tried.
+    assert check(COMMIT.replace("[run.configuration]", 'proved = ["consistent"]\n[run.configuration]'))[0] == 0
+
+
+def test_what_is_proved_where_the_matrix_says_to_ask_stands_in_the_matrix(check, monkeypatch):
+    """`not attempted: check --prove`: afterwards the matrix has it, also of a run that another one completes."""
+    named = COMMIT.replace("explored", 'name = "reached"\nproperties = ["all_commit", "all_abort"]\nexplored')
+    monkeypatch.setattr(matrix, "PROOF_SECONDS", 0.0)
+    assert cell(check(COMMIT + named)[2])[2] == "not attempted"
+    assert cli.main(["examples/two_phase_commit", "--resource-managers", "2", "--prove"]) == 0
+    assert cell(check(COMMIT + named)[2])[2] == "any depth"
+
+
+def test_a_recorded_proof_that_fails_exits_10(check, monkeypatch):
+    monkeypatch.setattr(searches, "proved", lambda *given, **more: Proofs())
+    recorded = COMMIT.replace("[run.configuration]", 'proved = ["consistent"]\n[run.configuration]')
+    code, text, content = check(recorded)
+    assert (code, cell(content)) == (10, ("consistent", "HOLDS", "not proved", "recorded, but not found"))
+    assert re.search(r"^consistent +HOLDS.*<- recorded, but not found$", text, re.MULTILINE)
+    assert check(COMMIT)[0] == 0
+
+
+def test_a_recorded_violation_that_is_disproved_exits_10(check):
+    code, _, content = check(COMMIT.replace("[run.violated]", "[run.violated]\nconsistent = 9"), "--bound", "3")
+    assert (code, cell(content)) == (10, ("consistent", "PROVED", "any depth", "recorded, but not found"))
+
+
+def test_an_interrupt_while_the_matrix_proves_tells_what_was_searched(check, monkeypatch):
+    monkeypatch.setattr(searches, "proved", lambda *given, **more: Proofs(stopped="interrupt"))
+    code, text, content = check(COMMIT)
+    assert code == 130
+    assert re.search(r"^consistent +HOLDS$", text, re.MULTILINE)
+    assert content["runs"][0]["exhausted"] is True
+
+
+# ----------------------------------------------------------------------------------------------- budgets without limit
+
+
+def free(tmp_path, text=STREAM, **values):
+    instance = instance_of(tmp_path, text, **values)
+    return limitless(instance, [*instance.properties, *instance.lemmas])
+
+
+def test_budgets_that_only_count_down_do_not_matter(tmp_path):
+    assert free(tmp_path) == ["storms", "dams"]
+    assert free(tmp_path, storms=0) == ["dams"]
+    assert free(tmp_path, storms=0, dams=0) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("require(s.storms_left > 0)", "require(s.storms_left > 1)"),
+        ("require(s.storms_left > 0)", "require(s.storms_left >= 1)"),
+        ("require(s.storms_left > 0)", "require(s.storms_left != 0)"),
+        ("require(s.storms_left > 0)", "require(0 < s.storms_left)"),
+        ("require(s.storms_left > 0)", "require(s.storms_left > 0 and s.storms_left < 9)"),
+        ("require(s.storms_left > 0)", "require(s.storms_left > s.dams_left)"),
+        ("require(s.storms_left > 0)", "require(s.storms > 0)"),
+        ("require(s.storms_left > 0)", "require(is_possible(s))"),
+        ("s.storms_left -= 1", "s.storms_left -= 1\n    s.storms_left += 0"),
+        ("s.storms_left -= 1", "s.storms_left = 0"),
+        ("s.storms_left -= 1", "s.sea = s.storms_left"),
+        ("s.storms_left -= 1", "s.storms_left -= s.storms_left"),
+        ("return s.sea <= s.water", "return s.sea <= s.water and s.storms_left <= 99"),
+        ("return s.sea <= s.water", "return s.sea <= s.water or s.storms > 99"),
+        ("return s.sea <= s.water", "return s.sea <= s.water and (is_possible(s) or s.sea < 9)"),
+        ("return s.lake + s.sea == s.water", "return s.lake + s.sea == s.water and s.storms_left < 99"),
+        ('{"lake": configuration.water,', '{"sea": configuration.storms - 2, "lake": configuration.water,'),
+        ('"storms_left": configuration.storms,', '"storms_left": min(configuration.storms, 2), "lake": 4,'),
+        ("    yield {", "    for sea in range(configuration.storms):\n        yield {\"sea\": sea, "),
+        ('budget(2, "storms", option', 'budget(2, "storms", shapes=True, option'),
+        ("@initial\n", "@contradiction\ndef many(configuration):\n    return configuration.storms > 2\n\n\n@initial\n"),
+    ],
+)  # fmt: skip
+def test_a_budget_that_is_used_otherwise_matters(tmp_path, old, new):
+    assert old in STREAM
+    helper = "def is_possible(s):\n    return s.storms_left == 2 or s.storms_left == 1\n\n\n"
+    text = STREAM.replace(old, new).replace("@action", helper + "@action", 1)
+    if "min(" in new:
+        # More of it changes nothing at all: then there is nothing that could count down.
+        assert set(free(tmp_path, text)) <= {"storms", "dams"}
+    else:
+        assert "storms" not in free(tmp_path, text)
+
+
+def test_what_a_proof_does_not_rest_on_may_ask_about_a_budget(tmp_path):
+    text = STREAM + "\n\n@always\ndef storms_end(s):\n    return s.storms_left <= 100\n"
+    instance = instance_of(tmp_path, text)
+    low, ends = instance.properties
+    assert limitless(instance, [low, *instance.lemmas]) == ["storms", "dams"]
+    assert limitless(instance, [ends]) == ["dams"]
+
+
+def test_any_number_of_faults_is_told_of_a_proof(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stream.py").write_text(STREAM)
+    syntax.parsed.cache_clear()
+    assert cli.main(["stream.py", "--prove"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "sea_stays_low: PROVED: at any depth, with water=4; any number of storms, dams induction" in told
