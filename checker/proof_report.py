@@ -75,6 +75,8 @@ def rests_on(proof: Proof) -> str:
     lemmas = f", with {', '.join(proof.lemmas)}" if proof.lemmas else ", without a lemma"
     declaration = "no step leaves the declaration" if proof.is_closed else "steps that leave the declaration are none"
     base = "true in every initial state, kept by every step"
+    if proof.every_length:
+        base = "true in every initial state of this configuration, kept by every step"
     if proof.steps > 1:
         base = f"true in the first {proof.steps} states, kept by every step after {proof.steps} in which it is true"
     return f"{how}{lemmas} ({base}; {declaration})"
