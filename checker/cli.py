@@ -52,6 +52,12 @@ def _guarded(words: Sequence[str], seen: list[int]) -> int:
         code = _run(read_options(words), seen)
         sys.stdout.flush()
         return code
+    except SystemExit as end:  # --help: what it printed may still wait to be taken
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            give_up_stdout()
+        return int(end.code or 0)
     except (UsageError, PropertiesError) as error:
         return _complain(str(error))
     except KeyboardInterrupt:

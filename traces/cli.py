@@ -34,12 +34,16 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     try:
-        arguments = _parser().parse_args(argv)
+        try:
+            arguments = _parser().parse_args(argv)
+        except SystemExit:  # --help: what it printed may still wait to be taken
+            sys.stdout.flush()
+            raise
         run: Callable[[argparse.Namespace], int] = arguments.run
         return run(arguments)
     except UsageError as error:
         return _complain(str(error))
-    except BrokenPipeError:  # of --help, which argparse up to Python 3.11.3 lets through
+    except BrokenPipeError:  # of --help; argparse up to Python 3.11.3 lets it through as well
         _discard_output()
         return 0
     except KeyboardInterrupt:
