@@ -20,7 +20,7 @@ from checker.circuit import FALSE, Circuit
 from checker.explore import Finding, Findings, Limits, Witness
 from checker.reading import Value
 from checker.relation import Relation
-from checker.solver import Answer, Solver, UndecidedError, Values, once
+from checker.solver import Answer, Solver, UndecidedError, Values, once, telling_interrupts
 from checker.unroll import Unrolling, literals
 from models import run
 from models.errors import ModelError
@@ -80,7 +80,8 @@ def ask_to_depth(
     assert limits.depth is not None, "Z3 goes depth by depth: the caller says how far"
     asking = _Asking(instance, limits, only, report)
     try:
-        asking.levels(limits.depth)
+        with telling_interrupts():
+            asking.levels(limits.depth)
     except UndecidedError as undecided:
         asking.result.stopped = undecided.why.value
     except KeyboardInterrupt:

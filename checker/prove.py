@@ -17,7 +17,7 @@ from enum import Enum
 
 from checker.candidates import Candidate, candidates
 from checker.relation import Relation
-from checker.solver import Answer, Solver, UndecidedError
+from checker.solver import Answer, Solver, UndecidedError, telling_interrupts
 from checker.systems import MOST_NODES, BoundedSystem, Counterexample, SlicedSystem, System, holds_initially
 from checker.unroll import Unrolling
 from models.language.declare import Kind
@@ -148,8 +148,6 @@ def _kept(
         decision = system.decide(question, list(hypotheses), deadline)
         if decision.counterexample is not None:
             return decision.counterexample
-        if decision.answer is Answer.INTERRUPT:
-            raise KeyboardInterrupt
         if decision.answer is not Answer.NO:
             return decision.answer
         used |= {hypotheses[literal] for literal in decision.used if literal in hypotheses}
@@ -219,13 +217,14 @@ def prove(
     proving = _Proving(instance, properties, failing, known or Proofs(), deadline, report)
     found = proving.found
     try:
-        if phase is Phase.EVERY_LENGTH:
-            proving.every_length()
-        elif phase is Phase.WITHIN_BOUNDS:
-            proving.within_bounds()
-        else:
-            proving.with_candidates(sample)
-            proving.with_more_steps()
+        with telling_interrupts():
+            if phase is Phase.EVERY_LENGTH:
+                proving.every_length()
+            elif phase is Phase.WITHIN_BOUNDS:
+                proving.within_bounds()
+            else:
+                proving.with_candidates(sample)
+                proving.with_more_steps()
     except KeyboardInterrupt:
         found.stopped = "interrupt"
     except UndecidedError as undecided:
@@ -427,8 +426,6 @@ class _Proving:
     def _can(self, solver: Solver, *assumed: int) -> bool:
         """Whether something can be; an answer that is none ends it all."""
         answer = solver.check(*assumed)
-        if answer is Answer.INTERRUPT:
-            raise KeyboardInterrupt
         if not answer.is_known:
             raise UndecidedError(answer)
         return answer is Answer.YES

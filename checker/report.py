@@ -251,15 +251,8 @@ def verdict_line(run: Run) -> str:
         case Word.UNREACHABLE:
             missing = ", ".join(v.prop.name for v in run.verdicts if v.word is Word.UNREACHABLE)
             return f"UNREACHABLE: {missing}: the model cannot do what it has to be able to do"
-        case Word.UNDECIDED if exploration.is_complete and run.proving is not None:
-            why = WHY_STOPPED.get(run.proving.proofs.stopped or "", "")
-            return f"UNDECIDED: the proofs were cut short: {why}; no violation to depth {exploration.judged}"
-        case Word.UNDECIDED if exploration.is_complete and run.second is not None:
-            why = WHY_STOPPED.get(run.second.stopped or "", "")
-            return f"UNDECIDED: Z3: {why}; every state to depth {run.second.judged} was judged by both engines"
         case Word.UNDECIDED:
-            why = WHY_STOPPED.get(exploration.stopped or "", "")
-            return f"UNDECIDED: {why}; every state to depth {exploration.judged} was judged"
+            return _undecided(run)
         case Word.PROVED:
             return "PROVED: every promise is kept at every depth"
         case Word.NOT_APPLICABLE:
@@ -271,6 +264,20 @@ def verdict_line(run: Run) -> str:
             return f"NO VIOLATION TO DEPTH {exploration.judged}: {left}{_unproved(run)}"
         case _:
             return f"HOLDS: the whole state space of these bounds was searched{_unproved(run)}"
+
+
+def _undecided(run: Run) -> str:
+    """What was cut short first: the search, Z3 beside it, or the proofs."""
+    exploration = run.exploration
+    if not exploration.is_complete:
+        why = WHY_STOPPED.get(exploration.stopped or "", "")
+        return f"UNDECIDED: {why}; every state to depth {exploration.judged} was judged"
+    if run.second is not None and not run.second.is_complete:
+        why = WHY_STOPPED.get(run.second.stopped or "", "")
+        return f"UNDECIDED: Z3: {why}; the engines agree to depth {run.second.judged}"
+    stopped = run.proving.proofs.stopped if run.proving is not None else None
+    why = WHY_STOPPED.get(stopped or "", "")
+    return f"UNDECIDED: the proofs were cut short: {why}; no violation to depth {exploration.judged}"
 
 
 def _unproved(run: Run) -> str:

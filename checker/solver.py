@@ -10,8 +10,11 @@ was told and what it has learned, which pays for many easy questions about one s
 
 from __future__ import annotations
 
+import ctypes
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from enum import Enum
 
 import z3
@@ -30,7 +33,6 @@ class Answer(Enum):
     NO = "no"
     SECONDS = "seconds"
     MEMORY = "memory"
-    INTERRUPT = "interrupt"
     UNKNOWN = "unknown"
 
     @property
@@ -61,41 +63,91 @@ class Values:
         return self.truth[abs(literal)] == (literal > 0)
 
 
-def limit_memory(size: int) -> None:
-    """How many bytes Z3 may use in this process, from now on.
+class _Memory:
+    """How many bytes Z3 may use in this process. Its own limit ends the process where it is met in the wrong place, and
+    its soft one looks like an interrupt: so Z3 is watched."""
 
-    A limit that Z3 looks at from time to time, and gives up; the one that it cannot pass ends the whole process.
-    """
-    z3.set_param("memory_high_watermark_mb", max(1, size >> 20))
-    z3.set_param("sat.max_memory", max(1, size >> 20))
+    most = float("inf")
+
+    @classmethod
+    def is_full(cls) -> bool:
+        """Whether Z3 uses more than that."""
+        return bool(z3.Z3_get_estimated_alloc_size() > cls.most)
+
+
+SECONDS_BETWEEN_LOOKS = 0.05
+
+
+def limit_memory(size: int) -> None:
+    """How many bytes Z3 may use in this process, from now on."""
+    _Memory.most = size
+
+
+@contextmanager
+def telling_interrupts() -> Iterator[None]:
+    """Ctrl-C while an argument for Z3 is converted comes out as an error of that argument."""
+    try:
+        yield
+    except ctypes.ArgumentError as error:
+        if "KeyboardInterrupt" in str(error):
+            raise KeyboardInterrupt from None
+        raise
+
+
+@contextmanager
+def _watched(solver: z3.Solver) -> Iterator[threading.Event]:
+    """Interrupt a solver that takes too much memory; the event says that this was done."""
+    is_over, is_full = threading.Event(), threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(SECONDS_BETWEEN_LOOKS):
+            if _Memory.is_full():
+                is_full.set()
+                solver.interrupt()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield is_full
+    finally:
+        is_over.set()
+        watcher.join()
 
 
 def ask(question: Callable[[], z3.CheckSatResult], solver: z3.Solver, deadline: float) -> Answer:
-    """Put a question to a solver, until the deadline (in the time of time.monotonic)."""
+    """Put a question to a solver, until the deadline (in the time of time.monotonic).
+
+    Ctrl-C, which Z3 takes for itself, raises KeyboardInterrupt, whatever the question was for.
+    """
     left = deadline - time.monotonic()
     if left <= 0:
         return Answer.SECONDS
     # Always set: what Z3 was told for the question before would go on counting.
     solver.set("timeout", int(min(left * 1000 + 1, MOST_MILLISECONDS)))
+    if _Memory.is_full():
+        return Answer.MEMORY
     try:
-        found = question()
+        with _watched(solver) as is_full:
+            found = question()
     except z3.Z3Exception as error:
-        if "memory" in str(error):
+        if is_full.is_set() or "memory" in str(error):
             return Answer.MEMORY
         if "canceled" in str(error) or "interrupt" in str(error):
-            return Answer.INTERRUPT
+            raise KeyboardInterrupt from None
         raise
     if found == z3.sat:
         return Answer.YES
     if found == z3.unsat:
         return Answer.NO
     reason = solver.reason_unknown()
-    if "memory" in reason:
+    if is_full.is_set() or "memory" in reason:
         return Answer.MEMORY
     if "interrupt" in reason:
-        return Answer.INTERRUPT
+        raise KeyboardInterrupt
     if reason in ("timeout", "canceled"):
-        return Answer.SECONDS if time.monotonic() >= deadline - 0.05 else Answer.INTERRUPT
+        if time.monotonic() < deadline - 0.05:
+            raise KeyboardInterrupt
+        return Answer.SECONDS
     return Answer.UNKNOWN
 
 

@@ -95,7 +95,9 @@ def test_both_engines_have_to_come_to_the_end_for_a_verdict(check, monkeypatch):
     code, run = told(check, *words)
     assert (code, run["verdict"], run["z3"]["stopped"], run["stopped"]) == (3, "UNDECIDED", "memory", None)
     assert {one["verdict"] for one in run["properties"] if one["kind"] == "always"} == {Word.UNDECIDED.value}
-    assert check(*words)[1].splitlines()[-1].startswith("UNDECIDED: Z3: the memory that it was given is used up; ")
+    for more in ((), ("--prove",)):  # what is proved in the end leaves the states that have to be reached
+        last = check(*words, *more)[1].splitlines()[-1]
+        assert last.startswith("UNDECIDED: Z3: the memory that it was given is used up; ")
 
 
 def process(folder, *words):
@@ -114,6 +116,12 @@ def test_memory_that_z3_uses_up_is_undecided(tmp_path, engine):
     assert lines[-1].startswith("UNDECIDED: ")
     assert "the memory that it was given is used up" in lines[-1]
     assert not any(re.search(r"HOLDS|NO VIOLATION|VIOLATED", line) for line in lines)
+
+
+def test_memory_that_the_proofs_use_up_is_told_as_that(tmp_path):
+    done = process(tmp_path, "kafka", "--protocol", "2.1", "--bound", "1", "--prove", "--memory", "16M")
+    assert (done.returncode, "Traceback" in done.stderr) == (3, False), done.stderr
+    assert "the proofs were cut short: the memory that Z3 was given is used up" in done.stdout
 
 
 def test_an_interrupt_while_z3_searches_tells_what_was_found(tmp_path):

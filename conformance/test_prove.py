@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import re
 
 import pytest
+import z3
 
-from checker import cli, kept_proofs, prove, searches
+from checker import cli, kept_proofs, prove, searches, systems
 from checker.explore import Finding, Witness
 from checker.prove import Phase, Proof, Proofs
+from checker.solver import Answer, Solver
 from checker.verdict import Word, exit_code, verdicts, with_proofs
 from conformance.engine_support import ALL_THE_WATER, JUGS
 from models import registry
@@ -281,12 +284,14 @@ def test_k_induction_ends_somewhere(check):
 
 
 @pytest.mark.parametrize(("start", "depth"), [(6, 0), (5, 1), (4, 2)])
-def test_k_induction_needs_its_first_states(check, start, depth):
+def test_k_induction_needs_its_first_states(check, tmp_path, start, depth):
     """Nothing precedes the first state: every longer path is safe, and yet the token falls."""
     text = (RING + LATER.format(4, 5)).replace("between(0, 9)", f"between(0, 9), initially={start}")
     for bound in range(depth):
         code, found, _ = proofs_of(check, text, "--bound", str(bound))
         assert (code, found) == (3, {"never_fallen": "NO VIOLATION TO DEPTH"})
+    instance = instance_of(tmp_path, text)
+    assert prove.prove(instance, instance.properties, Phase.WITH_MORE).proofs == {}
     code, found, _ = proofs_of(check, text, "--bound", str(depth))
     assert (code, found) == (12, {"never_fallen": "VIOLATED"})
 
@@ -311,6 +316,75 @@ def test_without_time_nothing_is_proved_and_nothing_is_called_unprovable(check):
     code, found, proofs = proofs_of(check, JUGS + ALL_THE_WATER, "--seconds", "1e-9")
     assert (code, found) == (3, {"right_stays_low": "UNDECIDED"})
     assert (proofs["stopped"], proofs["proved"], proofs["not_proved"]) == ("seconds", [], [])
+
+
+NO_ANSWERS = [Answer.SECONDS, Answer.MEMORY, Answer.UNKNOWN]
+
+
+@pytest.mark.parametrize("why", NO_ANSWERS)
+def test_an_answer_that_is_none_proves_nothing(check, monkeypatch, why):
+    """Neither by induction, nor with proposed lemmas, nor over more steps, nor for every length."""
+    with monkeypatch.context() as patched:
+        patched.setattr(systems, "once", lambda *given: (why, None))
+        code, found, proofs = proofs_of(check, JUGS + ALL_THE_WATER)
+    assert (code, found, proofs["proved"], proofs["stopped"]) == (3, {"right_stays_low": "HOLDS"}, [], why.value)
+    monkeypatch.setattr(Solver, "check", lambda *given: why)
+    code, found, proofs = proofs_of(check, RING)
+    assert (code, found, proofs["proved"], proofs["stopped"]) == (3, {"never_fallen": "HOLDS"}, [], why.value)
+    instance = registry.load("kafka")[0].instance("2.1", {"HW_CLAMPED_AT_TRUNCATION": 1})
+    found = prove.prove(instance, [p for p in instance.properties if p.every_length], Phase.EVERY_LENGTH)
+    assert (found.proofs, found.stopped) == ({}, why.value)
+
+
+class Interrupted:
+    """Z3 from its n-th question on: it took Ctrl-C for itself, once, and gave up."""
+
+    def __init__(self, at):
+        self.at, self.asked, self.was_interrupted = at, 0, False
+        self.check, self.why = z3.Solver.check, z3.Solver.reason_unknown
+
+    def patch(self, monkeypatch):
+        monkeypatch.setattr(z3.Solver, "check", lambda solver, *assumed: self.answer(solver, *assumed))
+        monkeypatch.setattr(
+            z3.Solver,
+            "reason_unknown",
+            lambda solver: "interrupted from keyboard" if self.was_interrupted else self.why(solver),
+        )
+
+    def answer(self, solver, *assumed):
+        self.asked += 1
+        self.was_interrupted = self.asked == self.at
+        return z3.unknown if self.was_interrupted else self.check(solver, *assumed)
+
+
+@pytest.mark.parametrize("text", [JUGS + ALL_THE_WATER, RING], ids=["induction", "k-induction"])
+def test_no_interrupt_of_z3_is_lost(check, monkeypatch, tmp_path, text):
+    """Whichever question it ends: also one that is asked only to say more of an answer."""
+    position = 0
+    while True:
+        position += 1
+        monkeypatch.setattr(kept_proofs, "cache_folder", lambda at=position: tmp_path / f"cache {at}")
+        with monkeypatch.context() as patched:
+            interrupted = Interrupted(position)
+            interrupted.patch(patched)
+            code, _, err = check(text)
+        if interrupted.asked < position:
+            break
+        assert (code, err) == (130, "check: interrupted; this is what was found so far\n"), position
+    assert position > 3
+    assert code == 0
+
+
+def test_an_interrupt_in_an_argument_for_z3_is_one(check, monkeypatch):
+    """Python raises it within ctypes, which makes another error of it."""
+
+    def interrupted(*given):
+        raise ctypes.ArgumentError("argument 1: KeyboardInterrupt: ")
+
+    monkeypatch.setattr(Solver, "add", interrupted)
+    code, out, err = check(JUGS)
+    assert (code, err) == (130, "check: interrupted; this is what was found so far\n")
+    assert "the proofs were cut short: they were interrupted" in out
 
 
 @pytest.mark.parametrize("why", ["seconds", "memory", "interrupt", "unknown"])
