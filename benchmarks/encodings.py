@@ -6,13 +6,15 @@ Every encoding answers the same question at every depth, whether a behaviour of 
 the promises that none can break, which is the hard part of bounded model checking. Times are of the processor, since
 machines are shared; the limit loop of benchmarks/limit_loop.py, timed in the same run, says how fast the machine was.
 
-Measured on 2 shared cores (limit loop 3.12 s, so about a third of the usual speed), published/kip_101 to depth 8:
-cases 10.35 s; unordered 1.20 times as long; untold 1.45; incremental 2.06; bit-vectors 5.00.
+Measured on 2 shared cores (limit loop 1.89 s, so about half of the usual speed), published/kip_101 to depth 8: cases
+7.30 s; unordered 1.36 times as long; untold 1.68; guessing 1.30; incremental 3.23; bit-vectors 10.79. kafka 2.1 to depth
+6: cases 6.91 s; unordered 1.23 times as long; untold 1.28; guessing 1.29; incremental 2.18.
 
 - cases: numbers as one literal for each value, state d+1 a function of state d; clauses, to Z3's `sat` tactic, anew at
   each depth. Two steps that could change places only in the order of the model, and each cell said to have one value.
 - cases, unordered: the same, in any order.
 - cases, untold: the same, without saying that each cell has one value.
+- cases, guessing: the same, with Z3's own guesses and restarts instead of checker.solver.STRATEGY.
 - cases, incremental: the same clauses to one solver (QF_FD) that keeps what it learns.
 - bit-vectors: numbers of 8 bits, new ones for every state (QF_BV, incremental).
 """
@@ -32,7 +34,7 @@ from checker.circuit import FALSE, Circuit
 from checker.explore import Limits, explore
 from checker.reading import Value
 from checker.relation import Relation, new_state, plain_state
-from checker.solver import Answer, Solver, once
+from checker.solver import STRATEGY, Answer, Solver, once
 from checker.symbolic import Evaluator
 from checker.terms import IntegerArithmetic, Linear
 from checker.unroll import Unrolling
@@ -78,6 +80,16 @@ def by_cases(
             yield solver.check(broken)
         else:
             yield once(relation.circuit, [*demanded, broken])[0]
+
+
+def guessing(answers: Iterator[Answer]) -> Iterator[Answer]:
+    """The same questions, with nothing said to Z3 of how to search."""
+    said = dict(STRATEGY)
+    STRATEGY.clear()
+    try:
+        yield from answers
+    finally:
+        STRATEGY.update(said)
 
 
 class BitVectors(IntegerArithmetic):
@@ -141,6 +153,7 @@ ENCODINGS: dict[str, Callable[[Instance, Sequence[Property], int], Iterator[Answ
     "cases": lambda i, p, d: by_cases(i, p, d, ordered=True, told=True, incremental=False),
     "cases, unordered": lambda i, p, d: by_cases(i, p, d, ordered=False, told=True, incremental=False),
     "cases, untold": lambda i, p, d: by_cases(i, p, d, ordered=True, told=False, incremental=False),
+    "cases, guessing": lambda i, p, d: guessing(by_cases(i, p, d, ordered=True, told=True, incremental=False)),
     "cases, incremental": lambda i, p, d: by_cases(i, p, d, ordered=True, told=True, incremental=True),
     "bit-vectors": by_bit_vectors,
 }

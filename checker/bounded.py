@@ -166,33 +166,44 @@ class _Asking:
         return self._easy(*self.last_order) is not None
 
     def _ask(self, depth: int, *, expands: bool) -> None:
-        """Find every open goal that can be found at this depth."""
-        self._find(depth, [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES], self._hard)
+        """Find every open goal that can be found at this depth, and whether a step from there leaves the bounds."""
+        error = self.circuit.both(self.unrolling.levels[depth].error, self.circuit.all(self.last_order))
+        promises = [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES]
+        leaving = self._find(depth, promises, self._hard, error if expands else FALSE)
         self._find(depth, [goal for goal in self.open if goal.prop.kind is Kind.SOMETIMES], self._easy)
         decided = {goal.prop for goal in self.open if self._finding(goal.prop, False).witness is not None}
         self.open = [goal for goal in self.open if goal.prop not in decided]
         # As in the explorer, nobody takes a step once all is decided.
-        error = self.unrolling.levels[depth].error
-        if expands and error != FALSE and (self.open or not self.result.findings):
-            found = self._hard(self.circuit.all([error, *self.last_order]))
-            if found is not None:
-                self._explain_error(self.unrolling.witness(depth, found.holds))
+        if leaving is not None and (self.open or not self.result.findings):
+            self._explain_error(leaving)
 
-    def _find(self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None]) -> None:
-        """Find every goal of these that can be found at this depth, and properties that leave the declaration."""
+    def _find(
+        self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None], leaving: int = FALSE
+    ) -> Witness | None:
+        """Find every goal of these that can be found at this depth, and properties that leave the declaration.
+
+        Returns a path where `leaving` is true, if there is one: one question more would take as long as all of these.
+        """
         errors = [literal for goal in goals if (literal := self._said(goal.prop, depth)[2]) != FALSE]
         sought = {goal: goal.literal(self.circuit, self._said(goal.prop, depth)) for goal in goals}
+        path = None
         while True:
             # A property of transitions asks about the last step as it is: it cannot change places.
             of_states = [literal for goal, literal in sought.items() if not goal.prop.of_steps]
             of_steps = [literal for goal, literal in sought.items() if goal.prop.of_steps]
             ordered = self.circuit.both(self.circuit.any([*of_states, *errors]), self.circuit.all(self.last_order))
-            found = solve(self.circuit.either(ordered, self.circuit.any(of_steps)))
+            found = solve(self.circuit.any([ordered, leaving, *of_steps]))
             if found is None:
-                return
+                return path
             if any(found.holds(literal) for literal in errors):
                 self._explain_error(self.unrolling.witness(depth, found.holds))
-            for goal in [goal for goal, literal in sought.items() if found.holds(literal)]:
+            reached = [goal for goal, literal in sought.items() if found.holds(literal)]
+            assert reached or found.holds(leaving), (
+                "Z3 answers with values for which nothing is true that was asked for"
+            )
+            if found.holds(leaving):
+                path, leaving = self.unrolling.witness(depth, found.holds), FALSE
+            for goal in reached:
                 self._note(goal, self._witness(goal, sought.pop(goal), depth, found))
 
     def _said(self, prop: Property, depth: int) -> tuple[int, int, int]:
@@ -234,7 +245,18 @@ class _Asking:
         if goal.prop.kind is Kind.SOMETIMES:
             return self.unrolling.witness(depth, found.holds)
         demanded = [literal, *([] if goal.prop.of_steps else self.last_order)]
-        for options in [self.unrolling.initial, *(level.taken for level in self.unrolling.levels[:depth])]:
+        places = [self.unrolling.initial, *(level.taken for level in self.unrolling.levels[:depth])]
+        # Mostly what was found is the least one already, and one question says so.
+        less = FALSE
+        for options in reversed(places):
+            chosen = next(i for i, option in enumerate(options) if found.holds(option))
+            same = self.circuit.both(options[chosen], less)
+            less = self.circuit.either(self.circuit.any(options[:chosen]), same)
+        better = self._hard(self.circuit.all([*demanded, less]))
+        if better is None:
+            return self.unrolling.witness(depth, found.holds)
+        found = better
+        for options in places:
             chosen = next(i for i, option in enumerate(options) if found.holds(option))
             while (earlier := self.circuit.any(options[:chosen])) != FALSE:
                 better = self._easy(*demanded, earlier)
@@ -252,18 +274,19 @@ class _Asking:
             after = run.take(self.instance, cells, self.instance.step(number))
             assert after is not None, "Z3 takes a step that the reference does not have"
             before, step, cells = cells, self.instance.step(number), after
-        steps = len(witness.steps)
+        length = len(witness.steps)
         try:
             for prop in self.instance.properties:
+                # As the explorer says it: a property of transitions is asked where the last one begins.
+                length = len(witness.steps) - prop.of_steps
                 if not prop.of_steps:
                     self._judge(prop, run.holds(self.instance, prop, cells), cells)
                 elif witness.steps:
-                    steps -= 1  # it is told of the state from which the step was taken
                     self._judge(prop, run.holds_step(self.instance, prop, before, step, cells), cells)
-                    steps += 1
+            length = len(witness.steps)
             list(run.successors(self.instance, cells))
         except ModelError as error:
-            where = f"after {steps} step{'s' * (steps > 1)}" if steps else "in an initial state"
+            where = f"after {length} step{'s' * (length > 1)}" if length else "in an initial state"
             raise ModelError(f"{error} ({where})") from None
         raise AssertionError("Z3 reports a range failure that the reference does not see")
 

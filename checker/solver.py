@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
+from functools import cache
 
 import z3
 
@@ -151,6 +152,11 @@ def ask(question: Callable[[], z3.CheckSatResult], solver: z3.Solver, deadline: 
     return Answer.UNKNOWN
 
 
+STRATEGY = {"phase": "always_false", "restart": "geometric"}
+"""Most variables say that a step is taken, or that a number is this one: false is the better guess. Measured in
+benchmarks/encodings.py."""
+
+
 def once(circuit: Circuit, demanded: Iterable[int], deadline: float = float("inf")) -> tuple[Answer, Values | None]:
     """Whether all demanded literals can be true together."""
     literals = [literal for literal in dict.fromkeys(demanded) if literal != TRUE]
@@ -164,6 +170,8 @@ def once(circuit: Circuit, demanded: Iterable[int], deadline: float = float("inf
     lines += [" ".join([*(str(names[literal]) for literal in clause), "0"]) for clause in clauses]
     try:
         solver = z3.Tactic("sat").solver()
+        for name, value in STRATEGY.items():
+            solver.set(name, value)
         solver.from_string("\n".join(lines) + "\n")
         found = ask(solver.check, solver, deadline)
     except z3.Z3Exception as error:
@@ -173,8 +181,23 @@ def once(circuit: Circuit, demanded: Iterable[int], deadline: float = float("inf
     if found is not Answer.YES:
         return found, None
     model = solver.model()
-    true = {nodes[int(declared.name()[2:]) - 1] for declared in model.decls() if z3.is_true(model[declared])}
-    return found, Values(circuit, lambda node: node in true)
+
+    def of(node: int) -> bool:
+        return node in names and z3.is_true(model.eval(z3.Bool(names[node]), model_completion=True))
+
+    return found, Values(circuit, of)
+
+
+@cache
+def _named(node: int) -> tuple[z3.Ast, z3.Ast]:
+    """What Z3 calls a node and its negation, in every solver: a name is never given back."""
+    context = z3.main_ctx().ref()
+    symbol = z3.Z3_mk_string_symbol(context, f"n{node}")
+    name = z3.Z3_mk_const(context, symbol, z3.Z3_mk_bool_sort(context))
+    z3.Z3_inc_ref(context, name)
+    opposite = z3.Z3_mk_not(context, name)
+    z3.Z3_inc_ref(context, opposite)
+    return name, opposite
 
 
 class Solver:
@@ -195,27 +218,25 @@ class Solver:
         self.solver = z3.SolverFor("QF_FD") if arithmetic is None else z3.SimpleSolver()
         self.solver.set("core.minimize", True)
         self.context = self.solver.ctx.ref()
-        # How a node and its negation are called: the same for all solvers that share an arithmetic.
-        self.names: dict[int, tuple[z3.BoolRef, z3.BoolRef]] = {} if arithmetic is None else arithmetic.formulas
+        # What Z3 calls each literal.
+        self.sides: dict[int, z3.Ast] = {}
         self.told: set[int] = set()
         self.assumed: tuple[int, ...] = ()
 
-    def _side(self, literal: int) -> z3.BoolRef:
-        return self.names[abs(literal)][literal < 0]
-
     def _define(self, literals: Iterable[int]) -> None:
-        left, right = self.circuit.left, self.circuit.right
+        left, right, sides, arithmetic = self.circuit.left, self.circuit.right, self.sides, self.arithmetic
         following: list[int] = []
         for node in self.circuit.cone(literals, self.told):
             self.told.add(node)
-            if node not in self.names:
-                formula = None if self.arithmetic is None else self.arithmetic.formula(node)
-                name = z3.Bool(f"n{node}") if formula is None else formula
-                self.names[node] = name, z3.Not(name)
-            if self.arithmetic is not None and not left[node]:
-                following += self.arithmetic.defining(node)
-            if node == 1:
-                self._clause(1)
+            formula = None if arithmetic is None else arithmetic.formula(node)
+            if formula is None:
+                sides[node], sides[-node] = _named(node)
+            else:
+                sides[node], sides[-node] = (side.as_ast() for side in formula)
+            if arithmetic is not None and not left[node]:
+                following += arithmetic.defining(node)
+            if node == TRUE:
+                self._clause(TRUE)
             elif left[node]:
                 a, b = left[node], right[node]
                 self._clause(-node, a)
@@ -226,7 +247,7 @@ class Solver:
 
     def _clause(self, *literals: int) -> None:
         # Straight to Z3's own functions: their wrappers take ten times as long, and there are 100,000 clauses.
-        sides = [self._side(literal).as_ast() for literal in literals]
+        sides = [self.sides[literal] for literal in literals]
         clause = z3.Z3_mk_or(self.context, len(sides), (z3.Ast * len(sides))(*sides)) if len(sides) > 1 else sides[0]
         z3.Z3_solver_assert(self.context, self.solver.solver, clause)
 
@@ -240,12 +261,12 @@ class Solver:
         """Whether everything that was added can be true together with what is assumed."""
         self.assumed = assumed
         self._define(assumed)
-        sides = [self._side(literal) for literal in assumed]
+        sides = [z3.BoolRef(self.sides[literal]) for literal in assumed]
         return ask(lambda: self.solver.check(*sides), self.solver, self.deadline)
 
     def core(self) -> set[int]:
         """Those of the assumed literals that made the last answer NO."""
-        names = {self._side(literal).get_id(): literal for literal in self.assumed}
+        names = {z3.Z3_get_ast_id(self.context, self.sides[literal]): literal for literal in self.assumed}
         return {names[side.get_id()] for side in self.solver.unsat_core()}
 
     def values(self) -> Values:
@@ -253,6 +274,6 @@ class Solver:
         model = self.solver.model()
 
         def of(node: int) -> bool:
-            return node in self.told and z3.is_true(model.eval(self.names[node][0], model_completion=True))
+            return node in self.told and z3.is_true(model.eval(z3.BoolRef(self.sides[node]), model_completion=True))
 
         return Values(self.circuit, of)

@@ -35,7 +35,7 @@ class IntegerArithmetic:
         self.circuit = circuit
         self.definitions: dict[int, list[int]] = defaultdict(list)
         self.names: list[z3.ArithRef] = []
-        self.formulas: dict[int, tuple[z3.BoolRef, z3.BoolRef]] = {}
+        self._formulas: dict[int, tuple[z3.BoolRef, z3.BoolRef]] = {}
         self._atoms: dict[int, tuple[str, Linear]] = {}
         self._known: dict[tuple[str, Linear], int] = {}
         self._chosen: dict[tuple[int, Number, Number], Linear] = {}
@@ -125,10 +125,16 @@ class IntegerArithmetic:
             self._atoms[variable] = sign, number
         return self._known[sign, number]
 
-    def formula(self, node: int) -> z3.BoolRef | None:
-        """What a variable of the circuit stands for; None where it stands for itself."""
+    def formula(self, node: int) -> tuple[z3.BoolRef, z3.BoolRef] | None:
+        """What a variable of the circuit and its negation stand for; None where it stands for itself."""
         if node not in self._atoms:
             return None
+        if node not in self._formulas:
+            formula = self._formula(node)
+            self._formulas[node] = formula, z3.Not(formula)
+        return self._formulas[node]
+
+    def _formula(self, node: int) -> z3.BoolRef:
         sign, number = self._atoms[node]
         # Sums of two sides, so that most formulas compare two variables.
         sides: list[list[z3.ArithRef | int]] = [[], []]

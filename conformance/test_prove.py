@@ -146,7 +146,7 @@ def nothing_evaporates(before, after, taken):
 
 @always_step
 def right_is_never_overfull(before, after):
-    return after.right < 9
+    return after.right < 9 or after.right < before.right
 """
     code, found, proofs = proofs_of(check, JUGS + steps, "--limit", "20")
     assert (code, found["nothing_evaporates"], found["right_is_never_overfull"]) == (3, "PROVED", "HOLDS")
