@@ -6,9 +6,9 @@ Every encoding answers the same question at every depth, whether a behaviour of 
 the promises that none can break, which is the hard part of bounded model checking. Times are of the processor, since
 machines are shared; the limit loop of benchmarks/limit_loop.py, timed in the same run, says how fast the machine was.
 
-Measured on 2 shared cores (limit loop 1.89 s, so about half of the usual speed), published/kip_101 to depth 8: cases
-7.30 s; unordered 1.36 times as long; untold 1.68; guessing 1.30; incremental 3.23; bit-vectors 10.79. kafka 2.1 to depth
-6: cases 6.91 s; unordered 1.23 times as long; untold 1.28; guessing 1.29; incremental 2.18.
+Measured on 2 shared cores (limit loop 1.89 s, so about half of the usual speed):
+published/kip_101 to depth 8: 7.30 s; unordered 1.36 times as long; untold 1.68; guessing 1.30; incremental 3.23;
+bit-vectors 10.79. kafka 2.1 to depth 6: 6.91 s; unordered 1.23; untold 1.28; guessing 1.29; incremental 2.18.
 
 - cases: numbers as one literal for each value, state d+1 a function of state d; clauses, to Z3's `sat` tactic, anew at
   each depth. Two steps that could change places only in the order of the model, and each cell said to have one value.

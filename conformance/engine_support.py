@@ -1,4 +1,10 @@
-"""Models for the tests of Z3: what it finds, what it proves."""
+"""Models for the tests of Z3, what it finds and what it proves, and what they ask `check`."""
+
+import json
+
+from checker import kept_proofs
+from models import registry
+from models.language import syntax
 
 LAMPS = '''\
 """Somebody switches lamps, and a storm puts them out. Every behaviour ends."""
@@ -151,3 +157,59 @@ def no_water_is_lost(s):
 
 
 '''
+
+
+def checking(main, capsys):
+    """Run a command, which is `main`, with some words; gives the exit code, stdout, and stderr without compilation."""
+
+    def run(*words):
+        code = main(words)
+        out, err = capsys.readouterr()
+        return code, out, "".join(line for line in err.splitlines(True) if not line.startswith("compiling "))
+
+    return run
+
+
+def proving(main, tmp_path, monkeypatch, capsys):
+    """Run `check model.py --prove` on a text. No proof is known from elsewhere; compiled kernels are shared."""
+    monkeypatch.setattr(kept_proofs, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)
+    check = checking(main, capsys)
+
+    def run(text, *words):
+        (tmp_path / "model.py").write_text(text)
+        syntax.parsed.cache_clear()  # a process reads a file once
+        return check("model.py", "--prove", *words)
+
+    return run
+
+
+def told(check, *words):
+    """The exit code and the run of --json."""
+    code, out, err = check(*words, "--json")
+    assert err == ""
+    (run,) = json.loads(out)["runs"]
+    return code, run
+
+
+def decided(run):
+    """What is said of each property, without paths and counts."""
+    return [(one["name"], one["verdict"], one["depth"], one["permitted_depth"]) for one in run["properties"]]
+
+
+def proofs_of(check, text, *words):
+    """The exit code, the verdicts by name, and the object under `proofs`."""
+    code, run = told(check, text, *words)
+    return code, {one["name"]: one["verdict"] for one in run["properties"]}, run["proofs"]
+
+
+def instance_of(tmp_path, text, **values):
+    """An instance of a model that is a text."""
+    (tmp_path / "model.py").write_text(text)
+    syntax.parsed.cache_clear()
+    return registry.load_file(tmp_path / "model.py").instance(None, values)
+
+
+def joined(text):
+    """The report with its lines put together again."""
+    return " ".join(text.split())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -15,7 +14,7 @@ import pytest
 from checker import bounded, cli
 from checker.solver import Answer
 from checker.verdict import Word
-from conformance.engine_support import LAMPS
+from conformance.engine_support import LAMPS, checking, decided, told
 
 PROJECT = Path(__file__).resolve().parents[1]
 MAIN = "import sys; from checker.cli import main; sys.exit(main())"
@@ -26,26 +25,7 @@ def check(tmp_path, monkeypatch, capsys):
     """Run `check` in a folder that holds lamps.py; gives the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lamps.py").write_text(LAMPS)
-
-    def run(*words):
-        code = cli.main(words)
-        out, err = capsys.readouterr()
-        return code, out, "".join(line for line in err.splitlines(True) if not line.startswith("compiling "))
-
-    return run
-
-
-def told(check, *words):
-    """The exit code and the run of --json."""
-    code, out, err = check(*words, "--json")
-    assert err == ""
-    (run,) = json.loads(out)["runs"]
-    return code, run
-
-
-def decided(run):
-    """What is said of each property, without paths and counts."""
-    return [(one["name"], one["verdict"], one["depth"], one["permitted_depth"]) for one in run["properties"]]
+    return checking(cli.main, capsys)
 
 
 def test_z3_without_time_is_undecided(check):

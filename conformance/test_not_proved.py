@@ -9,57 +9,21 @@ from dataclasses import replace
 
 import pytest
 
-from checker import cli, kept_proofs, searches
+from checker import cli, searches
 from checker.prove import Proof, Proofs
 from checker.verdict import Verdict, Word, with_proofs
-from conformance.engine_support import ALL_THE_WATER, JUGS
+from conformance.engine_support import ALL_THE_WATER, JUGS, instance_of, joined, proofs_of, proving
 from models import registry
 from models.errors import UsageError
-from models.language import syntax
 from traces.certify import certify
 from traces.cli import main as trace
 from traces.folder import read
 from traces.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    """No proof is known from elsewhere; compiled kernels are shared."""
-    monkeypatch.setattr(kept_proofs, "cache_folder", lambda: tmp_path / "cache")
-
-
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
-    """Run `check model.py ... --prove` on a text; gives the exit code, stdout with lines joined again, and stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(text, *words):
-        (tmp_path / "model.py").write_text(text)
-        syntax.parsed.cache_clear()  # a process reads a file once
-        code = cli.main(["model.py", "--prove", *words])
-        out, err = capsys.readouterr()
-        return code, out, "".join(line for line in err.splitlines(True) if not line.startswith("compiling "))
-
-    return run
-
-
-def proofs_of(check, text, *words):
-    """The exit code, the verdicts by name, and the object under `proofs`."""
-    code, out, err = check(text, *words, "--json")
-    assert err == ""
-    (run,) = json.loads(out)["runs"]
-    return code, {one["name"]: one["verdict"] for one in run["properties"]}, run["proofs"]
-
-
-def instance_of(tmp_path, text, **values):
-    (tmp_path / "model.py").write_text(text)
-    syntax.parsed.cache_clear()
-    return registry.load_file(tmp_path / "model.py").instance(None, values)
-
-
-def joined(text):
-    """The report with its lines put together again."""
-    return " ".join(text.split())
+    return proving(cli.main, tmp_path, monkeypatch, capsys)
 
 
 # ---------------------------------------------------------------------------------------------------------- not proved
