@@ -3,14 +3,16 @@
 In:  an `Instance`, and the claims of a proof.
 Out: the names of budgets.
 
-A budget does not matter where only its own field starts with it, where no claim asks about that field, and where
-actions do nothing else with it than to ask whether there is some left, and to take one away.
+A budget does not matter where, whatever it is, only its own field starts with it; where no claim asks about that
+field, or is claimed for some budgets only; and where actions do nothing else with it than to ask whether there is some
+left, and to take one away.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
 from models.errors import UsageError
 from models.language.model import Instance, Property
@@ -24,16 +26,31 @@ def limitless(instance: Instance, claims: Sequence[Property]) -> list[str]:
     asked = frozenset(name for claim in claims for name in claim.function.reads)
     names = [name for name, entry in instance.model.entries.items() if entry.is_budget and not entry.is_bound]
     told = [*functions, *_with_callees([claim.function for claim in claims])]
+    conditions = _asked_by_conditions(instance, claims)
     found = []
     for name in names:
-        value = getattr(instance.configuration, name)
-        fields = _started_by(instance, name, value)
-        is_read = any(_reads(function, name) for function in told)
-        if not value or fields is None or is_read or fields & asked:
+        fields = _started_by(instance, name) if getattr(instance.configuration, name) else None
+        is_read = name in conditions or any(_reads(function, name) for function in told)
+        if fields is None or is_read or fields & asked:
             continue
         if all(_only_counts_down(function, field) for function in functions for field in fields):
             found.append(name)
     return found
+
+
+def _asked_by_conditions(instance: Instance, claims: Sequence[Property]) -> frozenset[str]:
+    """The configuration entries that decide whether these claims apply; no other one can matter to that."""
+    found: set[str] = set()
+
+    class Watched:
+        def __getattr__(self, name: str) -> object:
+            found.add(name)
+            return getattr(instance.configuration, name)
+
+    for claim in claims:
+        if claim.applies is not None:
+            claim.applies(Watched())
+    return frozenset(found)
 
 
 def _with_callees(functions: Iterable[Function]) -> Iterator[Function]:
@@ -53,24 +70,29 @@ def _reads(function: Function, entry: str) -> bool:
     )
 
 
-def _started_by(instance: Instance, name: str, value: int) -> frozenset[str] | None:
-    """The fields that start otherwise where there is one more of a budget; None where more than that changes."""
+@cache
+def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
+    """The fields that start otherwise where a budget is another; None where more than that changes."""
     values = dict(instance.configuration.items())
-    try:
-        other = instance.model.instance(instance.protocol.name or None, {**values, name: value + 1}, instance.swaps)
-        states = list(zip(instance.initial_states, other.initial_states, strict=True))
-    except (UsageError, ValueError):
-        return None
-    if {one: place.sizes for one, place in instance.places.items()} != {
-        one: place.sizes for one, place in other.places.items()
-    }:
-        return None
-    return frozenset(
-        place.name
-        for place in instance.places.values()
-        for one, two in states
-        if one[place.offset : place.offset + place.count] != two[place.offset : place.offset + place.count]
-    )
+    sizes = {one: place.sizes for one, place in instance.places.items()}
+    found: set[str] = set()
+    entry = instance.model.entries[name]
+    assert entry.most is not None, "a budget that shapes nothing ends somewhere"
+    for budget in range(entry.least, entry.most + 1):
+        try:
+            other = instance.model.instance(instance.protocol.name or None, {**values, name: budget}, instance.swaps)
+            states = list(zip(instance.initial_states, other.initial_states, strict=True))
+        except (UsageError, ValueError):
+            return None
+        if sizes != {one: place.sizes for one, place in other.places.items()}:
+            return None
+        found |= {
+            place.name
+            for place in instance.places.values()
+            for one, two in states
+            if one[place.offset : place.offset + place.count] != two[place.offset : place.offset + place.count]
+        }
+    return frozenset(found)
 
 
 def _only_counts_down(function: Function, field: str) -> bool:

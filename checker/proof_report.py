@@ -51,7 +51,6 @@ def scope(instance: Instance, proof: Proof) -> str:
     """For which configurations a proof holds."""
     entries = instance.model.entries
     values = dict(instance.configuration.items())
-    fixed = [f"{name}={spell(entries[name], values[name])}" for name, entry in entries.items() if entry.is_bound]
     if proof.every_length:
         open_bounds = [name for name, entry in entries.items() if entry.is_bound and entry.is_open]
         kept = [
@@ -65,6 +64,11 @@ def scope(instance: Instance, proof: Proof) -> str:
     # Of a lemma that was proposed nobody has looked what it asks about.
     declared = [by_name[name] for name in proof.lemmas if name in by_name]
     free = limitless(instance, [proof.prop, *declared]) if len(declared) == len(proof.lemmas) else []
+    fixed = [
+        f"{name}={spell(entries[name], values[name])}"
+        for name, entry in entries.items()
+        if entry.is_bound or (entry.is_budget and values[name] and name not in free)
+    ]
     told = f"at any depth, with {', '.join(fixed) or 'nothing to bound'}"
     return f"{told}; any number of {counted_names(free)}" if free else told
 

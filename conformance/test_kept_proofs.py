@@ -391,6 +391,8 @@ def test_budgets_that_only_count_down_do_not_matter(tmp_path):
         ('"storms_left": configuration.storms,', '"storms_left": min(configuration.storms, 2), "lake": 4,'),
         ("    yield {", "    for sea in range(configuration.storms):\n        yield {\"sea\": sea, "),
         ('budget(2, "storms", option', 'budget(2, "storms", shapes=True, option'),
+        ('"storms_left": configuration.storms,', '"storms_left": configuration.storms, "sea": configuration.storms == 7,'),
+        ("@lemma\n", "@lemma(applies=lambda configuration: configuration.storms < 5)\n"),
         ("@initial\n", "@contradiction\ndef many(configuration):\n    return configuration.storms > 2\n\n\n@initial\n"),
     ],
 )  # fmt: skip
@@ -420,3 +422,13 @@ def test_any_number_of_faults_is_told_of_a_proof(tmp_path, monkeypatch, capsys):
     assert cli.main(["stream.py", "--prove"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "sea_stays_low: PROVED: at any depth, with water=4; any number of storms, dams induction" in told
+
+
+def test_a_budget_that_matters_is_told_beside_a_proof(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = STREAM.replace("@lemma\n", "@lemma(applies=lambda configuration: configuration.storms < 5)\n")
+    (tmp_path / "stream.py").write_text(text)
+    syntax.parsed.cache_clear()
+    assert cli.main(["stream.py", "--prove"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "sea_stays_low: PROVED: at any depth, with water=4, storms=2; any number of dams induction" in told
