@@ -391,7 +391,7 @@ def test_budgets_that_only_count_down_do_not_matter(tmp_path):
         ('"storms_left": configuration.storms,', '"storms_left": min(configuration.storms, 2), "lake": 4,'),
         ("    yield {", "    for sea in range(configuration.storms):\n        yield {\"sea\": sea, "),
         ('budget(2, "storms", option', 'budget(2, "storms", shapes=True, option'),
-        ('"storms_left": configuration.storms,', '"storms_left": configuration.storms, "sea": configuration.storms == 7,'),
+        ('"storms_left": ', '"sea": configuration.storms == 7, "storms_left": '),
         ("@lemma\n", "@lemma(applies=lambda configuration: configuration.storms < 5)\n"),
         ("@initial\n", "@contradiction\ndef many(configuration):\n    return configuration.storms > 2\n\n\n@initial\n"),
     ],
