@@ -406,13 +406,16 @@ class _Proving:
                 level = unrolling.levels[steps - 1]
                 solver.add(level.one_step, level.stays)
             assumed = [level.asked[claim.name][0] for level in anywhere.levels for claim in self.invariants]
-            solvers[1].add(*assumed, *(anywhere.differ(steps, earlier) for earlier in range(steps)))
+            solvers[1].add(*assumed, *(anywhere.differ(steps - 1, earlier) for earlier in range(steps - 1)))
+            is_new = [anywhere.differ(steps, earlier) for earlier in range(steps)]
             for prop in asked:
                 if prop.name in self.found.proofs or prop.name in fails:
                     continue
                 self.report(f"proving {prop.name} by {steps}-induction")
                 held = [anywhere.at(prop, depth)[0] for depth in range(int(prop.of_steps), steps)]
-                if not self._can(solvers[1], *held, -anywhere.at(prop, steps)[0]):
+                # The step that breaks a property of steps may lead back to where the path was before.
+                simple = [] if prop.of_steps else is_new
+                if not self._can(solvers[1], *held, *simple, -anywhere.at(prop, steps)[0]):
                     lemmas = tuple(claim.name for claim in self.invariants)
                     seconds = time.monotonic() - started
                     self.found.proofs[prop.name] = Proof(prop, lemmas, False, steps, False, seconds)

@@ -268,6 +268,15 @@ def test_k_induction_of_a_property_of_steps(check):
     assert proof["k"] == 2
 
 
+@pytest.mark.parametrize("bound", [0, 1, 2])
+def test_the_step_that_breaks_a_property_may_close_a_circle(check, bound):
+    """The first time around, the token comes back to where it started: that path is not simple, and yet it counts."""
+    text = RING[: RING.index("@always\n")].replace("always,", "always_step,")
+    text += "@always_step\ndef never_back(before, after):\n    return after.place != 0\n"
+    code, found, proofs = proofs_of(check, text, "--bound", str(bound))
+    assert (code, found, proofs["proved"]) == (3, {"never_back": "NO VIOLATION TO DEPTH"}, [])
+
+
 # ----------------------------------------------------------------------------------------------------------- cut short
 
 
