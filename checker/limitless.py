@@ -4,8 +4,8 @@ In:  an `Instance`, and the claims of a proof.
 Out: the names of budgets.
 
 A budget does not matter where, whatever it is, only its own field starts with it; where no claim asks about that
-field, or is claimed for some budgets only; and where actions do nothing else with it than to ask whether there is some
-left, and to take one away.
+field; and where actions do nothing else with it than to ask whether there is some left, and to take one away. For which
+budgets a lemma is claimed (`applies=`) does not matter: the proof shows that it is true.
 """
 
 from __future__ import annotations
@@ -26,31 +26,15 @@ def limitless(instance: Instance, claims: Sequence[Property]) -> list[str]:
     asked = frozenset(name for claim in claims for name in claim.function.reads)
     names = [name for name, entry in instance.model.entries.items() if entry.is_budget and not entry.is_bound]
     told = [*functions, *_with_callees([claim.function for claim in claims])]
-    conditions = _asked_by_conditions(instance, claims)
     found = []
     for name in names:
         fields = _started_by(instance, name) if getattr(instance.configuration, name) else None
-        is_read = name in conditions or any(_reads(function, name) for function in told)
+        is_read = any(_reads(function, name) for function in told)
         if fields is None or is_read or fields & asked:
             continue
         if all(_only_counts_down(function, field) for function in functions for field in fields):
             found.append(name)
     return found
-
-
-def _asked_by_conditions(instance: Instance, claims: Sequence[Property]) -> frozenset[str]:
-    """The configuration entries that decide whether these claims apply; no other one can matter to that."""
-    found: set[str] = set()
-
-    class Watched:
-        def __getattr__(self, name: str) -> object:
-            found.add(name)
-            return getattr(instance.configuration, name)
-
-    for claim in claims:
-        if claim.applies is not None:
-            claim.applies(Watched())
-    return frozenset(found)
 
 
 def _with_callees(functions: Iterable[Function]) -> Iterator[Function]:
