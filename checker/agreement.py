@@ -12,7 +12,9 @@ from checker.explore import Exploration, Finding
 
 def differences(exploration: Exploration, unrolled: Unrolled) -> list[str]:
     """Where verdicts or shortest lengths differ, both sides named."""
-    depth = min(exploration.judged, unrolled.judged)
+    # Who has searched to the end speaks of every depth.
+    judged = [one.judged for one in (exploration, unrolled) if not one.exhausted]
+    depth = min(judged, default=max(exploration.judged, unrolled.judged))
     found = []
     for name, ours in exploration.findings.items():
         theirs = unrolled.findings[name]

@@ -184,18 +184,20 @@ class _Asking:
 
         Returns a path where `leaving` is true, if there is one: one question more would take as long as all of these.
         """
-        errors = [literal for goal in goals if (literal := self._said(goal.prop, depth)[2]) != FALSE]
-        sought = {goal: goal.literal(self.circuit, self._said(goal.prop, depth)) for goal in goals}
+        said = {goal: self._said(goal.prop, depth) for goal in goals}
+        errors = {goal: error for goal, (_, _, error) in said.items() if error != FALSE}
+        sought = {goal: goal.literal(self.circuit, said[goal]) for goal in goals}
+        in_order = self.circuit.all(self.last_order)
         path = None
         while True:
+            asked = [*sought.items(), *errors.items()]
             # A property of transitions asks about the last step as it is: it cannot change places.
-            of_states = [literal for goal, literal in sought.items() if not goal.prop.of_steps]
-            of_steps = [literal for goal, literal in sought.items() if goal.prop.of_steps]
-            ordered = self.circuit.both(self.circuit.any([*of_states, *errors]), self.circuit.all(self.last_order))
-            found = solve(self.circuit.any([ordered, leaving, *of_steps]))
+            of_states = self.circuit.any(literal for goal, literal in asked if not goal.prop.of_steps)
+            of_steps = self.circuit.any(literal for goal, literal in asked if goal.prop.of_steps)
+            found = solve(self.circuit.any([self.circuit.both(of_states, in_order), of_steps, leaving]))
             if found is None:
                 return path
-            if any(found.holds(literal) for literal in errors):
+            if any(found.holds(literal) for literal in errors.values()):
                 self._explain_error(self.unrolling.witness(depth, found.holds))
             reached = [goal for goal, literal in sought.items() if found.holds(literal)]
             assert reached or found.holds(leaving), (
@@ -204,7 +206,9 @@ class _Asking:
             if found.holds(leaving):
                 path, leaving = self.unrolling.witness(depth, found.holds), FALSE
             for goal in reached:
-                self._note(goal, self._witness(goal, sought.pop(goal), depth, found))
+                # It stands, even if there is no time left to look for a lesser path.
+                self._note(goal, self.unrolling.witness(depth, found.holds))
+                self._note(goal, self._least(goal, sought.pop(goal), depth, found))
 
     def _said(self, prop: Property, depth: int) -> tuple[int, int, int]:
         if prop.of_steps and depth == 0:
@@ -219,7 +223,8 @@ class _Asking:
     def _note(self, goal: Goal, witness: Witness) -> None:
         finding = self._finding(goal.prop, goal.is_permitted)
         finding.count, finding.witness = 1, witness
-        self.open.remove(goal)
+        if goal in self.open:
+            self.open.remove(goal)
 
     def _hard(self, demanded: int) -> Values | None:
         """The values of a behaviour for which a literal is true, or None: a question that takes search."""
@@ -237,7 +242,7 @@ class _Asking:
             raise UndecidedError(answer)
         return self.solver.values() if answer is Answer.YES else None
 
-    def _witness(self, goal: Goal, literal: int, depth: int, found: Values) -> Witness:
+    def _least(self, goal: Goal, literal: int, depth: int, found: Values) -> Witness:
         """The least path to a goal: at each place the first initial state, or the first step, with which there is one.
 
         What is only to be reached is content with any path.

@@ -20,6 +20,7 @@ from checker.systems import Counterexample
 from models import run
 from models.language import declare, model, syntax
 from models.language.model import Instance, Property
+from models.language.syntax import with_callees
 from models.run import Cells
 
 MODULES = (
@@ -92,15 +93,28 @@ def _path(
     sources += [Path(module.__file__ or "") for module in (run, declare, model, syntax)]
     for source in sources:
         content.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    values = dict(instance.configuration.items())
     names = [prop.name for prop in properties]
-    content.update(
-        json.dumps(
-            [instance.model.digest, instance.choices, values, names, sorted(failing), sorted(settled), phase.value]
-        ).encode()
-    )
+    content.update(repr([names, sorted(failing), sorted(settled), phase.value, *_facts(instance)]).encode())
     content.update(f"{VERSION} {sys.version}".encode())
     return cache_folder() / "proofs" / f"{content.hexdigest()[:32]}.json"
+
+
+def _facts(instance: Instance) -> list[Any]:
+    """All that a proof can depend on of an instance. Constants and initial states may come from outside its source."""
+    claims = (*instance.properties, *instance.lemmas)
+    actions = [instance.function(slot) for slot in range(len(instance.model.slots))]
+    asked = [function for claim in claims for function in (claim.function, claim.permitted) if function is not None]
+    functions = with_callees([*(action for action in actions if action is not None), *asked])
+    return [
+        instance.model.digest,
+        instance.choices,
+        sorted(instance.configuration.items()),
+        [claim.name for claim in claims],
+        [(place.name, place.offset, place.sizes, place.low, place.high) for place in instance.places.values()],
+        instance.first_steps,
+        instance.initial_states,
+        [(one.name, sorted((name, int(value)) for name, value in one.constants.items())) for one in functions],
+    ]
 
 
 def _written(found: Proofs) -> dict[str, Any]:

@@ -3,29 +3,31 @@
 In:  an `Instance`, and the claims of a proof.
 Out: the names of budgets.
 
-A budget does not matter where, whatever it is, only its own field starts with it; where no claim asks about that
-field; and where actions do nothing else with it than to ask whether there is some left, and to take one away. For which
-budgets a lemma is claimed (`applies=`) does not matter: the proof shows that it is true.
+A budget does not matter where, whatever it is, only its own field starts or ends with it; where no claim asks about
+that field; and where actions do nothing else with it than to require that there is some left, and to take one away. For
+which budgets a lemma is claimed (`applies=`) does not matter: the proof shows that it is true.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
+from typing import TypeGuard
 
 from models.errors import UsageError
+from models.language.declare import Kind, mark_of
 from models.language.model import Instance, Property
-from models.language.syntax import Function
+from models.language.syntax import Function, with_callees
 
 
 def limitless(instance: Instance, claims: Sequence[Property]) -> list[str]:
     """The budgets, above 0 here, that may as well be without limit."""
     actions = [instance.function(slot) for slot in range(len(instance.model.slots))]
-    functions = list(_with_callees([function for function in actions if function is not None]))
+    functions = list(with_callees([function for function in actions if function is not None]))
     asked = frozenset(name for claim in claims for name in claim.function.reads)
     names = [name for name, entry in instance.model.entries.items() if entry.is_budget and not entry.is_bound]
-    told = [*functions, *_with_callees([claim.function for claim in claims])]
+    told = [*functions, *with_callees([claim.function for claim in claims])]
     found = []
     for name in names:
         fields = _started_by(instance, name) if getattr(instance.configuration, name) else None
@@ -37,17 +39,6 @@ def limitless(instance: Instance, claims: Sequence[Property]) -> list[str]:
     return found
 
 
-def _with_callees(functions: Iterable[Function]) -> Iterator[Function]:
-    seen: set[int] = set()
-    waiting = list(functions)
-    while waiting:
-        function = waiting.pop()
-        if id(function) not in seen:
-            seen.add(id(function))
-            waiting += function.functions.values()
-            yield function
-
-
 def _reads(function: Function, entry: str) -> bool:
     return any(
         isinstance(node, ast.Attribute) and node.attr == entry for line in function.body for node in ast.walk(line)
@@ -56,7 +47,7 @@ def _reads(function: Function, entry: str) -> bool:
 
 @cache
 def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
-    """The fields that start otherwise where a budget is another; None where more than that changes."""
+    """The fields that start or end otherwise where a budget is another; None where more than that changes."""
     values = dict(instance.configuration.items())
     sizes = {one: place.sizes for one, place in instance.places.items()}
     found: set[str] = set()
@@ -70,27 +61,41 @@ def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
             return None
         if sizes != {one: place.sizes for one, place in other.places.items()}:
             return None
-        found |= {
-            place.name
-            for place in instance.places.values()
-            for one, two in states
-            if one[place.offset : place.offset + place.count] != two[place.offset : place.offset + place.count]
-        }
+        if instance.first_steps != other.first_steps:
+            return None
+        for place in instance.places.values():
+            cells = slice(place.offset, place.offset + place.count)
+            ends, other_ends = ((each.low, each.high) for each in (place, other.places[place.name]))
+            if ends != other_ends or any(one[cells] != two[cells] for one, two in states):
+                found.add(place.name)
     return frozenset(found)
 
 
 def _only_counts_down(function: Function, field: str) -> bool:
-    """Whether a function does nothing with a field but `s.field > 0` and `s.field -= 1`."""
+    """Whether a function does nothing with a field but `require(... s.field > 0 ...)`, and `s.field -= 1` once.
+
+    Guards come before what is written. So a step does the same wherever there is one left, however many more there are.
+    """
+    mark = mark_of(function.python)
+    is_action = mark is not None and mark.kind is Kind.ACTION
     allowed: set[int] = set()
     for line in function.body:
-        for node in ast.walk(line):
-            match node:
-                case ast.Compare(left=ast.Attribute() as cell, ops=[ast.Gt()], comparators=[ast.Constant(value=0)]):
-                    allowed.add(id(cell))
-                case ast.AugAssign(target=ast.Attribute() as cell, op=ast.Sub(), value=ast.Constant(value=1)):
-                    allowed.add(id(cell))
-    return not any(
-        isinstance(node, ast.Attribute) and node.attr == field and id(node) not in allowed
-        for line in function.body
-        for node in ast.walk(line)
-    )
+        match line:
+            case ast.Expr(value=ast.Call(func=ast.Name(id="require"), args=[guard])):
+                allowed |= {id(cell) for node in ast.walk(guard) if (cell := _asked_above_0(node)) is not None}
+            case ast.AugAssign(target=ast.Attribute() as cell, op=ast.Sub(), value=ast.Constant(value=1)) if is_action:
+                allowed.add(id(cell))
+    uses = [node for line in function.body for node in ast.walk(line) if _is_use(node, field)]
+    taken = [node for node in uses if isinstance(node.ctx, ast.Store)]
+    return len(taken) <= 1 and all(id(node) in allowed for node in uses)
+
+
+def _is_use(node: ast.AST, field: str) -> TypeGuard[ast.Attribute]:
+    return isinstance(node, ast.Attribute) and node.attr == field
+
+
+def _asked_above_0(node: ast.AST) -> ast.expr | None:
+    match node:
+        case ast.Compare(left=ast.Attribute() as cell, ops=[ast.Gt()], comparators=[ast.Constant(value=0)]):
+            return cell
+    return None

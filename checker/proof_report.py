@@ -27,13 +27,15 @@ WIDTH = 120
 @dataclass(frozen=True)
 class Proving:
     """Proofs and attempts; for each counterexample to induction, by claim, whether the explorer reaches its state, and
-    the trace file that shows it; and what the explorer breaks, with its verdict."""
+    the trace file that shows it, or how the claim leaves the declaration after the step; and what the explorer breaks,
+    with its verdict."""
 
     proofs: Proofs
     exploration: Exploration
     reached: Mapping[str, Witness] = field(default_factory=dict)
     files: Mapping[str, Path] = field(default_factory=dict)
     commands: Mapping[str, str] = field(default_factory=dict)
+    outside: Mapping[str, str] = field(default_factory=dict)
     failing: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -58,12 +60,14 @@ def scope(instance: Instance, proof: Proof) -> str:
             for name, entry in entries.items()
             if entry.is_bound and not entry.is_open
         ]
-        told = f"any {counted_names(open_bounds)}, any faults and client settings"
+        what = f"any {counted_names(open_bounds)}, any faults and client settings"
+        told = f"{what}, from the initial states of this configuration"
         return f"{told}; with {', '.join(kept)}" if kept else told
     by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
     # Of a lemma that was proposed nobody has looked what it asks about.
     declared = [by_name[name] for name in proof.lemmas if name in by_name]
-    free = limitless(instance, [proof.prop, *declared]) if len(declared) == len(proof.lemmas) else []
+    is_known = len(declared) == len(proof.lemmas) and proof.steps == 1
+    free = limitless(instance, [proof.prop, *declared]) if is_known else []
     fixed = [
         f"{name}={spell(entries[name], values[name])}"
         for name, entry in entries.items()
@@ -79,8 +83,6 @@ def rests_on(proof: Proof) -> str:
     lemmas = f", with {', '.join(proof.lemmas)}" if proof.lemmas else ", without a lemma"
     declaration = "no step leaves the declaration" if proof.is_closed else "steps that leave the declaration are none"
     base = "true in every initial state, kept by every step"
-    if proof.every_length:
-        base = "true in every initial state of this configuration, kept by every step"
     if proof.steps > 1:
         base = f"true in the first {proof.steps} states, kept by every step after {proof.steps} in which it is true"
     return f"{how}{lemmas} ({base}; {declaration})"
@@ -145,6 +147,8 @@ def _shown(proving: Proving, attempt: Attempt) -> str:
         return ""
     key = key_of(attempt)
     text = f": {counterexample.says}"
+    if key in proving.outside:
+        text += f", after which {proving.outside[key]}"
     exploration = proving.exploration
     if attempt.prop.name in proving.failing:
         return f"{text}; the explorer breaks it: {proving.failing[attempt.prop.name]}"

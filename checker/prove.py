@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from checker.candidates import Candidate, candidates
 from checker.relation import Relation
 from checker.solver import Answer, Solver, UndecidedError, telling_interrupts
+from checker.symbolic import UnsupportedError
 from checker.systems import MOST_NODES, BoundedSystem, Counterexample, SlicedSystem, System, holds_initially
 from checker.unroll import Unrolling
+from models.errors import ModelError
 from models.language.declare import Kind
 from models.language.model import Instance, Property
 from models.run import Cells
@@ -255,7 +257,7 @@ class _Proving:
         self.deadline = deadline
         self.report = report
         self.found = Proofs()
-        self.initially: dict[str, bool] = {}
+        self.initially: dict[str, str | None] = {}
 
     @property
     def open(self) -> list[Property]:
@@ -267,14 +269,21 @@ class _Proving:
         found = []
         for claim in candidates:
             if claim.name not in self.initially:
-                # A property of transitions says nothing yet at the start.
-                self.initially[claim.name] = claim.of_steps or holds_initially(self.instance, claim)
-            if self.initially[claim.name]:
+                self.initially[claim.name] = self._why_not_initially(claim)
+            why = self.initially[claim.name]
+            if why is None:
                 found.append(claim)
             else:
-                attempt = Attempt(claim, every_length, "it is false in an initial state")
-                self._lose(claim, attempt)
+                self._lose(claim, Attempt(claim, every_length, why))
         return found
+
+    def _why_not_initially(self, claim: Property) -> str | None:
+        if claim.of_steps:
+            return None  # it says nothing yet at the start
+        try:
+            return None if holds_initially(self.instance, claim) else "it is false in an initial state"
+        except ModelError as error:
+            return str(error)
 
     def _lose(self, claim: Property, attempt: Attempt) -> None:
         if claim.kind is Kind.LEMMA:
@@ -292,7 +301,12 @@ class _Proving:
         claims = self._claims([*(p for p in asked if not p.of_steps), *lemmas], every_length=True)
         goals = [prop for prop in asked if prop.of_steps]
         self.report("slicing")
-        system = SlicedSystem(self.instance, [*claims, *goals])
+        try:
+            system = SlicedSystem(self.instance, [*claims, *goals])
+        except UnsupportedError as error:
+            for prop in asked:
+                self._lose(prop, Attempt(prop, True, f"there is no slice: {error}"))
+            return
         induction = induct(
             system, [claim.name for claim in claims], [goal.name for goal in goals], self.deadline, self.report
         )
@@ -341,7 +355,7 @@ class _Proving:
         is_cut: bool = False,
     ) -> None:
         by_name = {claim.name: claim for claim in claims}
-        is_closed = not every_length and not is_cut and self._is_closed(system, list(induction.kept))
+        new = []
         for name in induction.kept:
             prop = by_name[name]
             # A proof of what is known to fail is kept, too: it shows that one of the two is wrong.
@@ -349,7 +363,8 @@ class _Proving:
             if prop.kind is not Kind.LEMMA and name not in self.found.proofs and is_wanted:
                 lemmas = _rests_on(induction.kept, name)
                 seconds = time.monotonic() - started
-                self.found.proofs[name] = Proof(prop, lemmas, every_length, 1, is_closed, seconds)
+                self.found.proofs[name] = Proof(prop, lemmas, every_length, 1, is_closed=False, seconds=seconds)
+                new.append(name)
         for name, counterexample in induction.broken.items():
             if name not in self.found.proofs and (every_length or name not in self.settled):
                 why = "a step breaks it"
@@ -358,6 +373,10 @@ class _Proving:
             if name not in self.found.proofs:
                 why = f"Z3 did not answer ({answer.value})"
                 self._lose(by_name[name], Attempt(by_name[name], every_length, why))
+                self.found.stopped = answer.value
+        # Last, so that what was found stands if this takes too long.
+        if new and not every_length and not is_cut and self._is_closed(system, list(induction.kept)):
+            self.found.proofs |= {name: replace(self.found.proofs[name], is_closed=True) for name in new}
 
     def _is_closed(self, system: System, kept: Sequence[str]) -> bool:
         """Whether no step leaves the declaration from a state in which all that is kept is true."""
@@ -412,10 +431,10 @@ class _Proving:
                 if prop.name in self.found.proofs or prop.name in fails:
                     continue
                 self.report(f"proving {prop.name} by {steps}-induction")
-                held = [anywhere.at(prop, depth)[0] for depth in range(int(prop.of_steps), steps)]
+                held = [self._stands(prop, anywhere, depth) for depth in range(int(prop.of_steps), steps)]
                 # The step that breaks a property of steps may lead back to where the path was before.
                 simple = [] if prop.of_steps else is_new
-                if not self._can(solvers[1], *held, *simple, -anywhere.at(prop, steps)[0]):
+                if not self._can(solvers[1], *held, *simple, -self._stands(prop, anywhere, steps)):
                     lemmas = tuple(claim.name for claim in self.invariants)
                     seconds = time.monotonic() - started
                     self.found.proofs[prop.name] = Proof(prop, lemmas, False, steps, False, seconds)
@@ -424,7 +443,12 @@ class _Proving:
 
     def _fails_at(self, prop: Property, start: Unrolling, solver: Solver, depth: int) -> bool:
         """Whether the base of a k-induction breaks: a behaviour of so many steps in which the property fails."""
-        return depth >= prop.of_steps and self._can(solver, -start.at(prop, depth)[0])
+        return depth >= prop.of_steps and self._can(solver, -self._stands(prop, start, depth))
+
+    def _stands(self, prop: Property, unrolling: Unrolling, depth: int) -> int:
+        """The property at a depth, asked within the declaration."""
+        holds, _, error = unrolling.at(prop, depth)
+        return unrolling.circuit.both(holds, -error)
 
     def _can(self, solver: Solver, *assumed: int) -> bool:
         """Whether something can be; an answer that is none ends it all."""

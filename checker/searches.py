@@ -24,9 +24,9 @@ from checker.options import Options, command_of
 from checker.proof_report import Proving, key_of
 from checker.prove import Phase, Proofs
 from checker.report import Run
-from checker.solver import limit_memory
+from checker.solver import limit_memory, listen
 from checker.verdict import Verdict, Word, cut_short, verdicts, with_proofs
-from models.errors import UsageError
+from models.errors import ModelError, UsageError
 from models.language.declare import Kind
 from models.language.model import Instance
 from traces.certify import from_any_state, from_steps
@@ -77,7 +77,7 @@ class Traces:
     ) -> Proving:
         """A trace for every counterexample to induction that is a whole state; and which of them are reached."""
         instance = exploration.instance
-        reached, files, commands = {}, {}, {}
+        reached, files, commands, outside = {}, {}, {}, {}
         for attempt in (*proofs.lost.values(), *proofs.attempts):
             counterexample = attempt.counterexample
             if counterexample is None:
@@ -89,13 +89,17 @@ class Traces:
             if counterexample.step is None or self.failure:
                 continue
             before = tuple(cell for cell in counterexample.before if cell is not None)
-            trace = from_any_state(instance, before, counterexample.step, attempt.prop.name, command)
+            try:
+                trace = from_any_state(instance, before, counterexample.step, attempt.prop.name, command)
+            except ModelError as error:
+                outside[key] = str(error)
+                continue
             try:
                 files[key] = write_trace(trace, self.folder)
                 commands[key] = show(files[key])
             except UsageError as error:
                 self.failure = str(error)
-        return Proving(proofs, exploration, reached, files, commands)
+        return Proving(proofs, exploration, reached, files, commands, outside)
 
 
 class Searches:
@@ -104,6 +108,7 @@ class Searches:
     def __init__(self, options: Options, seen: list[int]) -> None:
         self.options = options
         self.seen = seen
+        listen(seen)
         self.kernels: dict[object, Kernel] = {}
 
     def _kernel(self, instance: Instance, announce: Callable[[str], None]) -> Kernel:

@@ -8,16 +8,16 @@ Both systems answer the same questions, so that checker/prove.py does not know w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from checker.cases import Cases, Truth
-from checker.circuit import FALSE, TRUE, Circuit
+from checker.circuit import TRUE, Circuit
 from checker.reading import Value
 from checker.relation import Relation, ports
 from checker.slice import OPEN, Slice, SlicedStep
-from checker.solver import Answer, Solver, Values, once
+from checker.solver import Answer, Solver, UndecidedError, Values, once
 from models import run
 from models.language.model import Instance, Property, Step
 
@@ -117,9 +117,12 @@ class BoundedSystem:
         yield Question(claim, (self.relation.one_step, self.relation.stays), -holds)
 
     def is_closed(self, hypotheses: Sequence[int], deadline: float) -> bool:
-        """Whether no step can leave the declaration."""
+        """Whether no step can leave the declaration. Raises UndecidedError where that is not known."""
         demanded = [self.relation.one_value, self.relation.error, *hypotheses]
-        return once(self.circuit, demanded, deadline)[0] is Answer.NO
+        answer, _ = once(self.circuit, demanded, deadline)
+        if not answer.is_known:
+            raise UndecidedError(answer)
+        return answer is Answer.NO
 
     def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
         """All hypotheses go to Z3 at once; which of them it takes is asked afterwards."""
@@ -191,12 +194,22 @@ class SlicedSystem:
             for cell in range(place.offset, place.offset + place.count)
         ]
         for step in self.slice.steps:
-            if not claim.of_steps and all(step.after[cell] is self.slice.before[cell] for cell in cells):
+            if not claim.of_steps and not self._writes_open(step, claim) and self._leaves(step, cells):
                 continue
             states = [self.slice.before, step.after] if claim.of_steps else [step.after]
             holds, within = self.slice.ask(claim, states, step.taken)
-            if holds != TRUE and within != FALSE:
-                yield Question(claim.name, (step.enabled, within), -holds, step)
+            kept = self.circuit.both(holds, within)
+            if kept != TRUE:
+                yield Question(claim.name, (step.enabled,), -kept, step)
+
+    def _leaves(self, step: SlicedStep, cells: Iterable[int]) -> bool:
+        return all(step.after[cell] is self.slice.before[cell] for cell in cells)
+
+    def _writes_open(self, step: SlicedStep, claim: Property) -> bool:
+        """Whether it may write to an array over what is open that the claim asks about: no cells of it are compared."""
+        functions = [self.instance.function(slot) for slot in step.taken]
+        written = {name for function in functions if function is not None for name in function.writes}
+        return any(OPEN in self.slice.places[name].sizes for name in written & claim.function.reads)
 
     def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
         """Each step has a solver of its own, which need not know of the others."""
@@ -247,5 +260,8 @@ class SlicedSystem:
             ]
             if not isinstance(cell, bool | Truth)
         ]
-        if solver.check(*solver.assumed, *small) is not Answer.YES:
-            solver.check(*solver.assumed)
+        assumed = solver.assumed
+        if solver.check(*assumed, *small) is not Answer.YES:
+            answer = solver.check(*assumed)
+            if answer is not Answer.YES:  # it was, a moment ago; by now there is no time left
+                raise UndecidedError(answer)

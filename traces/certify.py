@@ -163,7 +163,8 @@ def from_steps(
 def from_any_state(instance: Instance, before: Cells, step: Step, property_name: str, command: str) -> Trace:
     """The certified trace of one step that breaks a property, from a state that need not be reachable.
 
-    Raises NotCertifiedError where the reference disagrees with the engine that found it.
+    Raises ModelError where the step, or asking about the state after it, leaves the declaration; NotCertifiedError
+    where the reference disagrees with the engine that found it.
     """
     try:
         after = run.take(instance, before, step)
@@ -171,6 +172,8 @@ def from_any_state(instance: Instance, before: Cells, step: Step, property_name:
             raise UsageError(f"{instance.spell_step(step)} is not enabled: {false_guard(instance, before, step)}")
         trace = Trace(instance, (before, after), (step,), property_name, NOT_INDUCTIVE, command)
         certify(trace)
+    except ModelError:
+        raise
     except (UsageError, IndexError) as error:
         raise NotCertifiedError(
             f"the reference does not confirm what was found: {error} (reproduce: {command})"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import inspect
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
@@ -100,6 +100,18 @@ class Function:
     def choices(self) -> tuple[Parameter, ...]:
         """The parameters that are not states."""
         return tuple(parameter for parameter in self.parameters if not parameter.is_state)
+
+
+def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
+    """Functions, and every function that they call, each once."""
+    seen: set[int] = set()
+    waiting = list(functions)
+    while waiting:
+        function = waiting.pop()
+        if id(function) not in seen:
+            seen.add(id(function))
+            waiting += function.functions.values()
+            yield function
 
 
 @dataclass(frozen=True)
