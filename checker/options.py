@@ -101,7 +101,9 @@ def read_options(words: Sequence[str]) -> Options:
     parser.add_argument("--continue", dest="count_all", action="store_true", help="count all violating states")
     parser.add_argument("--memory", metavar="SIZE", help="for the states, such as 8G (default: half of the machine's)")
     parser.add_argument(
-        "--seconds", metavar="S", help="stop after so long (no limit; 60 for a cluster), each mutant anew"
+        "--seconds",
+        metavar="S",
+        help="stop after so long (no limit; 60 for a cluster); Z3, proofs and each mutant anew",
     )
     parser.add_argument(
         "--engine",
@@ -210,7 +212,12 @@ def _refuse_engines(options: Options, of_cluster: str) -> None:
 
 
 def _refuse_with_mutate(options: Options) -> None:
-    if options.target is None or options.config or options.describe:
+    if options.config or options.describe:
+        option = "--config" if options.config else "--describe"
+        raise UsageError(
+            f"{option} does not go with {MUTATE}, which takes a model: check {MUTATE} kafka --protocol 2.1"
+        )
+    if options.target is None:
         raise UsageError(f"{MUTATE} takes a model, as in: check {MUTATE} kafka --protocol 2.1")
     if options.engine != "local" or options.prove:
         option = "--prove" if options.prove else f"--engine {options.engine}"
@@ -333,7 +340,10 @@ def _own_options(model: Model, rest: Sequence[str]) -> Mapping[str, list[str]]:
     known, unknown = parser.parse_known_args(list(rest))
     if unknown:
         options = [entry.option for entry in model.entries.values() if entry.option]
-        there = nearest(unknown[0], options) if options else "it has nothing to configure"
+        name = unknown[0].removeprefix("--").partition("=")[0].replace("-", "_")
+        there = nearest(unknown[0], options) if options else "it has none"
+        if unknown[0].startswith("--") and name in model.entries:
+            there = f"write it as --set {name}=VALUE"
         raise UsageError(f"{model.name} has no option {unknown[0]}; {there}")
     given: dict[str, Any] = vars(known)
     return {name: value for name, value in given.items() if value is not None}

@@ -27,8 +27,8 @@ WIDTH = 120
 @dataclass(frozen=True)
 class Proving:
     """Proofs and attempts; for each counterexample to induction, by claim, whether the explorer reaches its state, and
-    the trace file that shows it, or how the claim leaves the declaration after the step; and what the explorer breaks,
-    with its verdict."""
+    the trace file that shows it, or how the claim leaves the declaration after the step; which lemmas are false in a
+    state that it reaches; and what it breaks, with its verdict."""
 
     proofs: Proofs
     exploration: Exploration
@@ -36,6 +36,7 @@ class Proving:
     files: Mapping[str, Path] = field(default_factory=dict)
     commands: Mapping[str, str] = field(default_factory=dict)
     outside: Mapping[str, str] = field(default_factory=dict)
+    false: Mapping[str, Witness] = field(default_factory=dict)
     failing: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -60,8 +61,8 @@ def scope(instance: Instance, proof: Proof) -> str:
             for name, entry in entries.items()
             if entry.is_bound and not entry.is_open
         ]
-        what = f"any {counted_names(open_bounds)}, any faults and client settings"
-        told = f"{what}, from the initial states of this configuration"
+        open_sizes = f"any {counted_names(open_bounds)}, " if open_bounds else ""
+        told = f"{open_sizes}any faults and settings, from the initial states of this configuration"
         return f"{told}; with {', '.join(kept)}" if kept else told
     by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
     # Of a lemma that was proposed nobody has looked what it asks about.
@@ -81,7 +82,8 @@ def rests_on(proof: Proof) -> str:
     """The kind of proof, its lemmas and its assumptions."""
     how = "induction" if proof.steps == 1 else f"{proof.steps}-induction over simple paths"
     lemmas = f", with {', '.join(proof.lemmas)}" if proof.lemmas else ", without a lemma"
-    declaration = "no step leaves the declaration" if proof.is_closed else "steps that leave the declaration are none"
+    written = "no step writes outside its declared range"
+    declaration = written if proof.is_closed else f"assuming that {written}"
     base = "true in every initial state, kept by every step"
     if proof.steps > 1:
         base = f"true in the first {proof.steps} states, kept by every step after {proof.steps} in which it is true"
@@ -97,6 +99,10 @@ def lines(proving: Proving) -> list[str]:
         found += _wrapped(f"{', '.join(names)}: PROVED{where}", "  ")
         found += _wrapped(basis, "    ")
     for name, attempt in proofs.lost.items():
+        if name in proving.false:
+            depth = proving.false[name].depth
+            found += _wrapped(f"lemma {name} is false: in a state that the explorer reaches at depth {depth}", "  ")
+            continue
         found += _wrapped(f"lemma {name} is not inductive: {attempt.why}{_shown(proving, attempt)}", "  ")
         found += _table(proving, attempt)
     for attempt in proofs.attempts:
@@ -155,13 +161,15 @@ def _shown(proving: Proving, attempt: Attempt) -> str:
     if key in proving.reached:
         depth = proving.reached[key].depth
         text += f", from a state that the explorer reaches at depth {depth}"
-        text += "" if attempt.every_length else ": a real failure"
+        text += ", with these sizes and settings" if attempt.every_length else f": a real failure at step {depth + 1}"
+    elif exploration.exhausted:
+        text += ", from a state that the explorer does not reach (these bounds exhausted)"
+        text += "" if attempt.every_length else "; a lemma has to exclude that state"
     else:
-        far = "exhausted" if exploration.exhausted else f"searched to depth {exploration.judged}"
-        text += f", from a state that the explorer does not reach (these bounds {far})"
-        text += "; the slice cannot decide it" if attempt.every_length else "; a stronger lemma is needed"
-    if attempt.every_length and key in proving.reached:
-        text += "; what the slice leaves open decides it"
+        text += f", from a state that the explorer does not reach (these bounds searched to depth {exploration.judged})"
+        text += "" if attempt.every_length else "; it is reached later, or a lemma has to exclude it"
+    if attempt.every_length:
+        text += "; the slice cannot decide it"
     if key in proving.commands:
         text += f"; {proving.commands[key]}"
     return text
@@ -194,6 +202,8 @@ def _row(values: list[int | None]) -> str:
 
 def unrolled_lines(unrolled: Unrolled) -> list[str]:
     """How far Z3 was asked, and how long that took."""
+    if unrolled.judged < 0:
+        return [f"Z3 {VERSION}: nothing was asked"]
     far = "no behaviour is longer" if unrolled.exhausted else "behaviours go on"
     times = " ".join(f"{seconds:.2f}" for seconds in unrolled.times)
     return [

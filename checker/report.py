@@ -216,7 +216,8 @@ def text(run: Run) -> str:
         lines += _explored(exploration)
     if run.second is not None:
         far = min(run.second.judged, exploration.judged)
-        lines += ["", f"the engines agree on every property to depth {far}", *proof_report.unrolled_lines(run.second)]
+        told = f"the engines agree on every property to depth {far}" if far >= 0 else "there is nothing to compare"
+        lines += ["", told, *proof_report.unrolled_lines(run.second)]
     if run.proving is not None:
         lines += ["", *proof_report.lines(run.proving)]
     if run.traces:
@@ -247,7 +248,7 @@ def verdict_line(run: Run) -> str:
         case Word.VIOLATED:
             return f"VIOLATED: {names}"
         case Word.PERMITTED:
-            return f"PERMITTED: {names}: this configuration promises nothing in those histories"
+            return f"PERMITTED: {names}: this configuration promises nothing in those histories{_unproved(run)}"
         case Word.UNREACHABLE:
             missing = ", ".join(v.prop.name for v in run.verdicts if v.word is Word.UNREACHABLE)
             return f"UNREACHABLE: {missing}: the model cannot do what it has to be able to do"
@@ -256,14 +257,28 @@ def verdict_line(run: Run) -> str:
         case Word.PROVED:
             return "PROVED: every promise is kept at every depth"
         case Word.NOT_APPLICABLE:
-            return "n/a: there is no property to check; the whole state space of these bounds was searched"
+            far = (
+                EXHAUSTED if exploration.exhausted else f"searched to depth {exploration.judged}; {_left(exploration)}"
+            )
+            return f"n/a: there is no property to check; {far}"
         case Word.NO_VIOLATION:
-            left = "Z3 does not count what is left"
-            if isinstance(exploration, Exploration):
-                left = f"{counted(exploration.frontier, 'frontier state')} left"
-            return f"NO VIOLATION TO DEPTH {exploration.judged}: {left}{_unproved(run)}"
+            return f"NO VIOLATION TO DEPTH {exploration.judged}: {_left(exploration)}{_unproved(run)}"
+        case _ if exploration.exhausted:
+            return f"HOLDS: {EXHAUSTED}{_unproved(run)}"
         case _:
-            return f"HOLDS: the whole state space of these bounds was searched{_unproved(run)}"
+            missing = ", ".join(v.prop.name for v in run.verdicts if v.word is Word.NOT_REACHED)
+            if missing:
+                return f"NOT REACHED TO DEPTH {exploration.judged}: {missing}: {_left(exploration)}"
+            return f"REACHED: everything that has to be reachable is; {_left(exploration)}"
+
+
+EXHAUSTED = "the whole state space of these bounds was searched"
+
+
+def _left(exploration: Exploration | Unrolled) -> str:
+    if isinstance(exploration, Exploration):
+        return f"{counted(exploration.frontier, 'frontier state')} left"
+    return "Z3 does not count what is left"
 
 
 def _undecided(run: Run) -> str:
@@ -271,10 +286,14 @@ def _undecided(run: Run) -> str:
     exploration = run.exploration
     if not exploration.is_complete:
         why = WHY_STOPPED.get(exploration.stopped or "", "")
-        return f"UNDECIDED: {why}; every state to depth {exploration.judged} was judged"
+        far = (
+            f"every state to depth {exploration.judged} was judged" if exploration.judged >= 0 else "nothing was judged"
+        )
+        return f"UNDECIDED: {why}; {far}"
     if run.second is not None and not run.second.is_complete:
         why = WHY_STOPPED.get(run.second.stopped or "", "")
-        return f"UNDECIDED: Z3: {why}; the engines agree to depth {run.second.judged}"
+        far = f"the engines agree to depth {run.second.judged}" if run.second.judged >= 0 else "it judged nothing"
+        return f"UNDECIDED: Z3: {why}; {far}"
     stopped = run.proving.proofs.stopped if run.proving is not None else None
     why = WHY_STOPPED.get(stopped or "", "")
     return f"UNDECIDED: the proofs were cut short: {why}; no violation to depth {exploration.judged}"

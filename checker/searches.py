@@ -28,7 +28,8 @@ from checker.solver import limit_memory, listen
 from checker.verdict import Verdict, Word, cut_short, verdicts, with_proofs
 from models.errors import ModelError, UsageError
 from models.language.declare import Kind
-from models.language.model import Instance
+from models.language.model import Instance, Property
+from models.run import Cells, holds
 from traces.certify import from_any_state, from_steps
 from traces.folder import write as write_trace
 from traces.trace import Trace
@@ -37,6 +38,8 @@ BROKEN = (Word.VIOLATED, Word.PERMITTED)
 """What a search says of a property that cannot be proved."""
 
 SAMPLE = 2000
+"""How many of the reached states lemmas are proposed from, and held against."""
+
 """How many of the reached states are looked at to propose lemmas."""
 
 
@@ -78,6 +81,13 @@ class Traces:
         """A trace for every counterexample to induction that is a whole state; and which of them are reached."""
         instance = exploration.instance
         reached, files, commands, outside = {}, {}, {}, {}
+        sample = exploration.reached.sample(SAMPLE) if exploration.reached else []
+        false = {}
+        for attempt in proofs.lost.values():
+            where = next((cells for cells in sample if not _is_true(instance, attempt.prop, cells)), None)
+            witness = exploration.reached.find(where) if exploration.reached and where is not None else None
+            if witness is not None:
+                false[attempt.prop.name] = witness
         for attempt in (*proofs.lost.values(), *proofs.attempts):
             counterexample = attempt.counterexample
             if counterexample is None:
@@ -99,7 +109,14 @@ class Traces:
                 commands[key] = show(files[key])
             except UsageError as error:
                 self.failure = str(error)
-        return Proving(proofs, exploration, reached, files, commands, outside)
+        return Proving(proofs, exploration, reached, files, commands, outside, false)
+
+
+def _is_true(instance: Instance, lemma: Property, cells: Cells) -> bool:
+    try:
+        return holds(instance, lemma, cells)
+    except ModelError:
+        return False
 
 
 class Searches:

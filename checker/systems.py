@@ -247,6 +247,13 @@ class SlicedSystem:
 
         arguments = " ".join("?" if one is None else str(one) for one in step.arguments)
         says = f"{step.action} {arguments}".rstrip()
+        chosen = {
+            name: self.slice.arithmetic.value(model, value)
+            for name, value in self.slice.evaluator.entries.items()
+            if not isinstance(value, Truth) and self.instance.model.entries[name].is_bound
+        }
+        if chosen:
+            says += f" with {', '.join(f'{name}={value}' for name, value in chosen.items())}"
         return Counterexample(question.claim, cells(self.slice.before), None, says, cells(step.after))
 
     def _prefer_small(self, solver: Solver) -> None:

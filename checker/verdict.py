@@ -114,7 +114,11 @@ def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
     """A verdict of the explorer where the other engine was cut short: they agree only as far as that one came."""
     if verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
-    return replace(verdict, word=Word.UNDECIDED, depth=None, note=f"Z3: {stopped}; both found none to depth {judged}")
+    return replace(verdict, word=Word.UNDECIDED, depth=None, note=f"Z3: {stopped}; {_none('both found none', judged)}")
+
+
+def _none(found: str, judged: int) -> str:
+    return f"{found} to depth {judged}" if judged >= 0 else "nothing was judged"
 
 
 def _judge(exploration: Exploration | Unrolled, prop: Property) -> Verdict:
@@ -128,7 +132,7 @@ def _judge(exploration: Exploration | Unrolled, prop: Property) -> Verdict:
         return Verdict(prop, word, found.witness.depth, found.count, found.witness, permitted)  # type: ignore[union-attr]
     note = ""
     if not exploration.is_complete:
-        note = f"{exploration.stopped}; none to depth {exploration.judged}"
+        note = f"{exploration.stopped}; {_none('none', exploration.judged)}"
     if permitted is not None and permitted.witness is not None:
         return Verdict(
             prop, Word.PERMITTED, permitted.witness.depth, permitted.count, permitted.witness, permitted, note

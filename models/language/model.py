@@ -283,6 +283,20 @@ def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Callable[.
     return found
 
 
+def _no_name_twice(modules: Iterable[ModuleType]) -> None:
+    """Python forgets the first of two functions of one name: a promise would be gone, and nobody told."""
+    for module in modules:
+        path = inspect.getsourcefile(module)
+        if path is None:
+            continue
+        seen: set[str] = set()
+        for line in parsed(path).body:
+            if isinstance(line, ast.FunctionDef | ast.ClassDef):
+                if line.name in seen:
+                    raise LanguageError(f"{path}:{line.lineno}: {line.name} is defined twice; give one another name")
+                seen.add(line.name)
+
+
 def assemble(
     name: str,
     base: ModuleType | Sequence[ModuleType],
@@ -308,6 +322,7 @@ def assemble(
             raise LanguageError(f"{path}:1: `{declared_name}` is a name of the language's own; choose another one")
     versions = variants or {"": (None, {})}
     modules = [module for module, _ in versions.values() if module is not None]
+    _no_name_twice([*bases, *modules])
     common = _marked(bases, Kind.ACTION)
     origins: dict[str, list[Callable[..., Any]]] = {}
     for found in (common, *(_marked([module], Kind.ACTION) for module in modules)):
