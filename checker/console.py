@@ -112,6 +112,7 @@ def interrupts() -> Iterator[list[int]]:
         yield seen
     finally:
         signal.signal(signal.SIGINT, before)
+        seen.clear()
 
 
 def prepare_streams() -> None:

@@ -101,7 +101,8 @@ def lines(proving: Proving) -> list[str]:
     for name, attempt in proofs.lost.items():
         if name in proving.false:
             depth = proving.false[name].depth
-            found += _wrapped(f"lemma {name} is false: in a state that the explorer reaches at depth {depth}", "  ")
+            where = f"a state that the explorer reaches at depth {depth}" if depth else "an initial state"
+            found += _wrapped(f"lemma {name} is false: in {where}", "  ")
             continue
         found += _wrapped(f"lemma {name} is not inductive: {attempt.why}{_shown(proving, attempt)}", "  ")
         found += _table(proving, attempt)

@@ -466,6 +466,8 @@ def test_a_chosen_number_is_defined_where_it_is_spoken_of() -> None:
         Answer.NO,
     ]
     formula = arithmetic.formula(abs(below))
-    assert isinstance(formula, z3.BoolRef)
+    assert formula is not None
+    assert all(isinstance(side, z3.BoolRef) for side in formula)
+    assert z3.is_not(formula[1])
     assert arithmetic.formula(a) is None
     assert arithmetic.defining(a) == []

@@ -452,7 +452,10 @@ def test_a_mutant_that_takes_fewer_steps_than_its_model_is_an_error_of_ours(
     ("line", "says"),
     [
         ("mutate", "mutate takes a model, as in: check mutate kafka --protocol 2.1"),
-        ("mutate --config topic.properties", "mutate takes a model, as in: check mutate kafka --protocol 2.1"),
+        (
+            "mutate --config topic.properties",
+            "--config does not go with mutate, which takes a model: check mutate kafka --protocol 2.1",
+        ),
         ("mutate nothing", "no model nothing; there are: kafka, "),
         ("mutate nothing.py", "nothing.py: not a Python file that exists"),
         ("mutate kafka", "kafka needs --protocol; there are: 0.10, 0.11, 2.0, 2.1"),
