@@ -11,6 +11,7 @@ was told and what it has learned, which pays for many easy questions about one s
 from __future__ import annotations
 
 import ctypes
+import gc
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -120,6 +121,9 @@ class _Question:
     def wait(self) -> None:
         """Until there is an answer, or an error. Raises KeyboardInterrupt."""
         thread = threading.Thread(target=self._put, daemon=True)
+        # What Python finds unused meanwhile, in whatever thread, must not be given back to Z3 while it works.
+        was_collecting = gc.isenabled()
+        gc.disable()
         thread.start()
         try:
             while not self.is_over.wait(SECONDS_BETWEEN_LOOKS):
@@ -132,6 +136,8 @@ class _Question:
             raise
         finally:
             thread.join()
+            if was_collecting:
+                gc.enable()
         if _Interrupts.seen:
             raise KeyboardInterrupt
 
