@@ -107,71 +107,66 @@ class _Interrupts:
     seen: Sequence[int] = ()
 
 
-class _Question:
-    """One question, which a thread of its own puts to a solver, so that this one stays awake for Ctrl-C and memory."""
+@contextmanager
+def _watched(solver: z3.Solver) -> Iterator[threading.Event]:
+    """Interrupt a solver that takes too much memory; the event says that this was done."""
+    is_over, is_full = threading.Event(), threading.Event()
 
-    def __init__(self, question: Callable[[], z3.CheckSatResult], solver: z3.Solver) -> None:
-        self.question = question
-        self.solver = solver
-        self.is_over = threading.Event()
-        self.takes_too_much = False
-        self.answer = z3.unknown
-        self.error: Exception | None = None
+    def watch() -> None:
+        while not is_over.wait(SECONDS_BETWEEN_LOOKS):
+            if _Memory.is_full():
+                is_full.set()
+                solver.interrupt()
 
-    def wait(self) -> None:
-        """Until there is an answer, or an error. Raises KeyboardInterrupt."""
-        thread = threading.Thread(target=self._put, daemon=True)
-        # What Python finds unused meanwhile, in whatever thread, must not be given back to Z3 while it works.
-        was_collecting = gc.isenabled()
-        gc.disable()
-        thread.start()
-        try:
-            while not self.is_over.wait(SECONDS_BETWEEN_LOOKS):
-                if _Memory.is_full():
-                    self.takes_too_much = True
-                    self.solver.interrupt()
-        except KeyboardInterrupt:
-            while not self.is_over.wait(SECONDS_BETWEEN_LOOKS):
-                self.solver.interrupt()
-            raise
-        finally:
-            thread.join()
-            if was_collecting:
-                gc.enable()
-        if _Interrupts.seen:
-            raise KeyboardInterrupt
-
-    def _put(self) -> None:
-        try:
-            self.answer = self.question()
-        except z3.Z3Exception as error:
-            self.error = error
-        finally:
-            self.is_over.set()
+    watcher = threading.Thread(target=watch, daemon=True)
+    # What Python finds unused in another thread must not be given back to Z3 while it works.
+    was_collecting = gc.isenabled()
+    gc.disable()
+    watcher.start()
+    try:
+        yield is_full
+    finally:
+        is_over.set()
+        watcher.join()
+        if was_collecting:
+            gc.enable()
 
 
 def ask(question: Callable[[], z3.CheckSatResult], solver: z3.Solver, deadline: float) -> Answer:
-    """Put a question to a solver, until the deadline (in the time of time.monotonic). Raises KeyboardInterrupt."""
+    """Put a question to a solver, until the deadline (in the time of time.monotonic).
+
+    Ctrl-C, which Z3 takes for itself, raises KeyboardInterrupt, whatever the question was for.
+    """
     left = deadline - time.monotonic()
     if left <= 0:
         return Answer.SECONDS
     # Always set: what Z3 was told for the question before would go on counting.
     solver.set("timeout", int(min(left * 1000 + 1, MOST_MILLISECONDS)))
-    solver.set(ctrl_c=False)  # Python is told of it, not Z3
     if _Memory.is_full():
         return Answer.MEMORY
-    asked = _Question(question, solver)
-    asked.wait()
-    if asked.error is not None and not asked.takes_too_much and "memory" not in str(asked.error):
-        raise asked.error
-    if asked.answer == z3.sat:
+    try:
+        with _watched(solver) as is_full:
+            found = question()
+        if _Interrupts.seen:
+            raise KeyboardInterrupt
+    except z3.Z3Exception as error:
+        if is_full.is_set() or "memory" in str(error):
+            return Answer.MEMORY
+        if "canceled" in str(error) or "interrupt" in str(error):
+            raise KeyboardInterrupt from None
+        raise
+    if found == z3.sat:
         return Answer.YES
-    if asked.answer == z3.unsat:
+    if found == z3.unsat:
         return Answer.NO
-    reason = solver.reason_unknown() if asked.error is None else "memory"
-    if asked.takes_too_much or "memory" in reason:
+    reason = solver.reason_unknown()
+    if is_full.is_set() or "memory" in reason:
         return Answer.MEMORY
-    if reason in ("timeout", "canceled", "interrupted"):
+    if "interrupt" in reason:
+        raise KeyboardInterrupt
+    if reason in ("timeout", "canceled"):
+        if time.monotonic() < deadline - 0.05:
+            raise KeyboardInterrupt
         return Answer.SECONDS
     return Answer.UNKNOWN
 

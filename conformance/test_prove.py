@@ -309,26 +309,39 @@ def test_an_answer_that_is_none_proves_nothing(check, monkeypatch, why):
     assert (found.proofs, found.stopped) == ({}, why.value)
 
 
+class Interrupted:
+    """Z3 from its n-th question on: it took Ctrl-C for itself, once, and gave up."""
+
+    def __init__(self, at):
+        self.at, self.asked, self.was_interrupted = at, 0, False
+        self.check, self.why = z3.Solver.check, z3.Solver.reason_unknown
+
+    def patch(self, monkeypatch):
+        monkeypatch.setattr(z3.Solver, "check", lambda solver, *assumed: self.answer(solver, *assumed))
+        monkeypatch.setattr(
+            z3.Solver,
+            "reason_unknown",
+            lambda solver: "interrupted from keyboard" if self.was_interrupted else self.why(solver),
+        )
+
+    def answer(self, solver, *assumed):
+        self.asked += 1
+        self.was_interrupted = self.asked == self.at
+        return z3.unknown if self.was_interrupted else self.check(solver, *assumed)
+
+
 @pytest.mark.parametrize("text", [JUGS + ALL_THE_WATER, RING], ids=["induction", "k-induction"])
 def test_no_interrupt_of_z3_is_lost(check, monkeypatch, tmp_path, text):
-    """Whichever question it comes in, though Z3 answers it: also one that is asked only to say more of an answer."""
-    answer = z3.Solver.check
+    """Whichever question it ends: also one that is asked only to say more of an answer."""
     position = 0
     while True:
         position += 1
-        asked = 0
-
-        def interrupted(solver, *assumed, at=position):
-            nonlocal asked
-            asked += 1
-            if asked == at:
-                signal.raise_signal(signal.SIGINT)
-            return answer(solver, *assumed)
-
         monkeypatch.setattr(kept_proofs, "cache_folder", lambda at=position: tmp_path / f"cache {at}")
-        monkeypatch.setattr(z3.Solver, "check", interrupted)
-        code, _, err = check(text)
-        if asked < position:
+        with monkeypatch.context() as patched:
+            interrupted = Interrupted(position)
+            interrupted.patch(patched)
+            code, _, err = check(text)
+        if interrupted.asked < position:
             break
         assert (code, err) == (130, "check: interrupted; this is what was found so far\n"), position
     assert position > 3
