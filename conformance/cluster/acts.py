@@ -1,0 +1,157 @@
+"""Acts of a driver that belong together: each does in one call what takes a few on the cluster's own interface.
+
+In:  a `Cluster`, used through its public methods only.
+Out: the same cluster, some messages later.
+
+The level of a formal model's steps: "the leader handles a fetch" is a timer of the follower and a delivery.
+"""
+
+from __future__ import annotations
+
+from conformance.cluster.broker import TimerKind
+from conformance.cluster.cluster import CONSUMER, PRODUCER, Cluster
+from conformance.cluster.fetcher import Mode
+from conformance.cluster.messages import Acks, Isolation, LeaderAndIsr, ProduceRequest
+from conformance.cluster.network import Message
+from conformance.cluster.observe import BrokerView
+from conformance.cluster.settings import ClusterError
+
+
+def view_of(cluster: Cluster, broker: int) -> BrokerView:
+    """How one broker stands."""
+    return cluster.observe().brokers[broker]
+
+
+def payloads(cluster: Cluster, broker: int) -> tuple[str, ...]:
+    """What a broker's log holds, without offsets."""
+    return tuple(each.payload for each in view_of(cluster, broker).log)
+
+
+def response_in_flight(cluster: Cluster, follower: int, leader: int) -> Message | None:
+    """The answer to a follower's outstanding request that is under way from a leader; None if there is none."""
+    for fetcher in view_of(cluster, follower).fetchers:
+        if fetcher.source == leader:
+            for message in cluster.messages():
+                if message.in_reply_to is not None and message.in_reply_to == fetcher.outstanding:
+                    return message
+    return None
+
+
+def ask(cluster: Cluster, follower: int, leader: int) -> Message | None:
+    """A follower's fetcher sends its next request, and the leader handles it; the answer in flight, None if parked.
+
+    Errors: `ClusterError` if the fetcher sends nothing: it waits for an answer, is in a back-off, or does not have the
+    partition.
+    """
+    cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
+    for fetcher in view_of(cluster, follower).fetchers:
+        if fetcher.source == leader and fetcher.outstanding in {each.number for each in cluster.messages()}:
+            cluster.deliver(fetcher.outstanding)
+            return response_in_flight(cluster, follower, leader)
+    raise ClusterError(f"broker {follower} sends broker {leader} nothing: {view_of(cluster, follower).fetchers}")
+
+
+def apply(cluster: Cluster, follower: int, leader: int) -> None:
+    """The leader's answer in flight reaches the follower. Errors: `ClusterError` if there is none."""
+    response = response_in_flight(cluster, follower, leader)
+    if response is None:
+        raise ClusterError(f"no answer of broker {leader} to broker {follower} is in flight")
+    cluster.deliver(response.number)
+
+
+def fetch(cluster: Cluster, follower: int, leader: int) -> None:
+    """A whole fetch: asked, handled, and applied unless it was parked."""
+    if ask(cluster, follower, leader) is not None:
+        apply(cluster, follower, leader)
+
+
+def complete_parked_fetch(cluster: Cluster, leader: int, follower: int) -> None:
+    """A parked fetch completes: at once if there are records, else when its wait is over. The answer is in flight."""
+    if not cluster.fire(leader, TimerKind.DELAYED_FETCH, follower):
+        parked = view_of(cluster, leader).leadership
+        deadlines = [deadline for each, _, deadline in (parked.parked_fetches if parked else ()) if each == follower]
+        if not deadlines:
+            raise ClusterError(f"broker {leader} has no parked fetch of broker {follower}")
+        cluster.advance(max(0, deadlines[0] - cluster.now))
+        cluster.fire(leader, TimerKind.DELAYED_FETCH, follower)
+
+
+def reconcile(cluster: Cluster, follower: int) -> None:
+    """A follower that truncates asks its leader until it fetches; nothing if it fetches already.
+
+    Errors: `ClusterError` if the leader refuses, or if the questions do not come to an end (KAFKA-10706).
+    """
+    for _ in range(len(view_of(cluster, follower).epoch_entries) + 2):
+        fetcher = next(each for each in view_of(cluster, follower).fetchers if each.mode is not None)
+        if fetcher.mode is not Mode.TRUNCATING:
+            return
+        before = len(cluster.messages())
+        cluster.fire(follower, TimerKind.FETCHER_DO_WORK, fetcher.source)
+        if len(cluster.messages()) > before:
+            cluster.deliver(cluster.messages()[-1].number)
+            apply(cluster, follower, fetcher.source)
+    if view_of(cluster, follower).is_truncating:
+        raise ClusterError(f"broker {follower} goes on truncating: {view_of(cluster, follower).epoch_entries}")
+
+
+def learn(cluster: Cluster, *brokers: int) -> None:
+    """Brokers are told of the newest metadata that is under way to them; older announcements are lost."""
+    for broker in brokers:
+        told = [each for each in cluster.messages() if each.destination == broker and _is_metadata(each)]
+        for each in told[:-1]:
+            cluster.drop(each.number)
+        for each in told[-1:]:
+            cluster.deliver(each.number)
+
+
+def restart(cluster: Cluster, broker: int) -> None:
+    """A broker comes back and is told how things stand."""
+    cluster.restart(broker)
+    learn(cluster, broker)
+
+
+def bounce(cluster: Cluster, broker: int) -> None:
+    """A broker goes and comes back at once."""
+    cluster.crash(broker)
+    restart(cluster, broker)
+
+
+def append(cluster: Cluster, payload: str, leader: int, acks: Acks = Acks.ALL, producer: str = PRODUCER) -> int:
+    """A record is sent and reaches the leader; the number of the produce request."""
+    send = cluster.produce(payload, leader, acks, producer)
+    deliver_requests(cluster)
+    return send
+
+
+def deliver_requests(cluster: Cluster) -> None:
+    """Every produce request that is under way arrives."""
+    for message in cluster.messages():
+        if isinstance(message.payload, ProduceRequest):
+            cluster.deliver(message.number)
+
+
+def deliver_answers(cluster: Cluster) -> None:
+    """Every answer to a client that is under way arrives."""
+    for message in cluster.messages():
+        if isinstance(message.destination, str):
+            cluster.deliver(message.number)
+
+
+def acknowledged(cluster: Cluster) -> tuple[str, ...]:
+    """The payloads that a producer was told are safe, once every answer under way has arrived."""
+    deliver_answers(cluster)
+    return tuple(each.payload for each in cluster.observe().acknowledged)
+
+
+def read(
+    cluster: Cluster, broker: int, consumer: str = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED
+) -> tuple[str, ...]:
+    """A consumer asks a broker and is answered; everything that it has read so far."""
+    cluster.deliver(cluster.consume(broker, consumer, isolation))
+    cluster.deliver(cluster.messages()[-1].number)
+    (view,) = [each for each in cluster.observe().consumers if each.name == consumer]
+    return tuple(each.payload for each in view.read)
+
+
+def _is_metadata(message: Message) -> bool:
+    return isinstance(message.payload, LeaderAndIsr)

@@ -1,0 +1,25 @@
+"""Virtual time, the same for everybody; it moves only when somebody says so.
+
+In:  `advance`.
+Out: `now`, in milliseconds since the start of the run.
+"""
+
+from __future__ import annotations
+
+
+class Clock:
+    """Milliseconds since the start of the run."""
+
+    def __init__(self) -> None:
+        self._now = 0
+
+    @property
+    def now(self) -> int:
+        """The time in milliseconds."""
+        return self._now
+
+    def advance(self, milliseconds: int) -> None:
+        """Lets time pass. Errors: ValueError if it would run backwards."""
+        if milliseconds < 0:
+            raise ValueError(f"time cannot run {milliseconds} ms backwards")
+        self._now += milliseconds

@@ -1,0 +1,198 @@
+"""What can be seen of a cluster: frozen views of everything, for whoever compares.
+
+In:  the parts of a cluster.
+Out: `ClusterView`. Looking changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from conformance.cluster.broker import Broker
+from conformance.cluster.consumer import Consumer
+from conformance.cluster.controller import Controller
+from conformance.cluster.epoch_cache import EpochEntry
+from conformance.cluster.fetcher import FetcherThread, Mode
+from conformance.cluster.messages import DeleteRecordsResponse, Errors, LeaderAndIsr
+from conformance.cluster.network import Message, Network
+from conformance.cluster.partition import Partition
+from conformance.cluster.producer import Producer, Sent
+from conformance.cluster.records import UNDEFINED_OFFSET, Record
+from conformance.cluster.replica_manager import ReplicaManager
+from conformance.cluster.transactions import Marker
+
+
+@dataclass(frozen=True)
+class FetcherView:
+    """One fetcher; `mode` is None if it does not have the partition; `outstanding` the number of a request, or None."""
+
+    source: int
+    mode: Mode | None
+    outstanding: int | None
+    not_before: int
+
+
+@dataclass(frozen=True)
+class LeadershipView:
+    """What a broker that takes itself for the leader knows. Offsets are None where it does not know them.
+
+    `delayed_produces` are (offset that the high watermark has to reach, deadline in ms); `parked_fetches` are
+    (follower, fetch offset, deadline in ms).
+    """
+
+    isr: frozenset[int]
+    leader_epoch_start_offset: int
+    remote_log_end_offsets: tuple[tuple[int, int | None], ...]
+    last_caught_up_times: tuple[tuple[int, int], ...]
+    delayed_produces: tuple[tuple[int, int], ...]
+    parked_fetches: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True)
+class BrokerView:
+    """One broker. While no process runs, the log is the one on its disk, and what only a process knows is None.
+
+    `leader` is whom the broker takes for the leader, None if it was told nobody; `leader_epoch` is -1 then.
+    """
+
+    number: int
+    is_up: bool
+    is_frozen: bool
+    process: int
+    log: tuple[Record, ...]
+    log_start_offset: int
+    log_end_offset: int
+    high_watermark: int | None
+    last_stable_offset: int | None
+    checkpointed_high_watermark: int
+    recovery_point: int
+    epoch_entries: tuple[EpochEntry, ...]
+    leader: int | None
+    leader_epoch: int
+    fetchers: tuple[FetcherView, ...]
+    leadership: LeadershipView | None
+
+    @property
+    def is_truncating(self) -> bool:
+        """Whether it follows somebody and has not reconciled its log yet."""
+        return any(each.mode is Mode.TRUNCATING for each in self.fetchers)
+
+    @property
+    def follows(self) -> int | None:
+        """The source of the fetcher that has the partition; None if it follows nobody."""
+        return next((each.source for each in self.fetchers if each.mode is not None), None)
+
+
+@dataclass(frozen=True)
+class ControllerView:
+    """The state of record, and what brokers have not been told yet."""
+
+    leader: int
+    leader_epoch: int
+    isr: frozenset[int]
+    announcements: tuple[Message, ...]
+
+
+@dataclass(frozen=True)
+class ConsumerView:
+    """One consumer."""
+
+    name: str
+    position: int
+    read: tuple[Record, ...]
+    error: Errors
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    """Everything; times in ms."""
+
+    now: int
+    brokers: tuple[BrokerView, ...]
+    network: tuple[Message, ...]
+    controller: ControllerView
+    sent: tuple[tuple[str, tuple[Sent, ...]], ...]
+    markers: tuple[Marker, ...]
+    deletes: tuple[DeleteRecordsResponse | None, ...]
+    consumers: tuple[ConsumerView, ...]
+
+    @property
+    def acknowledged(self) -> tuple[Sent, ...]:
+        """Every request that was acknowledged, by producer and then in the order of sending."""
+        return tuple(each for _, sent in self.sent for each in sent if each.is_acknowledged)
+
+
+def observe_broker(number: int, broker: Broker) -> BrokerView:
+    """How one broker stands. Errors: `StorageError` if it is down and its disk cannot be read."""
+    process, storage = broker.running, broker.storage
+    if process is None:
+        stored = storage.load()
+        start, end = stored.log_start_offset, stored.base_offset + len(stored.records)
+        log = stored.records[max(0, start - stored.base_offset) :]
+        offsets = (start, end, None, None, storage.checkpointed_high_watermark, storage.recovery_point)
+        return BrokerView(number, False, False, 0, log, *offsets, stored.epoch_entries, None, -1, (), None)
+    log_, partition = process.log, process.partition
+    return BrokerView(
+        number=number,
+        is_up=True,
+        is_frozen=broker.is_frozen,
+        process=broker.process,
+        log=log_.records,
+        log_start_offset=log_.log_start_offset,
+        log_end_offset=log_.log_end_offset,
+        high_watermark=log_.high_watermark,
+        last_stable_offset=log_.last_stable_offset,
+        checkpointed_high_watermark=storage.checkpointed_high_watermark,
+        recovery_point=storage.recovery_point,
+        epoch_entries=log_.epoch_entries,
+        leader=partition.leader,
+        leader_epoch=partition.leader_epoch,
+        fetchers=_fetchers(process.fetchers.threads),
+        leadership=_leadership(partition, process.replica_manager) if partition.is_leader else None,
+    )
+
+
+def _fetchers(threads: Mapping[int, FetcherThread]) -> tuple[FetcherView, ...]:
+    return tuple(
+        FetcherView(source, each.mode, each.outstanding, each.not_before) for source, each in sorted(threads.items())
+    )
+
+
+def _leadership(partition: Partition, manager: ReplicaManager) -> LeadershipView:
+    remote = sorted(partition.remote.items())
+    ends = ((number, each.log_end_offset) for number, each in remote)
+    parked = sorted(manager.parked_fetches.items())
+    return LeadershipView(
+        isr=partition.isr,
+        leader_epoch_start_offset=partition.leader_epoch_start_offset,
+        remote_log_end_offsets=tuple((number, None if end == UNDEFINED_OFFSET else end) for number, end in ends),
+        last_caught_up_times=tuple((number, each.last_caught_up_time) for number, each in remote),
+        delayed_produces=tuple((each.required_offset, each.deadline) for each in manager.delayed_produces),
+        parked_fetches=tuple((follower, each.fetch_offset, each.deadline) for follower, each in parked),
+    )
+
+
+def observe(
+    now: int,
+    brokers: Mapping[int, Broker],
+    network: Network,
+    controller: Controller,
+    producers: Mapping[str, Producer],
+    consumers: Mapping[str, Consumer],
+    markers: Iterable[Marker],
+    deletes: Iterable[DeleteRecordsResponse | None],
+) -> ClusterView:
+    """How everything stands."""
+    in_flight = network.in_flight
+    told = tuple(each for each in in_flight if isinstance(each.payload, LeaderAndIsr))
+    return ClusterView(
+        now=now,
+        brokers=tuple(observe_broker(number, each) for number, each in sorted(brokers.items())),
+        network=in_flight,
+        controller=ControllerView(controller.leader, controller.leader_epoch, controller.isr, told),
+        sent=tuple((name, each.sent) for name, each in producers.items()),
+        markers=tuple(markers),
+        deletes=tuple(deletes),
+        consumers=tuple(ConsumerView(name, each.position, each.read, each.error) for name, each in consumers.items()),
+    )

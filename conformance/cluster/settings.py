@@ -1,0 +1,71 @@
+"""What an operator configures, and how a cluster stands when it is first looked at.
+
+In:  nothing.
+Out: `Settings` for brokers and clients, `Start` for `Cluster`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+class ClusterError(Exception):
+    """The outside world asked for something that cannot be; one line: what, where, the cure."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Kafka's own keys with dots as underscores; times in milliseconds. Defaults: fact sheet, sections 2.1, 4.1, 5.4.
+
+    `idempotent` and `retries` are the producer's `enable.idempotence` and `retries`.
+    """
+
+    min_insync_replicas: int = 2
+    unclean_leader_election_enable: bool = False
+    replica_lag_time_max_ms: int = 10_000
+    replica_fetch_wait_max_ms: int = 500
+    replica_fetch_backoff_ms: int = 1_000
+    replica_socket_timeout_ms: int = 30_000
+    replica_high_watermark_checkpoint_interval_ms: int = 5_000
+    request_timeout_ms: int = 30_000
+    segment_records: int = 4
+    idempotent: bool = False
+    retries: int = 2_147_483_647
+    max_in_flight_requests_per_connection: int = 5
+
+
+@dataclass(frozen=True)
+class Start:
+    """A stable elected cluster at leader epoch 0: every replica is up and fetches, remote offsets are known.
+
+    `log` are the payloads that every member of the ISR holds, all of them acknowledged and below every member's high
+    watermark; `held` says how many of them a replica outside the ISR holds. `isr` empty means every replica.
+    `checkpointed` is the high watermark that each broker has in its checkpoint file; None: the one it has in memory.
+    """
+
+    replicas: int = 3
+    leader: int = 0
+    isr: frozenset[int] = frozenset()
+    log: tuple[str, ...] = ()
+    held: tuple[tuple[int, int], ...] = field(default=())
+    checkpointed: int | None = None
+
+    def __post_init__(self) -> None:
+        """Errors: `ClusterError` for a start that is not a stable elected cluster."""
+        if self.leader not in self.in_sync or not self.in_sync <= set(range(self.replicas)):
+            raise ClusterError(
+                f"start: the ISR {sorted(self.in_sync)} has to hold the leader {self.leader} and only replicas"
+                f" below {self.replicas}; name another ISR"
+            )
+        for broker, count in self.held:
+            if broker in self.in_sync or not 0 <= count <= len(self.log):
+                raise ClusterError(f"start: broker {broker} cannot hold {count} of {len(self.log)} records; see `held`")
+
+    @property
+    def in_sync(self) -> frozenset[int]:
+        """The ISR, spelt out."""
+        return self.isr or frozenset(range(self.replicas))
+
+    def log_end_offset_of(self, broker: int) -> int:
+        """How many records a broker holds at the start."""
+        return len(self.log) if broker in self.in_sync else dict(self.held).get(broker, 0)

@@ -1,0 +1,131 @@
+"""Which protocol the brokers speak: one switch per change of Kafka's replication, and the releases by name.
+
+In:  nothing.
+Out: `Switches` for every class here that behaves differently from release to release; `GENERATIONS` by name.
+
+The names and the values are those of section 0.2 of the fact sheet, which says what each means and since when.
+Room is left, and nothing built, for: HW_WAIT, ISR_CHANNEL=ALTER_PARTITION (pending and maximal ISR), HW_MINISR_GATE,
+ELR, TRUNC=ON_FETCH, BROKER_STATE_CHECK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from enum import Enum, IntEnum
+from types import MappingProxyType
+
+
+class Truncation(IntEnum):
+    """How a follower reconciles its log with its leader's; later ones contain earlier ones. Section 3.3, 3.4."""
+
+    HW = 0
+    KIP101 = 1
+    KIP279 = 2
+    KIP320 = 3
+
+
+class EpochCacheAssign(Enum):
+    """What the leader-epoch cache does with an entry that conflicts with its last ones. Section 1.4, KAFKA-7415."""
+
+    APPEND_ONLY = "APPEND_ONLY"
+    REPLACE_CONFLICTING = "REPLACE_CONFLICTING"
+
+
+class EpochBelowFirstEntry(Enum):
+    """What is answered to a question for an epoch below the first entry. Section 1.4."""
+
+    UNDEFINED = "UNDEFINED"
+    FIRST_START_OFFSET = "FIRST_START_OFFSET"
+
+
+class FollowerSkip(Enum):
+    """When becoming a follower is ignored, so that the fetcher goes on as it is. Section 0.2, KAFKA-7164."""
+
+    SAME_LEADER = "SAME_LEADER"
+    SAME_LEADER_NEXT_EPOCH = "SAME_LEADER_NEXT_EPOCH"
+    SAME_LEADER_AND_EPOCH = "SAME_LEADER_AND_EPOCH"
+
+
+class ShrinkRule(Enum):
+    """Who counts as out of sync. Section 4.1, KAFKA-1546 and KAFKA-7152."""
+
+    LAST_CAUGHT_UP = "LAST_CAUGHT_UP"
+    EXEMPT_AT_LOG_END = "EXEMPT_AT_LOG_END"
+
+
+class SwitchError(ValueError):
+    """A switch or a generation that does not exist, or a value that the switch does not have."""
+
+
+@dataclass(frozen=True)
+class Switches:
+    """One protocol. The defaults are those of 0.10. Source: fact sheet, section 0.2."""
+
+    TRUNC: Truncation = Truncation.HW
+    EPOCH_AT_BECOME_LEADER: bool = False
+    EPOCH_CACHE_ASSIGN: EpochCacheAssign = EpochCacheAssign.APPEND_ONLY
+    EPOCH_BELOW_FIRST_ENTRY: EpochBelowFirstEntry = EpochBelowFirstEntry.UNDEFINED
+    EPOCH_ENTRY_AT_END_DROPPED: bool = False
+    EXPAND_EPOCH_START: bool = False
+    FOLLOWER_SKIP: FollowerSkip = FollowerSkip.SAME_LEADER
+    HW_CLAMPED_AT_TRUNCATION: bool = False
+    OUT_OF_RANGE_HALTS: bool = True
+    REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER: bool = True
+    SHRINK_RULE: ShrinkRule = ShrinkRule.LAST_CAUGHT_UP
+
+    def with_switch(self, name: str, value: str) -> Switches:
+        """The same protocol with one switch set as a person writes it: `on`, `off`, or the value's own name.
+
+        Errors: `SwitchError` for a name or a value that does not exist; the message lists those that do.
+        """
+        names = {each.name for each in fields(self)}
+        if name not in names:
+            raise SwitchError(f"no switch {name}; there are: {', '.join(sorted(names))}")
+        now: bool | Enum = getattr(self, name)
+        values = _values_of(now)
+        if value not in values:
+            raise SwitchError(f"{name}={value}: it is one of {', '.join(values)}")
+        new = {name: values[value]}
+        return replace(self, **new)  # type: ignore[arg-type]  # the value is of the switch's own kind
+
+    @property
+    def fences_epochs(self) -> bool:
+        """Whether requests carry the follower's leader epoch and are refused in another one. KIP-320."""
+        return self.TRUNC >= Truncation.KIP320
+
+
+def _values_of(value: bool | Enum) -> Mapping[str, bool | Enum]:
+    if isinstance(value, Enum):
+        return {each.name: each for each in type(value)}
+    return {"on": True, "off": False}
+
+
+GENERATIONS: Mapping[str, Switches] = MappingProxyType(
+    {
+        "0.10": Switches(),
+        "0.11": Switches(TRUNC=Truncation.KIP101),
+        "2.0": Switches(TRUNC=Truncation.KIP279),
+        "2.1": Switches(
+            TRUNC=Truncation.KIP320,
+            EPOCH_AT_BECOME_LEADER=True,
+            EPOCH_CACHE_ASSIGN=EpochCacheAssign.REPLACE_CONFLICTING,
+            EPOCH_BELOW_FIRST_ENTRY=EpochBelowFirstEntry.FIRST_START_OFFSET,
+            EXPAND_EPOCH_START=True,
+            FOLLOWER_SKIP=FollowerSkip.SAME_LEADER_AND_EPOCH,
+            OUT_OF_RANGE_HALTS=False,
+            SHRINK_RULE=ShrinkRule.EXEMPT_AT_LOG_END,
+        ),
+    }
+)
+"""The releases that this package speaks, by name: "2.1" is 2.1.1, which has KAFKA-7786."""
+
+
+def generation(name: str) -> Switches:
+    """The switches of a named generation.
+
+    Errors: `SwitchError` for another name; the message lists those that exist.
+    """
+    if name not in GENERATIONS:
+        raise SwitchError(f"no generation {name}; there are: {', '.join(GENERATIONS)}")
+    return GENERATIONS[name]
