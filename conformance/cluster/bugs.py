@@ -32,7 +32,6 @@ class Bug(Enum):
     PARKED_FETCH_UPDATES = "a parked fetch that completes counts what it sends as fetched (ReplicaManager)"
     DUPLICATE_APPENDED = "a retried batch of an idempotent producer is appended again (ProducerStateManager)"
     ISR_WRITE_UNCONDITIONAL = "the controller accepts an ISR from a leader of an older epoch (Controller)"
-    FOLLOWER_HW_NOT_CLAMPED = "a follower takes over the leader's high watermark beyond its own log end (Log)"
     STALE_METADATA_APPLIED = "a LeaderAndIsr of an older leader epoch is applied (ReplicaManager)"
     STALE_EPOCH_ANSWER_APPLIED = "an OffsetsForLeaderEpoch answer of an older epoch is applied (FetcherThread)"
     OPEN_TRANSACTION_READ = "the last stable offset ignores open transactions (Log)"

@@ -155,9 +155,6 @@ class Log:
 
     def update_high_watermark(self, offset: int) -> None:
         """The follower takes over its leader's high watermark, up or down, within its own log. Section 1.2."""
-        if self._bug is Bug.FOLLOWER_HW_NOT_CLAMPED:
-            self._set_high_watermark(offset)
-            return
         self._set_high_watermark(max(self._log_start_offset, min(offset, self.log_end_offset)))
 
     def increment_log_start(self, offset: int) -> bool:

@@ -165,7 +165,11 @@ class Partition:
         return not skipped
 
     def know_followers(self, log_end_offsets: Mapping[int, int]) -> None:
-        """Stands as if every follower had fetched at these offsets; only for the start of a run (`Start`)."""
+        """Stands as if every follower had fetched at these offsets; only for the start of a run (`Start`).
+
+        The records of the start were written in this epoch, so it began at offset 0.
+        """
+        self._leader_epoch_start_offset = 0
         for follower, offset in log_end_offsets.items():
             caught_up = 0 if follower not in self._isr else self._clock.now
             self._remote[follower] = ReplicaState(offset, 0, caught_up, self._clock.now, self._log.log_end_offset)
