@@ -86,7 +86,7 @@ class Cluster:
         """How everything stands. Changes nothing."""
         clients = self._clients
         parts = (self._brokers, self._network, self._controller, clients.producers, clients.consumers)
-        return observe(self.now, *parts, clients.coordinator.markers, clients.deletes)
+        return observe(self.now, *parts, clients.coordinator, clients.deletes)
 
     def messages(self) -> tuple[Message, ...]:
         """Every message in flight, in the order of sending."""

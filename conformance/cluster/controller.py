@@ -13,7 +13,7 @@ from collections.abc import Callable
 from enum import Enum
 
 from conformance.cluster.bugs import Bug
-from conformance.cluster.messages import LeaderAndIsr
+from conformance.cluster.messages import AlterIsr, LeaderAndIsr
 from conformance.cluster.network import CONTROLLER, Network
 from conformance.cluster.settings import ClusterError, Start
 
@@ -43,6 +43,7 @@ class Controller:
         self._process_of = process_of
         self._is_running = is_running
         self._bug = bug
+        self._isr_writes: list[AlterIsr] = []
 
     @property
     def leader(self) -> int:
@@ -60,6 +61,11 @@ class Controller:
         return self._isr
 
     @property
+    def isr_writes(self) -> tuple[AlterIsr, ...]:
+        """Every write of the ISR that a leader has tried, in order."""
+        return tuple(self._isr_writes)
+
+    @property
     def metadata(self) -> LeaderAndIsr:
         """What a broker that registers now is told."""
         return LeaderAndIsr(self._leader, self._leader_epoch, self._isr)
@@ -70,13 +76,12 @@ class Controller:
 
     def alter_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> bool:
         """A leader writes the ISR; whether its epoch was the one on record. Section 4.4."""
-        if (writer, leader_epoch) != (
-            self._leader,
-            self._leader_epoch,
-        ) and self._bug is not Bug.ISR_WRITE_UNCONDITIONAL:
-            return False
-        self._isr = isr
-        return True
+        is_accepted = (writer, leader_epoch) == (self._leader, self._leader_epoch)
+        is_accepted |= self._bug is Bug.ISR_WRITE_UNCONDITIONAL
+        self._isr_writes.append(AlterIsr(writer, leader_epoch, isr, is_accepted))
+        if is_accepted:
+            self._isr = isr
+        return is_accepted
 
     def elect(self, kind: Election, candidate: int) -> None:
         """Makes a running replica the leader in a new epoch, and announces it.

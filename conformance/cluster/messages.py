@@ -64,6 +64,16 @@ class LeaderAndIsr:
 
 
 @dataclass(frozen=True)
+class AlterIsr:
+    """A leader's conditional write of the ISR, and whether the controller took it: answered within the same event."""
+
+    writer: int
+    leader_epoch: int
+    isr: frozenset[int]
+    is_accepted: bool
+
+
+@dataclass(frozen=True)
 class FetchRequest:
     """A follower asks for everything from its log end offset on; that it asks there is its acknowledgement."""
 

@@ -14,13 +14,13 @@ from conformance.cluster.consumer import Consumer
 from conformance.cluster.controller import Controller
 from conformance.cluster.epoch_cache import EpochEntry
 from conformance.cluster.fetcher import FetcherThread, Mode
-from conformance.cluster.messages import DeleteRecordsResponse, Errors, LeaderAndIsr
+from conformance.cluster.messages import AlterIsr, DeleteRecordsResponse, Errors, LeaderAndIsr
 from conformance.cluster.network import Message, Network
 from conformance.cluster.partition import Partition
 from conformance.cluster.producer import Producer, Sent
 from conformance.cluster.records import UNDEFINED_OFFSET, Record
 from conformance.cluster.replica_manager import ReplicaManager
-from conformance.cluster.transactions import Marker
+from conformance.cluster.transactions import Marker, TransactionCoordinator
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,7 @@ class ControllerView:
     leader_epoch: int
     isr: frozenset[int]
     announcements: tuple[Message, ...]
+    isr_writes: tuple[AlterIsr, ...]
 
 
 @dataclass(frozen=True)
@@ -106,13 +107,14 @@ class ConsumerView:
 
 @dataclass(frozen=True)
 class ClusterView:
-    """Everything; times in ms."""
+    """Everything; times in ms. `decided` are the producers of which a transaction was committed or aborted."""
 
     now: int
     brokers: tuple[BrokerView, ...]
     network: tuple[Message, ...]
     controller: ControllerView
     sent: tuple[tuple[str, tuple[Sent, ...]], ...]
+    decided: tuple[str, ...]
     markers: tuple[Marker, ...]
     deletes: tuple[DeleteRecordsResponse | None, ...]
     consumers: tuple[ConsumerView, ...]
@@ -180,7 +182,7 @@ def observe(
     controller: Controller,
     producers: Mapping[str, Producer],
     consumers: Mapping[str, Consumer],
-    markers: Iterable[Marker],
+    coordinator: TransactionCoordinator,
     deletes: Iterable[DeleteRecordsResponse | None],
 ) -> ClusterView:
     """How everything stands."""
@@ -190,9 +192,12 @@ def observe(
         now=now,
         brokers=tuple(observe_broker(number, each) for number, each in sorted(brokers.items())),
         network=in_flight,
-        controller=ControllerView(controller.leader, controller.leader_epoch, controller.isr, told),
+        controller=ControllerView(
+            controller.leader, controller.leader_epoch, controller.isr, told, controller.isr_writes
+        ),
         sent=tuple((name, each.sent) for name, each in producers.items()),
-        markers=tuple(markers),
+        decided=coordinator.decided,
+        markers=coordinator.markers,
         deletes=tuple(deletes),
         consumers=tuple(ConsumerView(name, each.position, each.read, each.error) for name, each in consumers.items()),
     )

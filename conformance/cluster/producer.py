@@ -52,6 +52,11 @@ class Sent:
         return not self.is_acknowledged and not self.is_unanswered
 
     @property
+    def is_failed(self) -> bool:
+        """Whether it was told something else than that all is well, so that it would try again."""
+        return self.outcome not in (None, Errors.NONE)
+
+    @property
     def is_in_flight(self) -> bool:
         """Whether an answer may still come."""
         return self.outcome is None and self.acks is not Acks.NONE

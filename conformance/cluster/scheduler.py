@@ -1,7 +1,7 @@
 """A cluster left to chance: one seed decides every delay, every fault, every choice.
 
-In:  a `Cluster`, used through its public methods only; a seed; `Chances`.
-Out: one line per act, in a fixed form: the same seed gives the same lines, byte for byte.
+In:  a `Cluster`, used through its public methods only; a seed; `Chances`; perhaps somebody who watches.
+Out: `Act`s; printed one a line, the same seed gives the same lines, byte for byte.
 
 Virtual time: a message arrives after a delay or is lost, a timer fires once in its interval, a fault strikes now and
 then; the act that is due first happens next, and the clock is moved to it.
@@ -16,121 +16,100 @@ from functools import partial
 from random import Random
 
 from conformance.cluster.broker import TimerKind
+from conformance.cluster.chances import INTERVALS, Chances
 from conformance.cluster.cluster import Cluster
-from conformance.cluster.controller import Election
-from conformance.cluster.messages import (
-    Acks,
-    FetchRequest,
-    Isolation,
-    ListOffsetsRequest,
-    OffsetsForLeaderEpochRequest,
-)
+from conformance.cluster.messages import FetchResponse, Isolation
 from conformance.cluster.network import Message
 from conformance.cluster.observe import BrokerView
+from conformance.cluster.records import Control
 from conformance.cluster.settings import ClusterError
-
-INTERVALS = {
-    TimerKind.FETCHER_DO_WORK: 50,
-    TimerKind.DELAYED_FETCH: 50,
-    TimerKind.ISR_SHRINK_CHECK: 5_000,
-    TimerKind.HIGH_WATERMARK_CHECKPOINT: 5_000,
-    TimerKind.LOG_START_OFFSET_CHECKPOINT: 60_000,
-    TimerKind.DELAYED_PRODUCE_EXPIRY: 1_000,
-    TimerKind.LOG_FLUSH: 10_000,
-}
-"""How often each timer fires, in ms; flushing is the operating system's doing."""
 
 
 @dataclass(frozen=True)
-class Chances:
-    """How likely what is. Times in ms; shares between 0 and 1; a mean interval of 0 switches the fault off.
+class Act:
+    """What was done to the cluster: when (ms), the name of the act, and to what."""
 
-    `whole_requests`: what one broker asks another arrives in the event in which it is sent, or is lost; the level of
-    atomicity of the formal model. Else requests take as long as answers.
-    """
+    at: int
+    name: str
+    arguments: tuple[object, ...]
 
-    delay: int = 20
-    slow_share: float = 0.05
-    slow_delay: int = 2_000
-    loss_share: float = 0.01
-    whole_requests: bool = True
-    produce_interval: int = 300
-    read_interval: int = 1_000
-    crash_interval: int = 20_000
-    freeze_interval: int = 30_000
-    election_interval: int = 15_000
-    power_loss_interval: int = 0
-    disk_loss_interval: int = 0
-    down_time: int = 3_000
-    retry_share: float = 0.5
-    acks: tuple[Acks, ...] = (Acks.ALL,)
-    elections: tuple[Election, ...] = (Election.FAIL_OVER, Election.PREFERRED)
+    def __str__(self) -> str:
+        return " ".join([f"{self.at:>9}", self.name, *map(str, self.arguments)])
 
 
 class Scheduler:
-    """Drives one cluster; `run` may be called again to go on."""
+    """Drives one cluster; `run` may be called again to go on. `watch` is told of every act when it has been done."""
 
-    def __init__(self, cluster: Cluster, seed: int, chances: Chances | None = None) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        seed: int,
+        chances: Chances | None = None,
+        watch: Callable[[Act], None] = lambda act: None,
+    ) -> None:
         self._cluster = cluster
         self._random = Random(seed)
-        self._chances = chances or Chances()
-        self._due: list[tuple[int, int, str, Callable[[], object]]] = []
+        self._chances = chances = chances or Chances()
+        self._watch = watch
+        self._due: list[tuple[int, int, Callable[[], object]]] = []
         self._planned = 0
         self._seen = -1
         self._payloads = 0
-        self._lines: list[str] = []
+        self._acts: list[Act] = []
         for broker in cluster.brokers:
             for kind, interval in INTERVALS.items():
-                self._plan(self._random.randrange(interval), f"timer {kind.value} {broker}", self._timer(broker, kind))
-        chances_ = self._chances
-        self._again(chances_.produce_interval, "produce", self._produce)
-        self._again(chances_.read_interval, "read", self._read)
-        self._again(chances_.crash_interval, "crash", self._crash)
-        self._again(chances_.power_loss_interval, "power loss", self._lose_power)
-        self._again(chances_.disk_loss_interval, "disk loss", self._lose_disk)
-        self._again(chances_.freeze_interval, "freeze", self._freeze)
-        self._again(chances_.election_interval, "election", self._elect)
+                self._plan(self._random.randrange(interval), partial(self._fire, broker, kind))
+        for interval, act in (
+            (chances.produce_interval, self._produce),
+            (chances.read_interval, self._read),
+            (chances.crash_interval, partial(self._end, "crash", cluster.crash)),
+            (chances.power_loss_interval, partial(self._end, "lose power", cluster.lose_power)),
+            (chances.disk_loss_interval, partial(self._end, "lose disk", cluster.lose_disk)),
+            (chances.freeze_interval, self._freeze),
+            (chances.election_interval, self._elect),
+            (chances.delete_interval, self._delete),
+            (chances.transaction_interval, self._transact),
+        ):
+            if interval:
+                self._plan_again(interval, act)
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """What has happened so far, one line per act: time in ms, and the act."""
-        return tuple(self._lines)
+    def acts(self) -> tuple[Act, ...]:
+        """What has been done so far."""
+        return tuple(self._acts)
 
     def run(self, events: int) -> tuple[str, ...]:
-        """Lets that many events happen; every line so far."""
+        """Lets that many events happen, of which many come to nothing; every act so far, printed."""
         for _ in range(events):
-            at, _, _, act = heapq.heappop(self._due)
+            at, _, act = heapq.heappop(self._due)
             self._cluster.advance(max(0, at - self._cluster.now))
             act()
             self._plan_deliveries()
-        return self.lines
+        return tuple(map(str, self._acts))
 
-    def _note(self, what: str) -> None:
-        self._lines.append(f"{self._cluster.now:>9} {what}")
+    def _done(self, name: str, *arguments: object) -> None:
+        act = Act(self._cluster.now, name, arguments)
+        self._acts.append(act)
+        self._watch(act)
 
-    def _plan(self, delay: int, name: str, act: Callable[[], object]) -> None:
+    def _plan(self, delay: int, act: Callable[[], object]) -> None:
         self._planned += 1
-        heapq.heappush(self._due, (self._cluster.now + delay, self._planned, name, act))
+        heapq.heappush(self._due, (self._cluster.now + delay, self._planned, act))
 
-    def _again(self, interval: int, name: str, act: Callable[[], object]) -> None:
+    def _plan_again(self, interval: int, act: Callable[[], object]) -> None:
         """Plans an act that happens once in so many milliseconds on average, for ever."""
-        if interval == 0:
-            return
 
         def once() -> None:
             act()
-            self._plan(1 + int(self._random.expovariate(1 / interval)), name, once)
+            self._plan_again(interval, act)
 
-        self._plan(1 + int(self._random.expovariate(1 / interval)), name, once)
+        self._plan(1 + int(self._random.expovariate(1 / interval)), once)
 
-    def _timer(self, broker: int, kind: TimerKind) -> Callable[[], None]:
-        def fire() -> None:
-            for each, peer in self._cluster.timers(broker):
-                if each is kind and self._cluster.fire(broker, kind, peer):
-                    self._note(f"fire {broker} {kind.value}" + ("" if peer is None else f" for {peer}"))
-            self._plan(1 + self._random.randrange(2 * INTERVALS[kind]), f"timer {kind.value} {broker}", fire)
-
-        return fire
+    def _fire(self, broker: int, kind: TimerKind) -> None:
+        for each, peer in self._cluster.timers(broker):
+            if each is kind and self._cluster.fire(broker, kind, peer):
+                self._done("fire", broker, kind.value, *([] if peer is None else [peer]))
+        self._plan(1 + self._random.randrange(2 * INTERVALS[kind]), partial(self._fire, broker, kind))
 
     def _plan_deliveries(self) -> None:
         """Decides on every message that is new: when it arrives, or that it never does."""
@@ -141,88 +120,96 @@ class Scheduler:
                 is_lost = random.random() < chances.loss_share
                 slow = random.random() < chances.slow_share
                 delay = 1 + random.randrange(chances.slow_delay if slow else chances.delay)
-                if chances.whole_requests and _is_asked_by_a_broker(message):
-                    self._arrive(message, is_lost)
+                if chances.whole_exchanges and _belongs_to_one_event(message):
+                    self._arrive(message, is_lost or self._is_frozen(message.destination))
                 else:
-                    self._plan(delay, "arrival", partial(self._arrive, message, is_lost))
+                    self._plan(delay, partial(self._arrive, message, is_lost))
 
     def _arrive(self, message: Message, is_lost: bool) -> None:
-        frozen = isinstance(message.destination, int) and self._view(message.destination).is_frozen
-        if is_lost or (frozen and self._chances.whole_requests and _is_asked_by_a_broker(message)):
-            self._note(f"drop {message}")
+        if is_lost:
             self._cluster.drop(message.number)
-        elif frozen:
-            self._plan(self._chances.down_time, "arrival", partial(self._arrive, message, is_lost))
+            self._done("drop", message)
+        elif self._is_frozen(message.destination):
+            self._plan(self._chances.down_time, partial(self._arrive, message, is_lost))
         else:
-            self._note(f"deliver {message}")
             self._cluster.deliver(message.number)
+            self._done("deliver", message)
 
     def _produce(self) -> None:
         view = self._cluster.observe()
-        lost = [
-            each for _, sent in view.sent for each in sent if each.is_refused or (each.outcome and each.is_unanswered)
-        ]
         leaders = [each.number for each in view.brokers if each.leadership is not None]
+        failed = [each.number for _, sent in view.sent for each in sent if each.is_failed]
         if not leaders:
             return
         leader = self._random.choice(leaders)
         try:
-            if lost and self._random.random() < self._chances.retry_share:
-                again = self._random.choice(lost)
-                self._cluster.resend(again.number, leader)
-                self._note(f"resend {again.payload} to {leader}")
-                return
-            payload, acks = f"r{self._payloads}", self._random.choice(self._chances.acks)
-            self._cluster.produce(payload, leader, acks)
-            self._payloads += 1
-            self._note(f"produce {payload} to {leader} acks={acks.value}")
-        except ClusterError as refusal:
-            self._note(f"refused: {refusal}")
+            if failed and self._random.random() < self._chances.retry_share:
+                number = self._random.choice(failed)
+                self._done("resend", self._cluster.resend(number, leader), number, leader)
+            else:
+                payload, acks = f"r{self._payloads}", self._random.choice(self._chances.acks)
+                self._payloads += 1
+                self._done("produce", self._cluster.produce(payload, leader, acks), payload, leader, acks.value)
+        except ClusterError:
+            return  # too many requests in flight, or acknowledged meanwhile
 
     def _read(self) -> None:
         broker = self._random.choice(self._cluster.brokers)
         isolation = self._random.choice(list(Isolation))
-        self._cluster.consume(broker, isolation.value, isolation)
-        self._note(f"consume {isolation.value} from {broker}")
+        self._done("consume", self._cluster.consume(broker, isolation.value, isolation), broker, isolation.value)
+
+    def _delete(self) -> None:
+        broker = self._random.choice(self._cluster.brokers)
+        offset = self._random.randrange(1 + (self._view(broker).high_watermark or 0))
+        self._done("delete records", self._cluster.delete_records(broker, offset), broker, offset)
+
+    def _transact(self) -> None:
+        """Begins a transaction, or ends it and sends its marker, or sends the marker again: whichever is possible."""
+        leaders = [each.number for each in self._cluster.observe().brokers if each.leadership is not None]
+        if not leaders:
+            return
+        try:
+            if self._random.random() < 0.5:
+                self._cluster.begin_transaction()
+                self._done("begin transaction")
+                return
+            control = self._random.choice(list(Control))
+            self._cluster.end_transaction(control)
+            self._done("end transaction", control.value)
+        except ClusterError:
+            if not self._cluster.observe().decided:
+                return
+        leader = self._random.choice(leaders)
+        self._done("write marker", self._cluster.write_marker(leader), leader)
 
     def _one_up(self) -> int | None:
         up = [each.number for each in self._cluster.observe().brokers if each.is_up and not each.is_frozen]
         return self._random.choice(up) if up else None
 
-    def _crash(self) -> None:
-        self._end("crash", self._cluster.crash)
-
-    def _lose_power(self) -> None:
-        self._end("power loss", self._cluster.lose_power)
-
-    def _lose_disk(self) -> None:
-        self._end("disk loss", self._cluster.lose_disk)
-
     def _end(self, name: str, act: Callable[[int], None]) -> None:
         broker = self._one_up()
         if broker is not None:
-            self._note(f"{name} {broker}")
             act(broker)
-            self._plan(
-                1 + self._random.randrange(2 * self._chances.down_time), "restart", lambda: self._restart(broker)
-            )
+            self._done(name, broker)
+
+            self._plan(1 + self._random.randrange(2 * self._chances.down_time), partial(self._restart, broker))
 
     def _restart(self, broker: int) -> None:
         if not self._view(broker).is_up:
-            self._note(f"restart {broker}")
             self._cluster.restart(broker)
+            self._done("restart", broker)
 
     def _freeze(self) -> None:
         broker = self._one_up()
         if broker is not None:
-            self._note(f"freeze {broker}")
             self._cluster.freeze(broker)
-            self._plan(1 + self._random.randrange(2 * self._chances.down_time), "thaw", lambda: self._thaw(broker))
+            self._done("freeze", broker)
+            self._plan(1 + self._random.randrange(2 * self._chances.down_time), partial(self._thaw, broker))
 
     def _thaw(self, broker: int) -> None:
         if self._view(broker).is_frozen:
-            self._note(f"thaw {broker}")
             self._cluster.thaw(broker)
+            self._done("thaw", broker)
 
     def _elect(self) -> None:
         """Asks the controller for an election, or to notice a death; what it refuses, does not happen."""
@@ -231,16 +218,21 @@ class Scheduler:
         try:
             if kind is None:
                 self._cluster.notice_dead(broker)
-                self._note(f"controller notices that {broker} is dead")
+                self._done("notice dead", broker)
             else:
                 self._cluster.elect(kind, broker)
-                self._note(f"{kind.value} election of {broker}")
+                self._done("elect", kind.value, broker)
         except ClusterError:
             return
 
     def _view(self, broker: int) -> BrokerView:
         return self._cluster.observe().brokers[broker]
 
+    def _is_frozen(self, destination: int | str) -> bool:
+        return isinstance(destination, int) and self._view(destination).is_frozen
 
-def _is_asked_by_a_broker(message: Message) -> bool:
-    return isinstance(message.payload, FetchRequest | OffsetsForLeaderEpochRequest | ListOffsetsRequest)
+
+def _belongs_to_one_event(message: Message) -> bool:
+    """What passes between two brokers, but for fetch responses."""
+    between_brokers = isinstance(message.source, int) and isinstance(message.destination, int)
+    return between_brokers and not isinstance(message.payload, FetchResponse)

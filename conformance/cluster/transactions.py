@@ -42,6 +42,11 @@ class TransactionCoordinator:
         """Every attempt to write a marker, in the order of sending."""
         return tuple(self._markers)
 
+    @property
+    def decided(self) -> tuple[str, ...]:
+        """The producers of which a transaction was decided."""
+        return tuple(self._decided)
+
     def decide(self, producer: str, stamp: ProducerStamp, control: Control) -> None:
         """The producer's transaction is committed or aborted from now on. TransactionCoordinator.endTransaction."""
         self._decided[producer] = (stamp, control)

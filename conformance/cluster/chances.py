@@ -1,0 +1,54 @@
+"""How likely what is, in a run that is left to chance.
+
+In:  nothing.
+Out: `Chances`, for `Scheduler`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from conformance.cluster.broker import TimerKind
+from conformance.cluster.controller import Election
+from conformance.cluster.messages import Acks
+
+INTERVALS = {
+    TimerKind.FETCHER_DO_WORK: 50,
+    TimerKind.DELAYED_FETCH: 50,
+    TimerKind.ISR_SHRINK_CHECK: 5_000,
+    TimerKind.HIGH_WATERMARK_CHECKPOINT: 5_000,
+    TimerKind.LOG_START_OFFSET_CHECKPOINT: 60_000,
+    TimerKind.DELAYED_PRODUCE_EXPIRY: 1_000,
+    TimerKind.LOG_FLUSH: 10_000,
+}
+"""How often each timer fires, in ms on average; flushing is the operating system's doing."""
+
+
+@dataclass(frozen=True)
+class Chances:
+    """Times in ms; shares between 0 and 1; intervals are means, and 0 switches off.
+
+    `whole_exchanges`: what one broker asks another arrives in the event in which it is sent, or is lost, and so does
+    the answer to a question about epochs or offsets; only fetch responses take their time. This is the level of
+    atomicity of the formal model. Switched off, requests and those answers travel like everything else.
+    `elections` are the kinds that the controller is asked for.
+    """
+
+    delay: int = 20
+    slow_share: float = 0.05
+    slow_delay: int = 2_000
+    loss_share: float = 0.01
+    whole_exchanges: bool = True
+    produce_interval: int = 300
+    read_interval: int = 1_000
+    crash_interval: int = 20_000
+    freeze_interval: int = 30_000
+    election_interval: int = 15_000
+    power_loss_interval: int = 0
+    disk_loss_interval: int = 0
+    delete_interval: int = 0
+    transaction_interval: int = 0
+    down_time: int = 3_000
+    retry_share: float = 0.5
+    acks: tuple[Acks, ...] = (Acks.ALL,)
+    elections: tuple[Election, ...] = (Election.FAIL_OVER, Election.PREFERRED)
