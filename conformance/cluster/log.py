@@ -4,7 +4,8 @@ In:  records from a client or a leader; a `Storage` that keeps what is written.
 Out: reads, offsets, epoch ends; everything written goes to the storage first.
 
 log start offset <= last stable offset <= high watermark <= log end offset, but for one case: before 2.4 truncation
-leaves the high watermark where it was (HW_CLAMPED_AT_TRUNCATION off). Source: fact sheet, section 1.
+leaves the high watermark where it was (HW_CLAMPED_AT_TRUNCATION off), above the log's end, or below the start of a log
+that was emptied (KAFKA-9491), until the next fetch response. Source: fact sheet, section 1.
 """
 
 from __future__ import annotations

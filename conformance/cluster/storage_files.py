@@ -64,8 +64,9 @@ class FileStorage:
             self._segments[base] = []
         line = _line_of(record)
         with _said_clearly(self._segment(base)), self._opened(base) as file:
-            file.seek(sum(self._segments[base]))
-            file.truncate()
+            if file.seek(0, os.SEEK_END) != sum(self._segments[base]):
+                file.truncate(sum(self._segments[base]))  # what is left of a line that was cut short
+                file.seek(0, os.SEEK_END)
             file.write(line)
         self._segments[base].append(len(line))
 
