@@ -140,6 +140,12 @@ def test_a_log_that_is_emptied_starts_at_the_given_offset() -> None:
     assert log.append_as_leader("x", 3).offset == 7
 
 
+def test_a_log_that_is_emptied_forgets_its_producers() -> None:
+    log = log_of_sequences(0, 1)
+    log.truncate_fully_and_start_at(7)
+    assert log.producers.duplicate_of(stamp(1)) is None
+
+
 def stamp(sequence: int, epoch: int = 0, transactional: bool = False) -> ProducerStamp:
     return ProducerStamp(1, epoch, sequence, transactional)
 

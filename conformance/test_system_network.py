@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from conformance.cluster.acts import (
@@ -52,14 +54,15 @@ def test_a_fetcher_waits_for_its_one_request() -> None:
     assert [each.number for each in cluster.messages()] == [0, 1]
 
 
-def test_an_answer_to_a_request_that_was_given_up_counts_for_nothing() -> None:
+@pytest.mark.parametrize("act", [Cluster.deliver, Cluster.drop])
+def test_an_answer_to_a_request_that_was_given_up_counts_for_nothing(act: Callable[[Cluster, int], None]) -> None:
     cluster = Cluster("0.10", PAIR, PROMPT)
     append(cluster, "a", leader=0)
     answer = ask(cluster, 1, 0)
     assert answer is not None
     cluster.advance(30_000)
     cluster.fire(1, TimerKind.FETCHER_DO_WORK, 0)
-    cluster.deliver(answer.number)
+    act(cluster, answer.number)
     assert (payloads(cluster, 1), outstanding(cluster, 1, 0)) == ((), cluster.messages()[-1].number)
 
 
@@ -215,6 +218,11 @@ def test_what_does_not_exist_is_refused_in_one_line() -> None:
         (lambda: cluster.resend(0, 0), r"^producer producer has sent no request 0; it has sent 0$"),
         (lambda: cluster.write_marker(0), r"^coordinator: nothing is decided for producer producer"),
         (lambda: cluster.produce("a", 0, producer="controller"), r"^the name controller is taken; use another$"),
+        (lambda: cluster.consume(2), r"^no broker 2; "),
+        (lambda: cluster.produce("a", 2), r"^no broker 2; "),
+        (lambda: cluster.resend(0, 2), r"^no broker 2; "),
+        (lambda: cluster.write_marker(2), r"^no broker 2; "),
+        (lambda: cluster.delete_records(2, 0), r"^no broker 2; "),
         (lambda: cluster.seek(0), r"^no consumer consumer; let it consume first$"),
     ):
         with pytest.raises(ClusterError, match=why):

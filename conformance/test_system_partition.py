@@ -25,9 +25,10 @@ from conformance.cluster.cluster import Cluster
 from conformance.cluster.controller import Election
 from conformance.cluster.epoch_cache import EpochEntry
 from conformance.cluster.fetcher import Mode
-from conformance.cluster.messages import Acks, Errors, FetchResponse, OffsetsForLeaderEpochResponse, Payload
+from conformance.cluster.messages import Acks, Errors, FetchResponse, Isolation, OffsetsForLeaderEpochResponse, Payload
 from conformance.cluster.network import Message
 from conformance.cluster.observe import LeadershipView
+from conformance.cluster.records import Control
 from conformance.cluster.settings import ClusterError, Settings, Start
 from conformance.cluster.switches import generation
 
@@ -332,6 +333,74 @@ def test_deleted_records_are_gone_everywhere_before_the_answer_comes() -> None:
     (told,) = cluster.observe().deletes
     assert told is not None
     assert (told.error, told.low_watermark) == (Errors.NONE, 1)
+
+
+@pytest.mark.parametrize(
+    ("broker", "offset", "error", "low_watermark"),
+    [
+        (0, 2, Errors.OFFSET_OUT_OF_RANGE, -1),
+        (1, 1, Errors.NOT_LEADER_OR_FOLLOWER, -1),
+        (0, 0, Errors.NONE, 0),
+        (0, -1, Errors.NONE, 1),
+    ],
+)
+def test_delete_records_is_answered(broker: int, offset: int, error: Errors, low_watermark: int) -> None:
+    """Broker 1 is down, so that the leader's own log start is the low watermark."""
+    cluster = Cluster("2.1", Start(replicas=3, log=("a",)), PROMPT)
+    cluster.crash(2)
+    if broker == 0:
+        cluster.crash(1)
+    append(cluster, "b", leader=0)
+    cluster.delete_records(broker, offset)
+    cluster.deliver(cluster.messages()[-1].number)
+    cluster.deliver(cluster.messages()[-1].number)
+    (told,) = cluster.observe().deletes
+    assert told is not None
+    assert (told.error, told.low_watermark) == (error, low_watermark)
+
+
+def test_a_consumer_reads_each_record_once_and_nothing_of_aborted_transactions_if_committed() -> None:
+    cluster = Cluster("2.1", Start(replicas=1), Settings(min_insync_replicas=1, idempotent=True))
+    committed = Isolation.READ_COMMITTED
+    for payload, control in (("a", Control.ABORT), ("b", Control.COMMIT), ("c", Control.ABORT)):
+        cluster.begin_transaction()
+        append(cluster, payload, leader=0)
+        append(cluster, f"{payload}+", leader=0, producer="other")
+        cluster.end_transaction(control)
+        cluster.write_marker(0)
+        cluster.deliver(cluster.messages()[-1].number)
+        read(cluster, 0)
+        read(cluster, 0, "committed", committed)
+    assert read(cluster, 0) == ("a", "a+", "b", "b+", "c", "c+")
+    assert read(cluster, 0, "committed", committed) == ("a+", "b", "b+", "c+")
+    assert [each.position for each in cluster.observe().consumers] == [9, 9]
+
+
+@pytest.mark.parametrize(("epochs", "is_truncating"), [(1, False), (2, True)])
+def test_2_0_1_skips_the_same_leader_in_the_next_epoch_only(epochs: int, is_truncating: bool) -> None:
+    protocol = generation("2.0").with_switch("FOLLOWER_SKIP", "SAME_LEADER_NEXT_EPOCH")
+    cluster = Cluster(protocol, Start(replicas=5), PROMPT)
+    for dead in (3, 4)[2 - epochs :]:
+        cluster.crash(dead)
+        cluster.notice_dead(dead)
+    learn(cluster, 1)
+    cluster.crash(2)
+    cluster.notice_dead(2)
+    learn(cluster, 1)
+    assert view_of(cluster, 1).is_truncating is is_truncating
+
+
+def test_an_election_gives_the_isr_and_nobody_else_time_to_catch_up() -> None:
+    cluster = Cluster("2.1", Start(isr=frozenset({0, 1})), PROMPT)
+    cluster.advance(20_000)
+    cluster.elect(Election.PREFERRED, 1)
+    learn(cluster, 1)
+    append(cluster, "a", leader=1)
+    assert leadership(cluster, 1).last_caught_up_times == ((0, 20_000), (2, 0))
+    cluster.advance(10_000)
+    assert cluster.fire(1, TimerKind.ISR_SHRINK_CHECK) is False
+    cluster.advance(1)
+    assert cluster.fire(1, TimerKind.ISR_SHRINK_CHECK) is True
 
 
 def test_a_consumer_that_is_out_of_range_is_told() -> None:

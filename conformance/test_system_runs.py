@@ -228,14 +228,3 @@ def test_the_cluster_shows_methods_and_views_only() -> None:
     shown = {each: getattr(cluster, each) for each in dir(cluster) if not each.startswith("_")}
     assert {name: value for name, value in shown.items() if not callable(value)} == {"now": 0, "brokers": (0, 1, 2)}
     assert [each for each in vars(cluster) if not each.startswith("_")] == []
-
-
-def test_the_system_shares_no_code_with_the_models() -> None:
-    for path in sorted((HERE / "cluster").glob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            modules = [each.name for each in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom):
-                modules = [node.module or ""]
-            for module in modules:
-                ours = module.startswith("conformance.cluster.") or module.partition(".")[0] in sys.stdlib_module_names
-                assert ours, f"{path.name} imports {module}"

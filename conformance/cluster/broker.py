@@ -124,7 +124,6 @@ class Broker:
         deletes = DeleteRecordsPurgatory(partition, self._reply, self._controller.live_brokers)
         self._running = Process(log, partition, fetchers, manager, deletes)
         self._processes += 1
-        self._is_frozen = False
 
     def stand_at_the_start(self) -> None:
         """Takes the place that `Start` gives this broker in a cluster that is stable. Only for the start of a run."""

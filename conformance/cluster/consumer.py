@@ -8,9 +8,15 @@ Source: fact sheet, sections 6.4 and 7; Kafka: CompletedFetch.
 
 from __future__ import annotations
 
-from conformance.cluster.messages import ConsumerFetchRequest, ConsumerFetchResponse, Errors, Isolation
+from conformance.cluster.messages import (
+    AbortedTransaction,
+    ConsumerFetchRequest,
+    ConsumerFetchResponse,
+    Errors,
+    Isolation,
+)
 from conformance.cluster.network import Network
-from conformance.cluster.records import Control, Record
+from conformance.cluster.records import Record
 
 
 class Consumer:
@@ -57,14 +63,13 @@ class Consumer:
         if response.position != self._position:
             return
         self._error = response.error
-        aborted: set[int] = set()
         for record in response.records:
             self._position = record.offset + 1
-            started = [each for each in response.aborted if each.first_offset <= record.offset <= each.last_offset]
-            aborted |= {each.producer_id for each in started}
-            stamp = record.stamp
-            if record.control is not None:
-                if record.control is Control.ABORT and stamp is not None:
-                    aborted.discard(stamp.producer_id)
-            elif stamp is None or not stamp.is_transactional or stamp.producer_id not in aborted:
+            if record.control is None and not any(_contains(each, record) for each in response.aborted):
                 self._read.append(record)
+
+
+def _contains(aborted: AbortedTransaction, record: Record) -> bool:
+    stamp = record.stamp
+    is_its_own = stamp is not None and stamp.is_transactional and stamp.producer_id == aborted.producer_id
+    return is_its_own and aborted.first_offset <= record.offset <= aborted.last_offset

@@ -139,46 +139,46 @@ class FetcherThread:
         self._outstanding = None
         self._back_off()
 
-    def receive(self, request: int, response: BrokerResponse) -> bool:
-        """A response to the request of that number; whether it counted. AbstractFetcherThread.processFetchRequest."""
+    def receive(self, request: int, response: BrokerResponse) -> None:
+        """A response to the request of that number arrives. AbstractFetcherThread.processFetchRequest."""
         asked = self._outstanding
         if asked is None or asked.number != request:
-            return False  # given up; its connection is closed
+            return  # given up; its connection is closed
         self._outstanding = None
         state = self._state
         if state is None:
-            return False
+            return
         if isinstance(response, FetchResponse):
-            return self._fetched(state, asked, response)
-        if isinstance(response, OffsetsForLeaderEpochResponse):
-            return self._reconciled(state, asked, response)
-        return self._listed(state, asked, response)
+            self._fetched(state, asked, response)
+        elif isinstance(response, OffsetsForLeaderEpochResponse):
+            self._reconciled(state, asked, response)
+        else:
+            self._listed(state, asked, response)
 
-    def _fetched(self, state: PartitionFetchState, asked: Outstanding, response: FetchResponse) -> bool:
+    def _fetched(self, state: PartitionFetchState, asked: Outstanding, response: FetchResponse) -> None:
         """Matched by offset and mode, not by epoch: ReplicaFetcherThread.processPartitionData, section 2.5."""
         if state.mode is not Mode.FETCHING or response.fetch_offset != self._log.log_end_offset:
-            return False
+            return
         if response.error is Errors.OFFSET_OUT_OF_RANGE:
             self._send(ListOffsetsRequest(OffsetKind.LATEST, self._epoch_of(state)), state)
-            return True
-        if response.error is not Errors.NONE:
-            return self._refused(state, asked, response.error)
-        self._log.append_as_follower(response.records)
-        self._log.update_high_watermark(response.high_watermark)
-        self._log.increment_log_start(response.log_start_offset)
-        return True
+        elif response.error is not Errors.NONE:
+            self._refused(state, asked, response.error)
+        else:
+            self._log.append_as_follower(response.records)
+            self._log.update_high_watermark(response.high_watermark)
+            self._log.increment_log_start(response.log_start_offset)
 
     def _reconciled(
         self, state: PartitionFetchState, asked: Outstanding, answer: OffsetsForLeaderEpochResponse
-    ) -> bool:
+    ) -> None:
         """Before 2.1.1 an answer of an earlier stay counts, too (KAFKA-7786). AbstractFetcherThread.maybeTruncate."""
         stale = state.leader_epoch != asked.state.leader_epoch and self._switches.fences_epochs
         if state.mode is not Mode.TRUNCATING or (stale and self._bug is not Bug.STALE_EPOCH_ANSWER_APPLIED):
-            return False
-        if answer.error is not Errors.NONE:
-            return self._refused(state, asked, answer.error)
+            return
         log, end = self._log, self._log.log_end_offset
-        if answer.end_offset == UNDEFINED_OFFSET:
+        if answer.error is not Errors.NONE:
+            self._refused(state, asked, answer.error)
+        elif answer.end_offset == UNDEFINED_OFFSET:
             self._truncate_and_fetch(state, state.initial_offset)
         elif answer.leader_epoch == UNDEFINED_EPOCH:  # KIP-101: the answer is an offset only
             self._truncate_and_fetch(state, min(answer.end_offset, end))
@@ -190,18 +190,17 @@ class FetcherThread:
                 log.truncate_to(min(own.end_offset, end))  # not done: it asks again, for its new latest epoch
             else:
                 self._truncate_and_fetch(state, min(own.end_offset, answer.end_offset, end))
-        return True
 
-    def _listed(self, state: PartitionFetchState, asked: Outstanding, answer: ListOffsetsResponse) -> bool:
+    def _listed(self, state: PartitionFetchState, asked: Outstanding, answer: ListOffsetsResponse) -> None:
         """The fetch was out of range: AbstractFetcherThread.fetchOffsetAndTruncate, section 2.5. Blind to epochs.
 
         Kafka waits for these answers under its lock, so an answer of an earlier stay does not exist there.
         """
         if state is not asked.state:
-            return False
+            return
         if answer.error is not Errors.NONE:
-            return self._refused(state, asked, answer.error)
-        if answer.kind is OffsetKind.LATEST:
+            self._refused(state, asked, answer.error)
+        elif answer.kind is OffsetKind.LATEST:
             if answer.offset >= self._log.log_end_offset:
                 self._send(ListOffsetsRequest(OffsetKind.EARLIEST, self._epoch_of(state)), state)
             elif self._switches.OUT_OF_RANGE_HALTS and not self._settings.unclean_leader_election_enable:
@@ -210,15 +209,13 @@ class FetcherThread:
                 self._log.truncate_to(answer.offset)
         elif answer.offset > self._log.log_end_offset:
             self._log.truncate_fully_and_start_at(answer.offset)
-        return True
 
-    def _refused(self, state: PartitionFetchState, asked: Outstanding, error: Errors) -> bool:
+    def _refused(self, state: PartitionFetchState, asked: Outstanding, error: Errors) -> None:
         """FENCED in the epoch that it is in: it waits for metadata; anything else is tried again. Section 2.5."""
         if error is Errors.FENCED_LEADER_EPOCH and state.leader_epoch == asked.state.leader_epoch:
             state.mode = Mode.FAILED
         else:
             self._back_off()
-        return True
 
     def _truncate_and_fetch(self, state: PartitionFetchState, offset: int) -> None:
         self._log.truncate_to(offset)

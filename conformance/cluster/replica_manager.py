@@ -217,7 +217,7 @@ class ReplicaManager:
             return
         committed = request.isolation is Isolation.READ_COMMITTED
         records = log.read(position, log.last_stable_offset if committed else log.high_watermark)
-        aborted = log.aborted_transactions(position, position + len(records)) if committed and records else ()
+        aborted = log.aborted_transactions(position, position + len(records)) if committed else ()
         self._reply(message, ConsumerFetchResponse(error, position, records, aborted))
 
     def shrink_isr(self) -> frozenset[int]:
