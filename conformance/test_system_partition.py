@@ -172,7 +172,7 @@ def test_acks_decide_when_the_producer_hears() -> None:
     for payload, acks in (("a", Acks.NONE), ("b", Acks.LEADER), ("c", Acks.ALL)):
         append(cluster, payload, leader=0, acks=acks)
     assert acknowledged(cluster) == ("b",)
-    assert leadership(cluster).delayed_produces == ((3, 30_000),)
+    assert leadership(cluster).delayed_produces == (("producer", 2, 3, 30_000),)
     fetch(cluster, 1, 0)
     fetch(cluster, 1, 0)
     assert acknowledged(cluster) == ("b", "c")

@@ -9,6 +9,7 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -114,7 +115,7 @@ def what_is_wrong(view: ClusterView) -> list[str]:
 @pytest.mark.parametrize("whole_exchanges", [True, False])
 @pytest.mark.parametrize("protocol", ["0.11", "2.0", "2.1"])
 def test_nothing_is_lost_and_committed_logs_agree(protocol: str, whole_exchanges: bool) -> None:
-    chances = Chances(**{**vars(ROUGH), "whole_exchanges": whole_exchanges})
+    chances = replace(ROUGH, whole_exchanges=whole_exchanges)
     for seed in range(6):
         cluster = Cluster(protocol)
         scheduler = Scheduler(cluster, seed, chances)
@@ -125,7 +126,7 @@ def test_nothing_is_lost_and_committed_logs_agree(protocol: str, whole_exchanges
 
 def test_chance_finds_the_classic_in_0_10() -> None:
     """Truncation to the high watermark, from an ISR of two, with a crash every second."""
-    chances = Chances(**{**vars(ROUGH), "crash_interval": 1_000, "down_time": 200, "produce_interval": 60})
+    chances = replace(ROUGH, crash_interval=1_000, down_time=200, produce_interval=60)
     lost = []
     for seed in range(40):
         cluster = Cluster("0.10", Start(isr=frozenset({0, 1})), Settings(min_insync_replicas=1))

@@ -15,7 +15,7 @@ from conformance.cluster.controller import Controller
 from conformance.cluster.epoch_cache import EpochEntry
 from conformance.cluster.fetcher import FetcherThread, Mode
 from conformance.cluster.messages import AlterIsr, DeleteRecordsResponse, Errors, LeaderAndIsr
-from conformance.cluster.network import Message, Network
+from conformance.cluster.network import Message, Network, Node
 from conformance.cluster.partition import Partition
 from conformance.cluster.producer import Producer, Sent
 from conformance.cluster.records import UNDEFINED_OFFSET, Record
@@ -37,15 +37,15 @@ class FetcherView:
 class LeadershipView:
     """What a broker that takes itself for the leader knows. Offsets are None where it does not know them.
 
-    `delayed_produces` are (offset that the high watermark has to reach, deadline in ms); `parked_fetches` are
-    (follower, fetch offset, deadline in ms).
+    `delayed_produces` are (client, number of its request, offset that the high watermark has to reach, deadline in ms);
+    `parked_fetches` are (follower, fetch offset, deadline in ms).
     """
 
     isr: frozenset[int]
     leader_epoch_start_offset: int
     remote_log_end_offsets: tuple[tuple[int, int | None], ...]
     last_caught_up_times: tuple[tuple[int, int], ...]
-    delayed_produces: tuple[tuple[int, int], ...]
+    delayed_produces: tuple[tuple[Node, int, int, int], ...]
     parked_fetches: tuple[tuple[int, int, int], ...]
 
 
@@ -170,7 +170,9 @@ def _leadership(partition: Partition, manager: ReplicaManager) -> LeadershipView
         leader_epoch_start_offset=partition.leader_epoch_start_offset,
         remote_log_end_offsets=tuple((number, None if end == UNDEFINED_OFFSET else end) for number, end in ends),
         last_caught_up_times=tuple((number, each.last_caught_up_time) for number, each in remote),
-        delayed_produces=tuple((each.required_offset, each.deadline) for each in manager.delayed_produces),
+        delayed_produces=tuple(
+            (each.request.source, each.send, each.required_offset, each.deadline) for each in manager.delayed_produces
+        ),
         parked_fetches=tuple((follower, each.fetch_offset, each.deadline) for follower, each in parked),
     )
 

@@ -17,7 +17,9 @@ class ClusterError(Exception):
 class Settings:
     """Kafka's own keys with dots as underscores; times in milliseconds. Defaults: fact sheet, sections 2.1, 4.1, 5.4.
 
-    `idempotent` and `retries` are the producer's `enable.idempotence` and `retries`.
+    `idempotent` and `retries` are the producer's `enable.idempotence` and `retries`. A driver for which only the order
+    of events counts sets `replica_fetch_wait_max_ms` and `replica_fetch_backoff_ms` to 0: a fetch without news is still
+    parked, but its wait is over at once.
     """
 
     min_insync_replicas: int = 2
