@@ -197,6 +197,25 @@ def test_8_6_a_follower_joins_the_isr_below_the_start_of_the_epoch() -> None:
         assert expansion_against_a_lagging_high_watermark(protocol).observe().controller.isr == {0, 1}
 
 
+def test_8_10_the_last_replica_standing_takes_what_the_others_have_with_it() -> None:
+    """Without ELR the controller trusts the last member of the ISR, whatever it has lost."""
+    cluster = Cluster("2.1", None, PROMPT)
+    append(cluster, "a", leader=0)
+    for follower in (1, 2, 1, 2):
+        fetch(cluster, follower, 0)
+    assert acknowledged(cluster) == ("a",)
+    for follower in (1, 2):
+        cluster.crash(follower)
+        cluster.notice_dead(follower)
+    cluster.lose_power(0)
+    assert [payloads(cluster, each) for each in cluster.brokers] == [(), ("a",), ("a",)]
+    for broker in cluster.brokers:
+        restart(cluster, broker)
+    for follower in (1, 2):
+        reconcile(cluster, follower)
+    assert [payloads(cluster, each) for each in cluster.brokers] == [(), (), ()]
+
+
 def test_8_12_acks_1_is_lost_with_its_leader() -> None:
     cluster = Cluster("2.1", None, PROMPT)
     append(cluster, "a", leader=0, acks=Acks.LEADER)
@@ -301,6 +320,26 @@ def test_8_18_a_zombie_leader_acknowledges_acks_1_and_nothing_more() -> None:
     learn(cluster, 0)
     reconcile(cluster, 0)
     assert payloads(cluster, 0) == ("r",)
+
+
+def test_8_20_truncation_outside_the_epochs_leaves_a_difference() -> None:
+    """The fetch was out of range, but the leader has outgrown the follower by the time it asks how far."""
+    settings = Settings(min_insync_replicas=1, unclean_leader_election_enable=True)
+    cluster = Cluster("0.10", Start(replicas=2, isr=frozenset({0}), log=("a", "b")), settings)
+    cluster.crash(0)
+    cluster.elect(Election.UNCLEAN, 1)
+    learn(cluster, 1)
+    append(cluster, "c", leader=1)
+    restart(cluster, 0)
+    ask(cluster, 0, 1)
+    for payload in "de":
+        append(cluster, payload, leader=1)
+    apply(cluster, 0, 1)
+    for _ in ("latest", "earliest"):
+        cluster.deliver(cluster.messages()[-1].number)
+        apply(cluster, 0, 1)
+    fetch(cluster, 0, 1)
+    assert [payloads(cluster, each) for each in cluster.brokers] == [("a", "b", "e"), ("c", "d", "e")]
 
 
 def missed_demotion(protocol: Switches) -> Cluster:

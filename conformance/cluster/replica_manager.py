@@ -97,11 +97,11 @@ class ReplicaManager:
         """Parked fetches by follower."""
         return dict(self._fetches)
 
-    def become_leader_or_follower(self, announced: LeaderAndIsr) -> bool:
-        """Applies the controller's word; False if it is not newer. ReplicaManager.becomeLeaderOrFollower."""
+    def become_leader_or_follower(self, announced: LeaderAndIsr) -> None:
+        """Applies the controller's word if it is newer than what is known. ReplicaManager.becomeLeaderOrFollower."""
         partition = self._partition
         if announced.leader_epoch <= partition.leader_epoch and self._bug is not Bug.STALE_METADATA_APPLIED:
-            return False
+            return
         if announced.leader == self._fetchers.broker:
             self._fetchers.remove_fetcher()
             partition.make_leader(announced)
@@ -113,7 +113,6 @@ class ReplicaManager:
                 self._complete_fetch(follower)
         if not partition.is_leader:
             self._fail_delayed_produces(Errors.NOT_LEADER_OR_FOLLOWER)
-        return True
 
     def handle_produce(self, message: Message, request: ProduceRequest) -> None:
         """Appends, and answers according to acks. ReplicaManager.appendRecords; sections 5.1 and 5.3."""
