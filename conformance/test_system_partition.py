@@ -317,6 +317,12 @@ def test_a_follower_below_the_log_start_of_its_leader_starts_anew_there() -> Non
         apply(cluster, 1, 0)
     view = view_of(cluster, 1)
     assert (view.log_start_offset, view.log_end_offset, view.epoch_entries) == (2, 2, ())
+    append(cluster, "c", leader=0)
+    fetch(cluster, 1, 0)
+    cluster.crash(1)
+    assert (payloads(cluster, 1), view_of(cluster, 1).log_start_offset) == (("c",), 2)
+    restart(cluster, 1)
+    assert (payloads(cluster, 1), view_of(cluster, 1).log_start_offset) == (("c",), 2)
 
 
 def test_deleted_records_are_gone_everywhere_before_the_answer_comes() -> None:
@@ -388,6 +394,42 @@ def test_2_0_1_skips_the_same_leader_in_the_next_epoch_only(epochs: int, is_trun
     cluster.notice_dead(2)
     learn(cluster, 1)
     assert view_of(cluster, 1).is_truncating is is_truncating
+
+
+def test_a_new_instance_of_a_producer_fences_the_old_one() -> None:
+    cluster = Cluster("2.1", Start(replicas=1), Settings(min_insync_replicas=1, idempotent=True))
+    cluster.begin_transaction()
+    append(cluster, "a", leader=0)
+    late = cluster.produce("b", 0)
+    cluster.drop(cluster.messages()[-1].number)
+    cluster.init_producer_id()
+    cluster.write_marker(0)
+    cluster.deliver(cluster.messages()[-1].number)
+    cluster.resend(late, 0)
+    cluster.deliver(cluster.messages()[-1].number)
+    append(cluster, "c", leader=0)
+    assert payloads(cluster, 0) == ("a", "ABORT", "c")
+    assert outcomes(cluster) == [Errors.NONE, Errors.NETWORK_EXCEPTION, Errors.INVALID_PRODUCER_EPOCH, Errors.NONE]
+    assert [each.outcome for each in cluster.observe().markers] == [Errors.NONE]
+
+
+def test_a_marker_needs_a_leader_and_enough_replicas() -> None:
+    cluster = Cluster("2.1", Start(isr=frozenset({0})), Settings(idempotent=True))
+    cluster.begin_transaction()
+    cluster.end_transaction(Control.COMMIT)
+    for broker in (0, 1):
+        cluster.write_marker(broker)
+        cluster.deliver(cluster.messages()[-1].number)
+        cluster.deliver(cluster.messages()[-1].number)
+    refused = [Errors.NOT_ENOUGH_REPLICAS, Errors.NOT_LEADER_OR_FOLLOWER]
+    assert [each.outcome for each in cluster.observe().markers] == refused
+
+
+def test_a_run_can_start_with_an_older_checkpoint() -> None:
+    cluster = Cluster("2.1", Start(log=("a", "b"), checkpointed=1), PROMPT)
+    assert view_of(cluster, 0).high_watermark == 2
+    bounce(cluster, 0)
+    assert view_of(cluster, 0).high_watermark == 1
 
 
 def test_an_election_gives_the_isr_and_nobody_else_time_to_catch_up() -> None:

@@ -191,7 +191,6 @@ class Scheduler:
         if broker is not None:
             act(broker)
             self._done(name, broker)
-
             self._plan(1 + self._random.randrange(2 * self._chances.down_time), partial(self._restart, broker))
 
     def _restart(self, broker: int) -> None:
