@@ -113,6 +113,23 @@ def test_8_3_a_follower_that_wrote_in_an_unknown_epoch_diverges_before_kip_279(p
     assert "".join(read(cluster, 1, "another")) == at_follower
 
 
+@pytest.mark.parametrize(("protocol", "at_follower"), [("2.0", "yz"), ("2.1", "xz")])
+def test_8_3_is_left_in_2_0_where_the_logs_have_no_epoch_in_common(protocol: str, at_follower: str) -> None:
+    """The epoch in the answer is below the first entry of the follower: undefined, so the end offset is believed."""
+    cluster = Cluster(protocol, Start(replicas=2), MIN_ISR_ONE)
+    append(cluster, "x", leader=0)
+    cluster.elect(Election.PREFERRED, 1)
+    learn(cluster, 1)
+    append(cluster, "y", leader=1)
+    cluster.elect(Election.PREFERRED, 0)
+    learn(cluster, 0, 1)
+    append(cluster, "z", leader=0)
+    reconcile(cluster, 1)
+    fetch(cluster, 1, 0)
+    assert payloads(cluster, 0) == ("x", "z")
+    assert "".join(payloads(cluster, 1)) == at_follower
+
+
 def fetches_of_a_zombie(protocol: str) -> Cluster:
     """KAFKA-6880: broker 1 stays in epoch 0, keeps a record of its own, and fetches on from the same leader."""
     cluster = Cluster(protocol, Start(log=("r",)), PROMPT)
@@ -313,7 +330,8 @@ def test_8_18_a_zombie_leader_acknowledges_acks_1_and_nothing_more() -> None:
     append(cluster, "b", leader=0)
     cluster.advance(30_000)
     assert cluster.fire(0, TimerKind.ISR_SHRINK_CHECK) is False  # it lags, but the epoch of the write is old
-    cluster.fire(0, TimerKind.DELAYED_PRODUCE_EXPIRY)
+    assert cluster.fire(0, TimerKind.DELAYED_PRODUCE_EXPIRY) is True
+    assert cluster.fire(0, TimerKind.DELAYED_PRODUCE_EXPIRY) is False
     assert acknowledged(cluster) == ("a",)
     assert cluster.observe().sent[0][1][1].outcome is Errors.REQUEST_TIMED_OUT
     assert read(cluster, 0) == ("r",)

@@ -114,6 +114,14 @@ def test_truncation_below_the_high_watermark(clamped: str, high_watermark: int) 
     assert (log.high_watermark, log.log_end_offset) == (high_watermark, 1)
 
 
+@pytest.mark.parametrize(("clamped", "high_watermark"), [("off", 3), ("on", 7)])
+def test_emptying_the_log_moved_the_high_watermark_only_later(clamped: str, high_watermark: int) -> None:
+    log = log_of(0, 0, 0, protocol=generation("2.1").with_switch("HW_CLAMPED_AT_TRUNCATION", clamped))
+    log.increment_high_watermark(3)
+    log.truncate_fully_and_start_at(7)
+    assert (log.high_watermark, log.log_end_offset) == (high_watermark, 7)
+
+
 def test_the_high_watermark_of_a_follower_goes_both_ways_within_its_log() -> None:
     log = log_of(0, 0, 0)
     log.update_high_watermark(9)

@@ -411,6 +411,7 @@ def test_a_new_instance_of_a_producer_fences_the_old_one() -> None:
     assert payloads(cluster, 0) == ("a", "ABORT", "c")
     assert outcomes(cluster) == [Errors.NONE, Errors.NETWORK_EXCEPTION, Errors.INVALID_PRODUCER_EPOCH, Errors.NONE]
     assert [each.outcome for each in cluster.observe().markers] == [Errors.NONE]
+    cluster.begin_transaction()  # the new instance is in none
 
 
 def test_a_marker_needs_a_leader_and_enough_replicas() -> None:
