@@ -1,0 +1,227 @@
+"""Takes the steps of a model on a cluster, as somebody outside would: by messages, timers, faults, elections, clients.
+
+In:  a trace of `kafka`, of which each step is taken when it is asked for.
+Out: a `Cluster`, step after step.
+
+It knows the whole trace, and so when to fire the checkpoint timer. It never writes a field of a broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from conformance.cluster import acts
+from conformance.cluster.broker import TimerKind
+from conformance.cluster.cluster import Cluster
+from conformance.cluster.controller import Election
+from conformance.cluster.messages import Acks, LeaderAndIsr
+from conformance.cluster.settings import ClusterError, Settings, Start
+from conformance.cluster.switches import Switches, generation
+from conformance.projection import NO_FETCH, payload_of
+from models.errors import UsageError
+from models.language.model import Instance, spell
+from models.run import Cells
+from traces.trace import Trace
+
+LAG = 10
+"""After how many milliseconds a follower that has not caught up is slow."""
+
+ACKS = {-1: Acks.ALL, 0: Acks.NONE, 1: Acks.LEADER}
+
+
+class Driver:
+    """One cluster that is taken through one trace. After the steps `time_passes_after` every follower lags."""
+
+    def __init__(self, trace: Trace, bug: str | None = None, time_passes_after: Sequence[int] = ()) -> None:
+        self.trace = trace
+        self.instance = trace.instance
+        self.configuration = trace.instance.configuration
+        self.time_passes_after = time_passes_after
+        settings = Settings(
+            min_insync_replicas=self.configuration.min_insync_replicas,
+            unclean_leader_election_enable=self.configuration.unclean_elections > 0,
+            max_in_flight_requests_per_connection=self.configuration.max_in_flight_requests,
+            # For the model only the order of events counts.
+            replica_fetch_backoff_ms=0,
+            replica_fetch_wait_max_ms=0,
+            replica_lag_time_max_ms=LAG,
+        )
+        self.cluster = Cluster(switches_of(self.instance), start_of(self.instance, trace.states[0]), settings, bug)
+        for broker, is_up in enumerate(self._cells(trace.states[0], "is_up")):
+            if not is_up:
+                self.cluster.crash(broker)
+        self.position = 0
+        self._between_steps()
+
+    def step(self) -> None:
+        """Take the next step. Raises ClusterError where it cannot be taken."""
+        step = self.trace.steps[self.position]
+        take: Callable[..., None] | None = getattr(self, f"_{step.action}", None)
+        if take is None:
+            raise UsageError(f"{step.action} cannot be taken on a cluster yet")
+        self.position += 1
+        take(*step.ordinals)
+        self._between_steps()
+
+    # ---------------------------------------------------------------------------------------------- between two steps
+
+    def _between_steps(self) -> None:
+        """Answers reach clients; what the model has given up is given up; timers fire whose moment it is."""
+        acts.deliver_answers(self.cluster)
+        self._give_up_fetches()
+        self._checkpoint()
+        if self.position in self.time_passes_after:
+            self.cluster.advance(LAG + 1)
+
+    def _give_up_fetches(self) -> None:
+        """Connections break for fetches that nobody waits for any more in the model."""
+        stages = self._cells(self.trace.states[self.position], "fetch")
+        replicas = self.configuration.replicas
+        for follower in range(replicas):
+            for leader in range(replicas):
+                if stages[follower * replicas + leader] == NO_FETCH:
+                    self._give_up(follower, leader)
+
+    def _give_up(self, follower: int, leader: int) -> None:
+        view = self.cluster.observe()
+        thread = next((one for one in view.brokers[follower].fetchers if one.source == leader), None)
+        if thread is None or thread.outstanding is None:
+            return
+        parked = view.brokers[leader].leadership
+        if parked is not None and any(number == follower for number, _, _ in parked.parked_fetches):
+            self.cluster.fire(leader, TimerKind.DELAYED_FETCH, follower)
+        for message in self.cluster.messages():
+            if thread.outstanding in (message.number, message.in_reply_to):
+                self.cluster.drop(message.number)
+
+    def _checkpoint(self) -> None:
+        """Every broker whose next restart finds the high watermark of this moment writes it down."""
+        for view in self.cluster.observe().brokers:
+            if view.high_watermark is not None and self._next_checkpoint(view.number) == view.high_watermark:
+                self.cluster.fire(view.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
+
+    def _next_checkpoint(self, broker: int) -> int | None:
+        for step in self.trace.steps[self.position :]:
+            if step.action in ("broker_bounces", "broker_restarts") and step.ordinals[0] == broker:
+                return step.ordinals[1]
+        return None
+
+    def _cells(self, state: Cells, name: str) -> Cells:
+        place = self.instance.places[name]
+        return state[place.offset : place.offset + place.count]
+
+    # ----------------------------------------------------------------------------------------------------- the actions
+
+    def _producer_appends(self, leader: int) -> None:
+        record = self._cells(self.trace.states[self.position - 1], "next_record")[0]
+        acts.append(self.cluster, payload_of(record), leader, ACKS[int(self.configuration.acks)])
+
+    _producer_is_refused = _producer_appends
+
+    def _send_is_lost(self) -> None:
+        record = self._cells(self.trace.states[self.position - 1], "next_record")[0]
+        self.cluster.produce(payload_of(record), 0, Acks.NONE)
+        self.cluster.drop(self.cluster.messages()[-1].number)
+
+    def _answer_is_lost(self, leader: int) -> None:
+        self._producer_appends(leader)
+        self.cluster.drop(self.cluster.messages()[-1].number)
+
+    def _leader_handles_fetch(self, leader: int, follower: int) -> None:
+        acts.ask(self.cluster, follower, leader)
+
+    def _leader_answers_parked_fetch(self, leader: int, follower: int) -> None:
+        acts.complete_parked_fetch(self.cluster, leader, follower)
+
+    def _leader_shrinks_isr(self, leader: int, removed: int) -> None:
+        self.cluster.fire(leader, TimerKind.ISR_SHRINK_CHECK)
+
+    def _follower_applies_response(self, follower: int, leader: int) -> None:
+        acts.apply(self.cluster, follower, leader)
+
+    def _response_is_lost(self, follower: int, leader: int) -> None:
+        response = acts.response_in_flight(self.cluster, follower, leader)
+        if response is None:
+            raise ClusterError(f"no answer of broker {leader} to broker {follower} is in flight")
+        self.cluster.drop(response.number)
+
+    def _follower_reconciles(self, follower: int, leader: int) -> None:
+        self._exchange(follower, leader)
+
+    def _follower_is_out_of_range(self, follower: int, leader: int) -> None:
+        for _ in range(3):  # the fetch that is refused, and two questions where the log starts and ends
+            if not acts.view_of(self.cluster, follower).is_up or not self._exchange(follower, leader):
+                break
+
+    _follower_starts_over = _follower_is_out_of_range
+
+    def _exchange(self, follower: int, leader: int) -> bool:
+        """One request of a follower, if it has one to send, and the leader's answer; whether another one follows."""
+        self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
+        for thread in acts.view_of(self.cluster, follower).fetchers:
+            if thread.source == leader and thread.outstanding in {one.number for one in self.cluster.messages()}:
+                self.cluster.deliver(thread.outstanding)
+                acts.apply(self.cluster, follower, leader)
+        view = acts.view_of(self.cluster, follower)
+        return any(thread.source == leader and thread.outstanding is not None for thread in view.fetchers)
+
+    def _controller_fails_over(self, elected: int) -> None:
+        self.cluster.elect(Election.FAIL_OVER, elected)
+
+    def _controller_elects_preferred(self, elected: int) -> None:
+        self.cluster.elect(Election.PREFERRED, elected)
+
+    def _controller_elects_unclean(self, elected: int) -> None:
+        self.cluster.elect(Election.UNCLEAN, elected)
+
+    def _controller_removes_dead_follower(self, follower: int) -> None:
+        self.cluster.notice_dead(follower)
+
+    def _broker_becomes_leader(self, broker: int, epoch: int) -> None:
+        for message in self.cluster.messages():
+            told = message.payload
+            if message.destination == broker and isinstance(told, LeaderAndIsr) and told.leader_epoch == epoch:
+                self.cluster.deliver(message.number)
+                return
+        raise ClusterError(f"no announcement of epoch {epoch} is under way to broker {broker}")
+
+    _broker_becomes_follower = _broker_becomes_leader
+
+    def _broker_bounces(self, broker: int, checkpoint: int) -> None:
+        acts.bounce(self.cluster, broker)
+
+    def _broker_restarts(self, broker: int, checkpoint: int) -> None:
+        acts.restart(self.cluster, broker)
+
+    def _broker_crashes(self, broker: int) -> None:
+        self.cluster.crash(broker)
+
+    def _broker_loses_disk(self, broker: int) -> None:
+        self.cluster.lose_disk(broker)
+
+
+def switches_of(instance: Instance) -> Switches:
+    """The protocol switches of a cluster: the same, by the same names."""
+    found = generation("0.10")
+    for name in vars(found):
+        found = found.with_switch(name, spell(instance.model.entries[name], getattr(instance.configuration, name)))
+    return found
+
+
+def start_of(instance: Instance, state: Cells) -> Start:
+    """The cluster that a history starts from."""
+
+    def cells(name: str) -> Cells:
+        place = instance.places[name]
+        return state[place.offset : place.offset + place.count]
+
+    (leader,) = cells("controller_leader")
+    isr = frozenset(r for r, is_member in enumerate(cells("controller_isr")) if is_member)
+    ends = cells("log_end_offset")
+    return Start(
+        replicas=len(ends),
+        leader=leader,
+        isr=isr,
+        log=tuple(payload_of(record) for record in range(ends[leader])),
+        held=tuple((r, end) for r, end in enumerate(ends) if r not in isr),
+    )
