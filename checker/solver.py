@@ -132,16 +132,20 @@ def _watched(solver: z3.Solver) -> Iterator[threading.Event]:
             gc.enable()
 
 
-def ask(question: Callable[[], z3.CheckSatResult], solver: z3.Solver, deadline: float) -> Answer:
+def ask(
+    question: Callable[[], z3.CheckSatResult], solver: z3.Solver, deadline: float, *, is_quick: bool = False
+) -> Answer:
     """Put a question to a solver, until the deadline (in the time of time.monotonic).
 
-    Ctrl-C, which Z3 takes for itself, raises KeyboardInterrupt, whatever the question was for.
+    Ctrl-C raises KeyboardInterrupt, whatever the question was for. Z3 takes it for itself, and can lose it where it is
+    about to answer; of a quick question Python is told instead, as soon as it is answered.
     """
     left = deadline - time.monotonic()
     if left <= 0:
         return Answer.SECONDS
     # Always set: what Z3 was told for the question before would go on counting.
     solver.set("timeout", int(min(left * 1000 + 1, MOST_MILLISECONDS)))
+    solver.set(ctrl_c=not is_quick)
     if _Memory.is_full():
         return Answer.MEMORY
     try:
@@ -170,6 +174,9 @@ def ask(question: Callable[[], z3.CheckSatResult], solver: z3.Solver, deadline: 
         return Answer.SECONDS
     return Answer.UNKNOWN
 
+
+QUICK = 0.2
+"""For so many seconds a question about unbounded numbers may be quick."""
 
 STRATEGY = {"phase": "always_false", "restart": "geometric"}
 """Most variables say that a step is taken, or that a number is this one: false is the better guess. Measured in
@@ -281,7 +288,16 @@ class Solver:
         self.assumed = assumed
         self._define(assumed)
         sides = [z3.BoolRef(self.sides[literal]) for literal in assumed]
-        return ask(lambda: self.solver.check(*sides), self.solver, self.deadline)
+
+        def question() -> z3.CheckSatResult:
+            return self.solver.check(*sides)
+
+        if self.arithmetic is not None:  # thousands of questions, most of them answered at once
+            quick = min(self.deadline, time.monotonic() + QUICK)
+            answer = ask(question, self.solver, quick, is_quick=True)
+            if answer is not Answer.SECONDS:
+                return answer
+        return ask(question, self.solver, self.deadline)
 
     def core(self) -> set[int]:
         """Those of the assumed literals that made the last answer NO."""
