@@ -208,7 +208,8 @@ class _Asking:
             for goal in reached:
                 # It stands, even if there is no time left to look for a lesser path.
                 self._note(goal, self.unrolling.witness(depth, found.holds))
-                self._note(goal, self._least(goal, sought.pop(goal), depth, found))
+                least = self._least(goal, sought.pop(goal), depth, found)
+                self._finding(goal.prop, goal.is_permitted).witness = least
 
     def _said(self, prop: Property, depth: int) -> tuple[int, int, int]:
         if prop.of_steps and depth == 0:
@@ -223,8 +224,7 @@ class _Asking:
     def _note(self, goal: Goal, witness: Witness) -> None:
         finding = self._finding(goal.prop, goal.is_permitted)
         finding.count, finding.witness = 1, witness
-        if goal in self.open:
-            self.open.remove(goal)
+        self.open.remove(goal)
 
     def _hard(self, demanded: int) -> Values | None:
         """The values of a behaviour for which a literal is true, or None: a question that takes search."""

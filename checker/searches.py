@@ -40,8 +40,6 @@ BROKEN = (Word.VIOLATED, Word.PERMITTED)
 SAMPLE = 2000
 """How many of the reached states lemmas are proposed from, and held against."""
 
-"""How many of the reached states are looked at to propose lemmas."""
-
 
 class Traces:
     """Writes certified traces; the first failure to write is kept, so that the report still comes out."""
@@ -81,7 +79,7 @@ class Traces:
         """A trace for every counterexample to induction that is a whole state; and which of them are reached."""
         instance = exploration.instance
         reached, files, commands, outside = {}, {}, {}, {}
-        sample = exploration.reached.sample(SAMPLE) if exploration.reached else []
+        sample = exploration.reached.sample(SAMPLE) if exploration.reached and proofs.lost else []
         false = {}
         for attempt in proofs.lost.values():
             where = next((cells for cells in sample if not _is_true(instance, attempt.prop, cells)), None)

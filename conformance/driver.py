@@ -17,8 +17,9 @@ from conformance.cluster.controller import Election
 from conformance.cluster.messages import Acks, LeaderAndIsr
 from conformance.cluster.settings import ClusterError, Settings, Start
 from conformance.cluster.switches import Switches, generation
-from conformance.projection import NO_FETCH, payload_of
+from conformance.projection import payload_of
 from models.errors import UsageError
+from models.kafka.state import Fetch
 from models.language.model import Instance, spell
 from models.run import Cells
 from traces.trace import Trace
@@ -47,7 +48,7 @@ class Driver:
             replica_lag_time_max_ms=LAG,
         )
         self.cluster = Cluster(switches_of(self.instance), start_of(self.instance, trace.states[0]), settings, bug)
-        for broker, is_up in enumerate(self._cells(trace.states[0], "is_up")):
+        for broker, is_up in enumerate(cells_of(self.instance, trace.states[0], "is_up")):
             if not is_up:
                 self.cluster.crash(broker)
         self.position = 0
@@ -75,11 +76,11 @@ class Driver:
 
     def _give_up_fetches(self) -> None:
         """Connections break for fetches that nobody waits for any more in the model."""
-        stages = self._cells(self.trace.states[self.position], "fetch")
+        stages = cells_of(self.instance, self.trace.states[self.position], "fetch")
         replicas = self.configuration.replicas
         for follower in range(replicas):
             for leader in range(replicas):
-                if stages[follower * replicas + leader] == NO_FETCH:
+                if stages[follower * replicas + leader] == Fetch.NONE:
                     self._give_up(follower, leader)
 
     def _give_up(self, follower: int, leader: int) -> None:
@@ -106,20 +107,16 @@ class Driver:
                 return step.ordinals[1]
         return None
 
-    def _cells(self, state: Cells, name: str) -> Cells:
-        place = self.instance.places[name]
-        return state[place.offset : place.offset + place.count]
-
     # ----------------------------------------------------------------------------------------------------- the actions
 
     def _producer_appends(self, leader: int) -> None:
-        record = self._cells(self.trace.states[self.position - 1], "next_record")[0]
+        record = cells_of(self.instance, self.trace.states[self.position - 1], "next_record")[0]
         acts.append(self.cluster, payload_of(record), leader, ACKS[int(self.configuration.acks)])
 
     _producer_is_refused = _producer_appends
 
     def _send_is_lost(self) -> None:
-        record = self._cells(self.trace.states[self.position - 1], "next_record")[0]
+        record = cells_of(self.instance, self.trace.states[self.position - 1], "next_record")[0]
         self.cluster.produce(payload_of(record), 0, Acks.NONE)
         self.cluster.drop(self.cluster.messages()[-1].number)
 
@@ -211,13 +208,9 @@ def switches_of(instance: Instance) -> Switches:
 def start_of(instance: Instance, state: Cells) -> Start:
     """The cluster that a history starts from."""
 
-    def cells(name: str) -> Cells:
-        place = instance.places[name]
-        return state[place.offset : place.offset + place.count]
-
-    (leader,) = cells("controller_leader")
-    isr = frozenset(r for r, is_member in enumerate(cells("controller_isr")) if is_member)
-    ends = cells("log_end_offset")
+    (leader,) = cells_of(instance, state, "controller_leader")
+    isr = frozenset(r for r, is_member in enumerate(cells_of(instance, state, "controller_isr")) if is_member)
+    ends = cells_of(instance, state, "log_end_offset")
     return Start(
         replicas=len(ends),
         leader=leader,
@@ -225,3 +218,9 @@ def start_of(instance: Instance, state: Cells) -> Start:
         log=tuple(payload_of(record) for record in range(ends[leader])),
         held=tuple((r, end) for r, end in enumerate(ends) if r not in isr),
     )
+
+
+def cells_of(instance: Instance, state: Cells, name: str) -> Cells:
+    """The cells of a variable in a state."""
+    place = instance.places[name]
+    return state[place.offset : place.offset + place.count]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from conformance.cluster.fetcher import Mode
 from conformance.cluster.messages import Acks, Errors, FetchResponse
 from conformance.cluster.observe import BrokerView, ClusterView
-from models.kafka.state import BUDGETS, Truncation
+from models.kafka.state import BUDGETS, Fetch, Truncation
 from models.language import NONE
 from models.language.model import Instance
 
@@ -23,8 +23,6 @@ LEFT_OUT = frozenset(f"{name}_left" for name in BUDGETS)
 """Variables of the model that are nowhere in a cluster."""
 
 Projected = dict[str, tuple[int, ...]]
-
-NO_FETCH, PARKED, ANSWERED = range(3)
 
 
 def payload_of(record: int) -> str:
@@ -167,15 +165,15 @@ class _Projection:
         """What has become of the follower's fetch: its stage, its offset, and the response under way."""
         thread = next((one for one in follower.fetchers if one.source == leader.number), None)
         if thread is None or thread.outstanding is None or thread.mode is not Mode.FETCHING:
-            return NO_FETCH, 0, None
+            return Fetch.NONE, 0, None
         for message in self.view.network:
             answer = message.payload
             if message.in_reply_to == thread.outstanding and isinstance(answer, FetchResponse):
                 is_good = answer.error is Errors.NONE
-                return (ANSWERED, answer.fetch_offset, answer) if is_good else (NO_FETCH, 0, None)
+                return (Fetch.ANSWERED, answer.fetch_offset, answer) if is_good else (Fetch.NONE, 0, None)
         parked = leader.leadership.parked_fetches if leader.leadership else ()
         offsets = [offset for number, offset, _ in parked if number == follower.number]
-        return (PARKED, offsets[0], None) if offsets else (NO_FETCH, 0, None)
+        return (Fetch.PARKED, offsets[0], None) if offsets else (Fetch.NONE, 0, None)
 
     def _clients(self) -> Projected:
         records = range(self.configuration.records)

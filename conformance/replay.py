@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from conformance.cluster.settings import ClusterError
-from conformance.driver import Driver
+from conformance.driver import Driver, cells_of
 from conformance.projection import Witnessed, project
 from traces.trace import Trace
 
@@ -31,7 +31,7 @@ class Divergence:
 def replay(trace: Trace, bug: str | None = None) -> Divergence | None:
     """Take a cluster through a trace; with `bug`, one that has a seeded bug (conformance/cluster/bugs.py)."""
     driver = Driver(trace, bug)
-    seen = Witnessed(common=max(cells_of(trace, 0, "log_end_offset")))
+    seen = Witnessed(common=max(cells_of(trace.instance, trace.states[0], "log_end_offset")))
     for position in range(trace.length + 1):
         if position:
             try:
@@ -41,12 +41,6 @@ def replay(trace: Trace, bug: str | None = None) -> Divergence | None:
         view = driver.cluster.observe()
         seen.note(view)
         for name, cells in project(trace.instance, view, seen).items():
-            if cells != (expected := cells_of(trace, position, name)):
+            if cells != (expected := cells_of(trace.instance, trace.states[position], name)):
                 return Divergence(position, name, expected, cells)
     return None
-
-
-def cells_of(trace: Trace, position: int, name: str) -> tuple[int, ...]:
-    """The cells of a variable in one state of a trace."""
-    place = trace.instance.places[name]
-    return tuple(trace.states[position][place.offset : place.offset + place.count])
