@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from conformance import driver, projection
 from conformance.cluster.bugs import Bug
-from conformance.replay import replay
+from conformance.replay import driver, projection
+from conformance.replay.compare import replay
 from models import registry, run
 from traces.trace import Trace
 

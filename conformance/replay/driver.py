@@ -17,7 +17,7 @@ from conformance.cluster.controller import Election
 from conformance.cluster.messages import Acks, LeaderAndIsr
 from conformance.cluster.settings import ClusterError, Settings, Start
 from conformance.cluster.switches import Switches, generation
-from conformance.projection import payload_of
+from conformance.replay.projection import payload_of
 from models.errors import UsageError
 from models.kafka.state import Fetch
 from models.language.model import Instance, spell

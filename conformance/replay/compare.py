@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from conformance.cluster.settings import ClusterError
-from conformance.driver import Driver, cells_of
-from conformance.projection import Witnessed, project
+from conformance.replay.driver import Driver, cells_of
+from conformance.replay.projection import Witnessed, project
 from traces.trace import Trace
 
 
