@@ -190,8 +190,10 @@ def test_an_idempotent_producer_refuses_what_kafkas_refuses() -> None:
     ):
         with pytest.raises(ClusterError, match=why):
             Cluster("2.1", PAIR, settings).produce("a", 0)
+    sent = Cluster("2.1", PAIR)
+    sent.produce("a", 0)
     with pytest.raises(ClusterError, match="transactions need idempotence"):
-        Cluster("2.1", PAIR).begin_transaction()
+        sent.begin_transaction()
 
 
 def test_batches_that_overtake_one_another_are_refused() -> None:

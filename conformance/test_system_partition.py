@@ -427,7 +427,7 @@ def test_a_marker_needs_a_leader_and_enough_replicas() -> None:
 
 
 def test_a_run_can_start_with_an_older_checkpoint() -> None:
-    cluster = Cluster("2.1", Start(log=("a", "b"), checkpointed=1), PROMPT)
+    cluster = Cluster("2.1", Start(log=("a", "b"), checkpointed=((0, 1),)), PROMPT)
     assert view_of(cluster, 0).high_watermark == 2
     bounce(cluster, 0)
     assert view_of(cluster, 0).high_watermark == 1

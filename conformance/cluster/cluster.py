@@ -67,8 +67,8 @@ class Cluster:
             self._brokers[number].start_up()
         for number, broker in self._brokers.items():
             broker.stand_at_the_start()
-            if start.checkpointed is not None:
-                broker.storage.checkpoint_high_watermark(min(start.checkpointed, start.log_end_offset_of(number)))
+            if number in dict(start.checkpointed):
+                broker.storage.checkpoint_high_watermark(dict(start.checkpointed)[number])
 
     # What can be seen
 
@@ -157,10 +157,13 @@ class Cluster:
         self._broker(broker).crash()
         self._break_connections_if_down(broker)
 
-    def lose_power(self, broker: int) -> None:
-        """The machine loses power; of the records, those that were flushed are kept (fire `LOG_FLUSH` before)."""
+    def lose_power(self, broker: int, written: int = 0) -> None:
+        """The machine loses power; of the records, those that were flushed are kept (fire `LOG_FLUSH` before).
+
+        So are those below `written`, which the operating system happened to have put to the disk by itself.
+        """
         self._end(broker)
-        self._broker(broker).storage.lose_power()
+        self._broker(broker).storage.lose_power(written)
 
     def lose_disk(self, broker: int) -> None:
         """The machine comes back with an empty disk."""
@@ -204,6 +207,10 @@ class Cluster:
         """A producer retries one of its requests; the number of the new request. Errors: `ClusterError`."""
         self._broker(broker)
         return self._clients.producer(producer).resend(number, broker)
+
+    def disconnect(self, number: int, producer: str = PRODUCER) -> None:
+        """The connection on which a request of a producer is in flight breaks: it will hear of no answer."""
+        self._clients.producer(producer).gives_up(number)
 
     def init_producer_id(self, producer: str = PRODUCER) -> None:
         """A new instance of a producer, with its epoch raised; an open transaction of the old one is aborted."""

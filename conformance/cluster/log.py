@@ -25,7 +25,7 @@ class Log:
     """One replica's log, loaded from its storage. Kafka: Log, with the offsets that were Replica's before 2.4."""
 
     def __init__(self, storage: Storage, switches: Switches, bug: Bug | None) -> None:
-        """Loads the log; the high watermark is the checkpointed one within [log start, log end]. LogManager.loadLog."""
+        """Loads the log; the high watermark is the checkpointed one within the log. LogManager.loadLog."""
         stored = storage.load()
         self._storage = storage
         self._switches = switches
@@ -33,13 +33,15 @@ class Log:
         self._base_offset = stored.base_offset
         self._records = list(stored.records)
         self._log_start_offset = min(stored.log_start_offset, self.log_end_offset)
-        self._high_watermark = max(self._log_start_offset, min(stored.high_watermark, self.log_end_offset))
+        self._high_watermark = min(stored.high_watermark, self.log_end_offset)
+        if switches.HW_CLAMPED_AT_TRUNCATION:  # in the 2.1 tree it may lie below the log start (Partition.getReplica)
+            self._high_watermark = max(self._log_start_offset, self._high_watermark)
         self._epochs = LeaderEpochFileCache(stored.epoch_entries, switches, bug)
         self._epochs.truncate_from_end(self.log_end_offset)
         if self._log_start_offset > self._base_offset:
             self._epochs.truncate_from_start(self._log_start_offset)
         self._producers = ProducerStateManager(bug)
-        self._producers.rebuild(self._records, self._high_watermark)
+        self._producers.rebuild(self._records, self._log_start_offset, self._high_watermark)
 
     @property
     def log_start_offset(self) -> int:
@@ -133,7 +135,7 @@ class Log:
             self._drop_epochs(offset)
         if self._switches.HW_CLAMPED_AT_TRUNCATION:
             self._high_watermark = min(self._high_watermark, offset)
-        self._producers.rebuild(self._records, self._high_watermark)
+        self._producers.rebuild(self._records, self._log_start_offset, self._high_watermark)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Empties the log and lets it begin at an offset. Log.truncateFullyAndStartAt; section 1.3."""
@@ -145,7 +147,7 @@ class Log:
         self._storage.write_epochs(())
         if self._switches.HW_CLAMPED_AT_TRUNCATION:  # the reset was missing before (KAFKA-9491)
             self._high_watermark = offset
-        self._producers.rebuild((), self._high_watermark)
+        self._producers.rebuild((), offset, self._high_watermark)
 
     def increment_high_watermark(self, offset: int) -> bool:
         """The leader moves the high watermark up to an offset; whether it moved. maybeIncrementHighWatermark."""
@@ -158,6 +160,11 @@ class Log:
         """The follower takes over its leader's high watermark, up or down, within its own log. Section 1.2."""
         self._set_high_watermark(max(self._log_start_offset, min(offset, self.log_end_offset)))
 
+    def bring_high_watermark_inside(self) -> None:
+        """A high watermark that the log does not reach, or has left behind, becomes the log start."""
+        if not self._log_start_offset <= self._high_watermark <= self.log_end_offset:
+            self._set_high_watermark(self._log_start_offset)
+
     def increment_log_start(self, offset: int) -> bool:
         """Moves the log start up; whether it moved. Log.maybeIncrementLogStartOffset; section 1.2.
 
@@ -168,6 +175,7 @@ class Log:
         self._log_start_offset = offset
         self._epochs.truncate_from_start(offset)
         self._storage.write_epochs(self._epochs.entries)
+        self._producers.log_start_moved(offset)
         return True
 
     def checkpoint_high_watermark(self) -> None:

@@ -18,7 +18,7 @@ from conformance.cluster.messages import AlterIsr, DeleteRecordsResponse, Errors
 from conformance.cluster.network import Message, Network, Node
 from conformance.cluster.partition import Partition
 from conformance.cluster.producer import Producer, Sent
-from conformance.cluster.records import UNDEFINED_OFFSET, Record
+from conformance.cluster.records import UNDEFINED_OFFSET, Control, Record
 from conformance.cluster.replica_manager import ReplicaManager
 from conformance.cluster.transactions import Marker, TransactionCoordinator
 
@@ -107,14 +107,14 @@ class ConsumerView:
 
 @dataclass(frozen=True)
 class ClusterView:
-    """Everything; times in ms. `decided` are the producers of which a transaction was committed or aborted."""
+    """Everything; times in ms. `decided` are producers, each with the outcome of its last transaction that ended."""
 
     now: int
     brokers: tuple[BrokerView, ...]
     network: tuple[Message, ...]
     controller: ControllerView
     sent: tuple[tuple[str, tuple[Sent, ...]], ...]
-    decided: tuple[str, ...]
+    decided: tuple[tuple[str, Control], ...]
     markers: tuple[Marker, ...]
     deletes: tuple[DeleteRecordsResponse | None, ...]
     consumers: tuple[ConsumerView, ...]

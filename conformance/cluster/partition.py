@@ -124,10 +124,14 @@ class Partition:
         """Accepts leadership in a new epoch. Partition.makeLeader; section 3.1.
 
         Remote offsets are unknown; but a broker that already led keeps those it has, if the switch says so. The
-        leader does not truncate itself, and looks at its high watermark at once.
+        leader does not truncate itself, and looks at its high watermark at once. A new leader whose high watermark
+        lies outside its log starts from its log start: in the 2.1 tree Replica.convertHWToLocalOffsetMetadata reads
+        the log there. (Older ones then have -1, which is not told apart; later ones keep it inside.)
         """
         if self._bug is Bug.LEADER_TRUNCATES_ON_ELECTION and not self.is_leader:
             self._log.truncate_to(self._log.high_watermark)
+        if not self.is_leader:
+            self._log.bring_high_watermark_inside()
         kept = self.is_leader and self._switches.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
         known = self._remote if kept or self._bug is Bug.REMOTE_OFFSETS_NOT_RESET else {}
         self._role, self._leader = Role.LEADER, self._broker

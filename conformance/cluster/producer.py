@@ -80,6 +80,7 @@ class Producer:
         self._settings = settings
         self._sent: list[Sent] = []
         self._in_transaction = False
+        self._idempotent = settings.idempotent
 
     @property
     def sent(self) -> tuple[Sent, ...]:
@@ -97,12 +98,15 @@ class Producer:
         return ProducerStamp(self._producer_id, self._producer_epoch, -1, is_transactional=True)
 
     def begin_transaction(self) -> None:
-        """What it sends now is transactional. Errors: `ClusterError` without idempotence, or in a transaction."""
-        if not self._settings.idempotent:
+        """What it sends now is transactional, and so it is idempotent from its first record on (KIP-98).
+
+        Errors: `ClusterError` if it has sent records without idempotence, or is in a transaction.
+        """
+        if self._sent and not self._idempotent:
             raise ClusterError(f"producer {self._name}: transactions need idempotence; set `idempotent`")
         if self._in_transaction:
             raise ClusterError(f"producer {self._name} is in a transaction already; end it first")
-        self._in_transaction = True
+        self._in_transaction = self._idempotent = True
 
     def end_transaction(self) -> None:
         """The transaction is over for the producer. Errors: `ClusterError` if it is in none."""
@@ -122,7 +126,7 @@ class Producer:
         Errors: `ClusterError` with idempotence and acks other than all, or too many requests in flight.
         """
         stamp = None
-        if self._settings.idempotent:
+        if self._idempotent:
             if acks is not Acks.ALL:
                 raise ClusterError(f"producer {self._name}: idempotence needs acks=all, not {acks.value}")
             stamp = ProducerStamp(self._producer_id, self._producer_epoch, self._sequence, self._in_transaction)
@@ -135,9 +139,7 @@ class Producer:
 
         Errors: `ClusterError` for an unknown number, an acknowledged record, or more than `retries` times.
         """
-        if not 0 <= number < len(self._sent):
-            raise ClusterError(f"producer {self._name} has sent no request {number}; it has sent {len(self._sent)}")
-        earlier = self._sent[number]
+        earlier = self._known(number)
         first = number if earlier.retry_of is None else earlier.retry_of
         if any(each.is_acknowledged for each in self._sent if first in (each.number, each.retry_of)):
             raise ClusterError(f"producer {self._name}: {earlier.payload} is acknowledged; it is not sent again")
@@ -146,8 +148,13 @@ class Producer:
         return self._send(earlier.payload, broker, earlier.acks, earlier.stamp, retry_of=first)
 
     def receive(self, response: ProduceResponse) -> None:
-        """An answer was delivered. Kafka: Sender.completeBatch."""
-        self._settle(response.send, response.error, response.offset)
+        """An answer was delivered; nothing if its connection was given up. Kafka: Sender.completeBatch."""
+        if self._sent[response.send].is_in_flight:
+            self._settle(response.send, response.error, response.offset)
+
+    def gives_up(self, number: int) -> None:
+        """The connection of one of its requests broke. Errors: `ClusterError` for an unknown number."""
+        self.disconnected(self._known(number).request)
 
     def disconnected(self, request: int) -> None:
         """The connection on which a request was in flight broke; nothing if it was answered."""
@@ -164,6 +171,11 @@ class Producer:
         request = self._network.send(self._name, broker, ProduceRequest(number, payload, acks, stamp))
         self._sent.append(Sent(number, payload, broker, acks, stamp, request, retry_of))
         return number
+
+    def _known(self, number: int) -> Sent:
+        if not 0 <= number < len(self._sent):
+            raise ClusterError(f"producer {self._name} has sent no request {number}; it has sent {len(self._sent)}")
+        return self._sent[number]
 
     def _settle(self, number: int, outcome: Errors, offset: int) -> None:
         self._sent[number] = replace(self._sent[number], outcome=outcome, offset=offset)

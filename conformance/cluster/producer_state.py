@@ -117,11 +117,23 @@ class ProducerStateManager:
 
     def high_watermark_moved(self, high_watermark: int) -> None:
         """Lets go of the transactions whose marker is below the high watermark. onHighWatermarkUpdated."""
-        self._unreplicated = [each for each in self._unreplicated if each.marker_offset >= high_watermark]
+        self._let_go_of_markers_below(high_watermark)
 
-    def rebuild(self, records: Iterable[Record], high_watermark: int) -> None:
+    def log_start_moved(self, log_start_offset: int) -> None:
+        """Lets go of what lies below the log start, open transactions included. ProducerStateManager.truncateHead."""
+        for producer_id, entry in list(self._entries.items()):
+            entry.batches = [(sequence, offset) for sequence, offset in entry.batches if offset >= log_start_offset]
+            if not entry.batches:
+                del self._entries[producer_id]
+        self._let_go_of_markers_below(log_start_offset)
+
+    def _let_go_of_markers_below(self, offset: int) -> None:
+        self._unreplicated = [each for each in self._unreplicated if each.marker_offset >= offset]
+
+    def rebuild(self, records: Iterable[Record], log_start_offset: int, high_watermark: int) -> None:
         """Forgets everything and reads the log again. ProducerStateManager.truncateAndReload."""
         self._entries, self._unreplicated, self._aborted = {}, [], []
         for record in records:
             self.appended(record)
+        self.log_start_moved(log_start_offset)
         self.high_watermark_moved(high_watermark)

@@ -42,7 +42,7 @@ class Start:
 
     `log` are the payloads that every member of the ISR holds, all of them acknowledged and below every member's high
     watermark; `held` says how many of them a replica outside the ISR holds. `isr` empty means every replica.
-    `checkpointed` is the high watermark that each broker has in its checkpoint file; None: the one it has in memory.
+    `checkpointed` says what stands in a broker's checkpoint file where that is an older high watermark than it has.
     """
 
     replicas: int = 3
@@ -50,7 +50,7 @@ class Start:
     isr: frozenset[int] = frozenset()
     log: tuple[str, ...] = ()
     held: tuple[tuple[int, int], ...] = field(default=())
-    checkpointed: int | None = None
+    checkpointed: tuple[tuple[int, int], ...] = field(default=())
 
     def __post_init__(self) -> None:
         """Errors: `ClusterError` for a start that is not a stable elected cluster."""

@@ -66,8 +66,8 @@ class Storage(Protocol):
     def flush(self) -> None:
         """Forces every record to the disk."""
 
-    def lose_power(self) -> None:
-        """Loses every record that was not flushed."""
+    def lose_power(self, written: int = 0) -> None:
+        """Loses every record that was not flushed, but for those below `written`."""
 
     def lose_disk(self) -> None:
         """Loses everything."""
@@ -127,9 +127,9 @@ class MemoryStorage:
         """Forces every record to the disk."""
         self._recovery_point = self._base_offset + len(self._records)
 
-    def lose_power(self) -> None:
-        """Loses every record that was not flushed."""
-        del self._records[self._recovery_point - self._base_offset :]
+    def lose_power(self, written: int = 0) -> None:
+        """Loses every record that was not flushed, but for those below `written`."""
+        del self._records[max(self._recovery_point, written) - self._base_offset :]
 
     def lose_disk(self) -> None:
         """Loses everything."""

@@ -114,10 +114,10 @@ class FileStorage:
         last = max(self._segments)
         self._write_offset(RECOVERY_POINTS, last + len(self._segments[last]))
 
-    def lose_power(self) -> None:
-        """Loses every record that was not flushed."""
+    def lose_power(self, written: int = 0) -> None:
+        """Loses every record that was not flushed, but for those below `written`."""
         self.load()
-        self.truncate(self.recovery_point)
+        self.truncate(max(self.recovery_point, written))
 
     def lose_disk(self) -> None:
         """Loses everything."""

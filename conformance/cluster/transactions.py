@@ -43,9 +43,9 @@ class TransactionCoordinator:
         return tuple(self._markers)
 
     @property
-    def decided(self) -> tuple[str, ...]:
-        """The producers of which a transaction was decided."""
-        return tuple(self._decided)
+    def decided(self) -> tuple[tuple[str, Control], ...]:
+        """The producers of which a transaction was decided, and how the last one was."""
+        return tuple((producer, control) for producer, (_, control) in self._decided.items())
 
     def decide(self, producer: str, stamp: ProducerStamp, control: Control) -> None:
         """The producer's transaction is committed or aborted from now on. TransactionCoordinator.endTransaction."""

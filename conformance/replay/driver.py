@@ -3,21 +3,25 @@
 In:  a trace of `kafka`, of which each step is taken when it is asked for.
 Out: a `Cluster`, step after step.
 
-It knows the whole trace, and so when to fire the checkpoint timer. It never writes a field of a broker.
+It knows the whole trace, and so when time has to pass and when a checkpoint has to be written (timing.py). It never
+writes a field of a broker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 
 from conformance.cluster import acts
 from conformance.cluster.broker import TimerKind
-from conformance.cluster.cluster import Cluster
+from conformance.cluster.cluster import PRODUCER, Cluster
 from conformance.cluster.controller import Election
 from conformance.cluster.messages import Acks, LeaderAndIsr
+from conformance.cluster.records import Control
 from conformance.cluster.settings import ClusterError, Settings, Start
 from conformance.cluster.switches import Switches, generation
-from conformance.replay.projection import payload_of
+from conformance.replay.projection import payload_of, producer_of
+from conformance.replay.timing import timing_of
 from models.errors import UsageError
 from models.kafka.state import Fetch
 from models.language.model import Instance, spell
@@ -31,13 +35,14 @@ ACKS = {-1: Acks.ALL, 0: Acks.NONE, 1: Acks.LEADER}
 
 
 class Driver:
-    """One cluster that is taken through one trace. After the steps `time_passes_after` every follower lags."""
+    """One cluster that is taken through one trace."""
 
-    def __init__(self, trace: Trace, bug: str | None = None, time_passes_after: Sequence[int] = ()) -> None:
+    def __init__(self, trace: Trace, bug: str | None = None) -> None:
+        """With `bug`, a cluster that has a seeded bug. Raises UntimelyError where no clock makes a cluster do that."""
         self.trace = trace
         self.instance = trace.instance
         self.configuration = trace.instance.configuration
-        self.time_passes_after = time_passes_after
+        self.timing = timing_of(trace)
         settings = Settings(
             min_insync_replicas=self.configuration.min_insync_replicas,
             unclean_leader_election_enable=self.configuration.unclean_elections > 0,
@@ -47,7 +52,8 @@ class Driver:
             replica_fetch_wait_max_ms=0,
             replica_lag_time_max_ms=LAG,
         )
-        self.cluster = Cluster(switches_of(self.instance), start_of(self.instance, trace.states[0]), settings, bug)
+        start = replace(start_of(self.instance, trace.states[0]), checkpointed=tuple(self.timing.checkpointed.items()))
+        self.cluster = Cluster(switches_of(self.instance), start, settings, bug)
         for broker, is_up in enumerate(cells_of(self.instance, trace.states[0], "is_up")):
             if not is_up:
                 self.cluster.crash(broker)
@@ -70,8 +76,12 @@ class Driver:
         """Answers reach clients; what the model has given up is given up; timers fire whose moment it is."""
         acts.deliver_answers(self.cluster)
         self._give_up_fetches()
-        self._checkpoint()
-        if self.position in self.time_passes_after:
+        for view in self.cluster.observe().brokers:
+            if (self.position, view.number) in self.timing.checkpoints:
+                self.cluster.fire(view.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
+            if view.is_up and view.log_start_offset > 0:  # the model loses no log start
+                self.cluster.fire(view.number, TimerKind.LOG_START_OFFSET_CHECKPOINT)
+        if self.position in self.timing.pauses:
             self.cluster.advance(LAG + 1)
 
     def _give_up_fetches(self) -> None:
@@ -95,34 +105,55 @@ class Driver:
             if thread.outstanding in (message.number, message.in_reply_to):
                 self.cluster.drop(message.number)
 
-    def _checkpoint(self) -> None:
-        """Every broker whose next restart finds the high watermark of this moment writes it down."""
-        for view in self.cluster.observe().brokers:
-            if view.high_watermark is not None and self._next_checkpoint(view.number) == view.high_watermark:
-                self.cluster.fire(view.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
-
-    def _next_checkpoint(self, broker: int) -> int | None:
-        for step in self.trace.steps[self.position :]:
-            if step.action in ("broker_bounces", "broker_restarts") and step.ordinals[0] == broker:
-                return step.ordinals[1]
-        return None
-
     # ----------------------------------------------------------------------------------------------------- the actions
 
+    def _next_payload(self) -> str:
+        return payload_of(cells_of(self.instance, self.trace.states[self.position - 1], "next_record")[0])
+
     def _producer_appends(self, leader: int) -> None:
-        record = cells_of(self.instance, self.trace.states[self.position - 1], "next_record")[0]
-        acts.append(self.cluster, payload_of(record), leader, ACKS[int(self.configuration.acks)])
+        acts.append(self.cluster, self._next_payload(), leader, ACKS[int(self.configuration.acks)])
 
     _producer_is_refused = _producer_appends
 
     def _send_is_lost(self) -> None:
-        record = cells_of(self.instance, self.trace.states[self.position - 1], "next_record")[0]
-        self.cluster.produce(payload_of(record), 0, Acks.NONE)
+        self.cluster.produce(self._next_payload(), 0, Acks.NONE)
         self.cluster.drop(self.cluster.messages()[-1].number)
 
     def _answer_is_lost(self, leader: int) -> None:
         self._producer_appends(leader)
         self.cluster.drop(self.cluster.messages()[-1].number)
+
+    def _producer_retries(self, record: int, leader: int) -> None:
+        """Whatever of the earlier requests is still in flight is given up: no answer came in time."""
+        attempts = [one for one in dict(self.cluster.observe().sent)[PRODUCER] if one.payload == payload_of(record)]
+        for attempt in attempts:
+            self.cluster.disconnect(attempt.number)
+        self.cluster.resend(attempts[0].number, leader)
+        self._deliver_last()
+
+    def _producer_appends_in_transaction(self, leader: int, transaction: int) -> None:
+        producer = producer_of(transaction)
+        if producer not in dict(self.cluster.observe().sent):
+            self.cluster.begin_transaction(producer)
+        self.cluster.produce(self._next_payload(), leader, ACKS[int(self.configuration.acks)], producer)
+        self._deliver_last()
+
+    def _coordinator_commits(self, transaction: int) -> None:
+        self.cluster.end_transaction(Control.COMMIT, producer_of(transaction))
+
+    def _coordinator_aborts(self, transaction: int) -> None:
+        self.cluster.end_transaction(Control.ABORT, producer_of(transaction))
+
+    def _leader_appends_marker(self, leader: int, transaction: int) -> None:
+        self.cluster.write_marker(leader, producer_of(transaction))
+        self._deliver_last()
+
+    def _deliver_last(self) -> None:
+        self.cluster.deliver(self.cluster.messages()[-1].number)
+
+    def _leader_deletes_records(self, leader: int, offset: int) -> None:
+        self.cluster.delete_records(leader, offset)
+        self._deliver_last()
 
     def _leader_handles_fetch(self, leader: int, follower: int) -> None:
         acts.ask(self.cluster, follower, leader)
@@ -192,6 +223,9 @@ class Driver:
 
     def _broker_crashes(self, broker: int) -> None:
         self.cluster.crash(broker)
+
+    def _broker_loses_power(self, broker: int, kept: int) -> None:
+        self.cluster.lose_power(broker, kept)
 
     def _broker_loses_disk(self, broker: int) -> None:
         self.cluster.lose_disk(broker)

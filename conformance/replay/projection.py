@@ -15,12 +15,15 @@ from dataclasses import dataclass, field
 from conformance.cluster.fetcher import Mode
 from conformance.cluster.messages import Acks, Errors, FetchResponse
 from conformance.cluster.observe import BrokerView, ClusterView
-from models.kafka.state import BUDGETS, Fetch, Truncation
+from conformance.cluster.records import Control, ProducerStamp, Record
+from models.kafka.state import BUDGETS, Fetch, TransactionState, Truncation
 from models.language import NONE
 from models.language.model import Instance
 
 LEFT_OUT = frozenset(f"{name}_left" for name in BUDGETS)
 """Variables of the model that are nowhere in a cluster."""
+
+TRANSACTIONAL = "transaction "
 
 Projected = dict[str, tuple[int, ...]]
 
@@ -35,38 +38,74 @@ def record_of(payload: str) -> int:
     return ord(payload) - ord("a")
 
 
+def producer_of(transaction: int) -> str:
+    """The name of the producer that has this transaction, and no other."""
+    return f"{TRANSACTIONAL}{transaction}"
+
+
 @dataclass
 class Witnessed:
     """What was seen from outside while a cluster ran.
 
     `common` is the number of records that it started with, all of them acknowledged; `elections` are leader and ISR of
-    every epoch as it was announced; `exposed` what readers could see first at each offset; `last_high_watermark` and
-    `last_epochs` what a broker that is down had in memory.
+    every epoch as it was announced, the first `heard` of them before the last moment at which a broker was up;
+    `exposed` and `committed` what readers of either isolation level could see first at each offset; `log_start_offset`
+    how far records were deleted. What a broker that is down had in memory is what it had last.
     """
 
     common: int = 0
     elections: list[tuple[int, frozenset[int]]] = field(default_factory=list)
-    exposed: dict[int, int] = field(default_factory=dict)
+    heard: int = 0
+    exposed: dict[int, Record] = field(default_factory=dict)
+    committed: dict[int, Record] = field(default_factory=dict)
+    log_start_offset: int = 0
     last_high_watermark: dict[int, int] = field(default_factory=dict)
     last_epochs: dict[int, dict[int, int]] = field(default_factory=dict)
+    last_log_end_offset: dict[int, int] = field(default_factory=dict)
 
     def note(self, view: ClusterView) -> None:
         """Look at the cluster once more."""
+        aborted = {_producer_id(view, name) for name, control in view.decided if control is Control.ABORT}
         controller = view.controller
         if len(self.elections) <= controller.leader_epoch:
             self.elections.append((controller.leader, controller.isr))
+        if any(broker.is_up for broker in view.brokers):
+            self.heard = len(self.elections)
         for broker in view.brokers:
-            number, epochs = broker.number, {one.leader_epoch: one.start_offset for one in broker.epoch_entries}
+            number, end = broker.number, broker.log_end_offset
+            epochs = {one.leader_epoch: one.start_offset for one in broker.epoch_entries}
             if broker.high_watermark is not None:
                 self.last_high_watermark[number], self.last_epochs[number] = broker.high_watermark, epochs
             else:  # what a machine loses is lost to memory as well
-                self.last_high_watermark[number] = min(self.last_high_watermark[number], broker.log_end_offset)
-                known = self.last_epochs[number]
-                self.last_epochs[number] = {epoch: known[epoch] for epoch in known if epoch in epochs}
-            if broker.leadership is not None and broker.high_watermark is not None:
-                for record in broker.log:
-                    if record.offset < broker.high_watermark:
-                        self.exposed.setdefault(record.offset, record_of(record.payload))
+                last = self.last_high_watermark.get(number, broker.checkpointed_high_watermark)
+                is_new = number not in self.last_epochs  # down from the start: an epoch at the log end is not loaded
+                is_cut = end < self.last_log_end_offset.get(number, end)
+                self.last_high_watermark[number] = min(last, end) if is_cut else last
+                self.last_epochs[number] = {
+                    epoch: start
+                    for epoch, start in self.last_epochs.get(number, epochs).items()
+                    if epoch in epochs and not (start >= end and (is_cut or is_new))
+                }
+            self.last_log_end_offset[number] = end
+            self.log_start_offset = max(self.log_start_offset, broker.log_start_offset)
+            if broker.leadership is not None:
+                self._read(broker, aborted)
+
+    def _read(self, leader: BrokerView, aborted: set[int]) -> None:
+        """What readers of this leader get, of either isolation level."""
+        assert leader.high_watermark is not None
+        assert leader.last_stable_offset is not None
+        for record in leader.log:
+            if record.offset < leader.high_watermark:
+                self.exposed.setdefault(record.offset, record)
+            is_aborted = record.stamp is not None and record.stamp.producer_id in aborted
+            if record.offset < leader.last_stable_offset and record.control is None and not is_aborted:
+                self.committed.setdefault(record.offset, record)
+
+
+def _producer_id(view: ClusterView, name: str) -> int:
+    """The id of the producer of that name: they are numbered from 1, in the order in which they came."""
+    return 1 + [one for one, _ in view.sent].index(name)
 
 
 def project(instance: Instance, view: ClusterView, seen: Witnessed) -> Projected:
@@ -85,17 +124,15 @@ class _Projection:
         self.replicas = range(self.configuration.replicas)
         self.offsets = range(self.configuration.log_size)
         self.epochs = range(self.configuration.elections + 1)
+        self.records = range(self.configuration.records)
+        self.transactions = range(self.configuration.transactions)
 
     def all(self) -> Projected:
         return {**self._controller(), **self._logs(), **self._roles(), **self._fetches(), **self._clients()}
 
     def _controller(self) -> Projected:
         controller = self.view.controller
-        heard = [
-            any(b.is_up and _epoch(b) < epoch for b in self.brokers) and epoch < len(self.seen.elections)
-            for epoch in self.epochs
-        ]
-        elections = [self.seen.elections[epoch] if heard[epoch] else (NONE, frozenset[int]()) for epoch in self.epochs]
+        elections = [self._announced(epoch) for epoch in self.epochs]
         return {
             "controller_leader": (controller.leader,),
             "controller_epoch": (controller.leader_epoch,),
@@ -104,11 +141,16 @@ class _Projection:
             "metadata_isr": tuple(cell for _, isr in elections for cell in self._members(isr)),
         }
 
+    def _announced(self, epoch: int) -> tuple[int, frozenset[int]]:
+        """An election that a running broker has yet to hear of, or that was announced after the last one had gone."""
+        is_awaited = epoch >= self.seen.heard or any(b.is_up and _epoch(b) < epoch for b in self.brokers)
+        return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset())
+
     def _logs(self) -> Projected:
         records, epochs, caches = [], [], []
         for broker in self.brokers:
             held = {record.offset: record for record in broker.log}
-            records += [record_of(held[o].payload) if o in held else NONE for o in self.offsets]
+            records += [self._entry(held.get(o)) for o in self.offsets]
             epochs += [held[o].leader_epoch if o in held else NONE for o in self.offsets]
             # 0.10 keeps no epochs that anybody reads.
             cache = {} if self.configuration.TRUNC == Truncation.HW else self.seen.last_epochs[broker.number]
@@ -155,7 +197,7 @@ class _Projection:
                 held = {record.offset: record for record in response.records} if response else {}
                 found["fetch"].append(stage)
                 found["fetch_offset"].append(offset)
-                found["response_record"] += [record_of(held[o].payload) if o in held else NONE for o in self.offsets]
+                found["response_record"] += [self._entry(held.get(o)) for o in self.offsets]
                 found["response_epoch"] += [held[o].leader_epoch if o in held else NONE for o in self.offsets]
                 found["response_high_watermark"].append(response.high_watermark if response else 0)
                 found["response_log_start_offset"].append(response.log_start_offset if response else 0)
@@ -176,22 +218,55 @@ class _Projection:
         return (Fetch.PARKED, offsets[0], None) if offsets else (Fetch.NONE, 0, None)
 
     def _clients(self) -> Projected:
-        records = range(self.configuration.records)
         sent = [one for _, all_sent in self.view.sent for one in all_sent]
-        first = [one for one in sent if one.retry_of is None]
         told = {record_of(one.payload) for one in sent if one.is_acknowledged or one.acks is Acks.NONE}
         told |= set(range(self.seen.common))
-        pending = [NONE] * len(records)
-        for broker in self.brokers:
-            if broker.leadership is not None:
-                for _, number, _, _ in broker.leadership.delayed_produces:
-                    pending[record_of(sent[number].payload)] = broker.number
-        return {
-            "next_record": (self.seen.common + len(first),),
-            "pending": tuple(pending),
-            "acknowledged": tuple(int(record in told) for record in records),
-            "exposed_record": tuple(self.seen.exposed.get(o, NONE) for o in self.offsets),
+        transaction_of = {
+            record_of(one.payload): self._transaction(one.stamp) for _, all_sent in self.view.sent for one in all_sent
         }
+        return {
+            "next_record": (self.seen.common + sum(1 for one in sent if one.retry_of is None),),
+            "pending": self._pending(),
+            "acknowledged": tuple(int(record in told) for record in self.records),
+            "transaction_of": tuple(transaction_of.get(record, NONE) for record in self.records),
+            "transaction_state": self._transaction_states(),
+            "exposed_record": tuple(self._entry(self.seen.exposed.get(o)) for o in self.offsets),
+            "read_committed_record": tuple(
+                self._entry(self.seen.committed.get(o)) if self.transactions else NONE for o in self.offsets
+            ),
+            "deleted_before": (self.seen.log_start_offset,),
+        }
+
+    def _pending(self) -> tuple[int, ...]:
+        """Where the last request with each record waits for the high watermark; those before it were given up."""
+        pending = [NONE] * len(self.records)
+        sent = dict(self.view.sent)
+        for broker in self.brokers:
+            for client, number, _, _ in broker.leadership.delayed_produces if broker.leadership else ():
+                if client in sent and sent[str(client)][number].is_in_flight:
+                    pending[record_of(sent[str(client)][number].payload)] = broker.number
+        return tuple(pending)
+
+    def _transaction_states(self) -> tuple[int, ...]:
+        decided = dict(self.view.decided)
+        outcomes = [decided.get(producer_of(transaction)) for transaction in self.transactions]
+        meant = {None: TransactionState.OPEN, Control.COMMIT: TransactionState.COMMITTED}
+        return tuple(meant.get(outcome, TransactionState.ABORTED) for outcome in outcomes)
+
+    def _transaction(self, stamp: ProducerStamp | None) -> int:
+        """The transaction that a batch is part of: its producer has only this one."""
+        if stamp is None:
+            return NONE
+        name = self.view.sent[stamp.producer_id - 1][0]
+        return int(name.removeprefix(TRANSACTIONAL)) if name.startswith(TRANSACTIONAL) else NONE
+
+    def _entry(self, record: Record | None) -> int:
+        """What a cell of a log holds: the number of a record, or of a marker; those come after the records."""
+        if record is None:
+            return NONE
+        return (
+            record_of(record.payload) if record.control is None else len(self.records) + self._transaction(record.stamp)
+        )
 
     def _members(self, members: Iterable[int]) -> list[int]:
         there = set(members)

@@ -43,15 +43,18 @@ def largest_epoch_up_to(s, r, epoch):
 
 
 def is_answered(s, r, epoch):
-    """Whether r can say where `epoch` ends in its log. Kafka: LeaderEpochFileCache.endOffsetFor."""
-    return epoch != NONE and (
-        epoch == latest_epoch(s, r)
-        or (
-            first_start_offset_above(s, r, epoch) != NONE
-            and (
-                largest_epoch_up_to(s, r, epoch) != NONE
-                or s.EPOCH_BELOW_FIRST_ENTRY == EpochBelowFirstEntry.FIRST_START_OFFSET
-            )
+    """Whether r can say where `epoch` ends in its log. Kafka: LeaderEpochFileCache.endOffsetFor.
+
+    No epoch (NONE) ends nowhere; but up to 1.1 it was compared with the latest one first, so that a leader without any
+    epoch answers a follower without any with its log end.
+    """
+    if epoch == NONE:
+        return s.TRUNC == Truncation.KIP101 and latest_epoch(s, r) == NONE
+    return epoch == latest_epoch(s, r) or (
+        first_start_offset_above(s, r, epoch) != NONE
+        and (
+            largest_epoch_up_to(s, r, epoch) != NONE
+            or s.EPOCH_BELOW_FIRST_ENTRY == EpochBelowFirstEntry.FIRST_START_OFFSET
         )
     )
 

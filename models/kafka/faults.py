@@ -71,9 +71,13 @@ def broker_crashes(s, broker: Replica):
 
 @action(shows="{broker} keeping {kept}")
 def broker_loses_power(s, broker: Replica, kept: EndOffset):
-    """The machine dies, and the end of the log from `kept` on had not been flushed."""
+    """The machine dies, and the end of the log from `kept` on had not been flushed.
+
+    A log does not come back shorter than where it starts (the log start itself is taken for checkpointed).
+    """
     require(s.power_losses_left > 0)
     require(s.is_up[broker])
+    require(s.log_start_offset[broker] <= kept)
     require(kept < s.log_end_offset[broker])
     s.power_losses_left -= 1
     stop_broker(s, broker)

@@ -6,7 +6,7 @@ Left out: a second marker after a lost answer (it changes nothing), and late req
 """
 
 from models.kafka.commit import advance_high_watermark, has_enough_replicas
-from models.kafka.log import append_to_log
+from models.kafka.log import append_to_log, holds_record
 from models.kafka.producer import send_record
 from models.kafka.readers import marker_of
 from models.kafka.roles import presumes_leadership
@@ -14,14 +14,26 @@ from models.kafka.state import Replica, Transaction, TransactionState
 from models.language import action, require
 
 
+def continues_sequence(s, leader, transaction):
+    """The leader has every record of the transaction so far."""
+    return all(
+        holds_record(s, leader, record) for record in range(s.records) if s.transaction_of[record] == transaction
+    )
+
+
 @action(shows="at {leader} in {transaction}")
 def producer_appends_in_transaction(s, leader: Replica, transaction: Transaction):
-    """The next record is part of an open transaction."""
+    """The next record is part of an open transaction.
+
+    The producer is idempotent: a leader without the record before refuses this one (UNKNOWN_PRODUCER_ID,
+    OUT_OF_ORDER_SEQUENCE_NUMBER; ProducerAppendInfo.checkSequence).
+    """
     require(presumes_leadership(s, leader))
     require(s.transaction_state[transaction] == TransactionState.OPEN)
     require(s.log_end_offset[leader] < s.log_size)
     require(s.next_record < s.records)
     require(has_enough_replicas(s, leader))
+    require(continues_sequence(s, leader, transaction))
     s.transaction_of[s.next_record] = transaction
     send_record(s, leader)
 

@@ -1,0 +1,187 @@
+"""When time has to pass, and what brokers have to have written down, so that a cluster can go a trace's way.
+
+In:  a trace of `kafka`. The model knows no time: any follower may be slow, any older high watermark be checkpointed.
+Out: `Timing`: when followers have to become slow, and when checkpoints have to be written. Or UntimelyError: no clock
+     and no timer makes a cluster do that.
+
+A leader drops from its ISR whoever was not caught up within replica.lag.time.max.ms (section 4.1 of the fact sheet;
+Partition.getOutOfSyncReplicas, Replica.updateFetchState). So a shrink that drops some followers and keeps others asks
+for a pause after the last moment at which one of the former had caught up, and before the last such moment of each of
+the latter. A checkpoint is a high watermark that the broker had at some moment since it last started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from models.errors import UsageError
+from models.kafka.state import ShrinkRule
+from models.run import State
+from traces.trace import Trace
+
+RESTARTS = ("broker_restarts", "broker_bounces")
+
+
+class UntimelyError(UsageError):
+    """The trace needs a clock or a timer that no cluster has: the model allows more than can be."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Positions of states (0: the start) after which something has to happen.
+
+    `pauses`: time passes, until every follower is slow. `checkpoints`: a broker, by its number, writes its high
+    watermark down. `checkpointed`: what a broker starts with on disk, where that is older than what it has.
+    """
+
+    pauses: frozenset[int]
+    checkpoints: frozenset[tuple[int, int]]
+    checkpointed: Mapping[int, int]
+
+
+@dataclass
+class _Known:
+    """What a leader notes of a follower's fetches: positions of the trace, and its own log end at the last of them."""
+
+    caught_up: int = 0
+    fetched: int = 0
+    end_at_fetch: int = 0
+
+
+@dataclass(frozen=True)
+class _Shrink:
+    """A pause has to be after a state in `slow`, and must not be after one from `kept` on."""
+
+    position: int
+    slow: range
+    kept: range
+
+
+def timing_of(trace: Trace) -> Timing:
+    """What a cluster needs that is to go this way. Raises UntimelyError where nothing makes it do so."""
+    shrinks = list(_shrinks(trace))
+    forbidden = {position for shrink in shrinks for position in shrink.kept}
+    pauses: set[int] = set()
+    for shrink in shrinks:
+        allowed = [position for position in shrink.slow if position not in forbidden]
+        if not allowed:
+            raise UntimelyError(
+                f"step {shrink.position} drops a follower that had caught up later than one that stays, or no earlier;"
+                " the model knows no time, a cluster does"
+            )
+        if not pauses.intersection(allowed):
+            pauses.add(allowed[-1])
+    written = [
+        (broker, *one) for broker in range(trace.instance.configuration.replicas) for one in _checkpoints(trace, broker)
+    ]
+    return Timing(
+        frozenset(pauses),
+        frozenset((position, broker) for broker, position, _ in written if position >= 0),
+        {broker: what for broker, position, what in written if position < 0},
+    )
+
+
+def _states(trace: Trace) -> list[State]:
+    return [State(trace.instance, cells) for cells in trace.states]
+
+
+def _shrinks(trace: Trace) -> Iterator[_Shrink]:
+    """Every shrink of the ISR, with the moments that it asks for."""
+    states = _states(trace)
+    replicas = range(trace.instance.configuration.replicas)
+    known = {
+        (leader, r): _Known(end_at_fetch=states[0].log_end_offset[leader]) for leader in replicas for r in replicas
+    }
+    for position, step in enumerate(trace.steps, start=1):
+        before, after = states[position - 1], states[position]
+        if step.action == "leader_handles_fetch":
+            leader, follower = step.ordinals
+            _note_fetch(
+                known[leader, follower], position, before.log_end_offset[follower], before.log_end_offset[leader]
+            )
+        elif step.action == "leader_shrinks_isr":
+            leader, removed = step.ordinals
+            yield _shrink(before, position, leader, removed, known)
+        for leader in replicas:
+            if _enters_epoch(before, after, leader, step.action, step.ordinals):
+                _note_election(before, after, leader, position, known)
+
+
+def _note_fetch(known: _Known, position: int, offset: int, log_end_offset: int) -> None:
+    """Kafka: Replica.updateFetchState; it is caught up as of its last fetch if it has all that was there then."""
+    if offset >= log_end_offset:
+        known.caught_up = position
+    elif offset >= known.end_at_fetch:
+        known.caught_up = max(known.caught_up, known.fetched)
+    known.fetched = position
+    known.end_at_fetch = max(known.end_at_fetch, log_end_offset)
+
+
+def _enters_epoch(before: State, after: State, leader: int, action: str, ordinals: tuple[int, ...]) -> bool:
+    if after.leader[leader] != leader:
+        return False
+    restarted = action in RESTARTS and ordinals[0] == leader
+    return bool(
+        restarted or before.leader[leader] != leader or before.leader_epoch[leader] != after.leader_epoch[leader]
+    )
+
+
+def _note_election(
+    before: State, after: State, leader: int, position: int, known: Mapping[tuple[int, int], _Known]
+) -> None:
+    """Kafka: Partition.makeLeader, Replica.resetLastCaughtUpTime: members of the ISR get time to catch up."""
+    kept = before.leader[leader] == leader and after.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
+    for (of, follower), one in known.items():
+        if of == leader:
+            is_member = after.isr[leader][follower]
+            one.caught_up = position if is_member else 0
+            one.fetched = position if kept and is_member else 0
+            one.end_at_fetch = after.log_end_offset[leader] if kept else 0
+
+
+def _shrink(
+    before: State, position: int, leader: int, removed: int, known: Mapping[tuple[int, int], _Known]
+) -> _Shrink:
+    slow, kept = 0, position
+    for follower in range(before.replicas):
+        if follower == leader or not before.isr[leader][follower]:
+            continue
+        caught_up = known[leader, follower].caught_up
+        at_end = before.remote_log_end_offset[leader][follower] == before.log_end_offset[leader]
+        if removed >> follower & 1:
+            slow = max(slow, caught_up)
+        elif before.SHRINK_RULE != ShrinkRule.EXEMPT_AT_LOG_END or not at_end:
+            kept = min(kept, caught_up)
+    return _Shrink(position, range(slow, min(kept, position)), range(kept, position))
+
+
+def _checkpoints(trace: Trace, broker: int) -> Iterator[tuple[int, int]]:
+    """After which states a broker writes its high watermark down: (position, what); before the first one at -1.
+
+    What is written last before a restart is what it finds, as far as its log reaches.
+    """
+    states = _states(trace)
+    had: dict[int, int] = {}
+    in_file: int | None = None
+    for position, state in enumerate(states):
+        step = trace.steps[position - 1] if position else None
+        if step and step.action == "broker_loses_disk" and step.ordinals[0] == broker:
+            had, in_file = {}, 0
+        elif step and step.action in RESTARTS and step.ordinals[0] == broker:
+            wanted = step.ordinals[1]
+            written = {found: high_watermark for high_watermark, found in had.items() if high_watermark == wanted}
+            if wanted == states[position - 1].log_end_offset[broker]:
+                written |= {found: high_watermark for high_watermark, found in had.items() if high_watermark > wanted}
+            if written:
+                yield max(written), written[max(written)]
+            elif in_file is None and wanted <= states[0].high_watermark[broker]:
+                yield -1, wanted
+            elif wanted != in_file:
+                raise UntimelyError(
+                    f"step {position} restarts broker {broker} with a checkpointed high watermark of {wanted}, which it"
+                    " has not had since it last started; the model takes any that is not above its last"
+                )
+            had, in_file = {}, written[max(written)] if written else wanted
+        if state.is_up[broker]:
+            had[state.high_watermark[broker]] = position
