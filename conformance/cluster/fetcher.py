@@ -109,6 +109,11 @@ class FetcherThread:
         """The partition comes to this fetcher, or comes again in a newer epoch. addFetcherForPartitions."""
         self._state = PartitionFetchState(leader_epoch, self._log.high_watermark, mode)
 
+    def adopt_epoch(self, leader_epoch: int) -> None:
+        """Requests carry this epoch from now on."""
+        if self._state is not None:
+            self._state.leader_epoch = leader_epoch
+
     def remove_partition(self) -> None:
         """The partition leaves this fetcher. removeFetcherForPartitions."""
         self._state = None
@@ -271,6 +276,14 @@ class FetcherManager:
             self._log.truncate_to(self._log.high_watermark)
             mode = Mode.FETCHING
         self._thread(leader).add_partition(leader_epoch, mode)
+
+    def go_on(self, leader_epoch: int) -> None:
+        """The leader is the same in a newer epoch, and the fetcher is left as it is (FOLLOWER_SKIP).
+
+        No release skips this and fences epochs; where both are asked for, the fetcher goes on in the newer epoch.
+        """
+        for thread in self._threads.values():
+            thread.adopt_epoch(leader_epoch)
 
     def start_fetching(self, leader: int, leader_epoch: int) -> None:
         """Stands as if the partition had reconciled with its leader; only for the start of a run (`Start`)."""

@@ -108,6 +108,8 @@ class ReplicaManager:
             self._complete_delayed_produces()
         elif partition.make_follower(announced):
             self._fetchers.start_over(announced.leader, announced.leader_epoch)
+        else:
+            self._fetchers.go_on(announced.leader_epoch)
         for follower in list(self._fetches):
             if self._error_of(self._fetches[follower]) is not Errors.NONE:
                 self._complete_fetch(follower)

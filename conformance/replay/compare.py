@@ -1,46 +1,99 @@
-"""Replay of a trace on a cluster: after each step, what can be seen of the cluster has to be what the model says.
+"""Replay of a trace on a system: after each step, what can be seen of the system has to be what the model says.
 
-In:  a trace of `kafka`.
-Out: the first `Divergence`, or None: the cluster did all of it.
+In:  a trace of `kafka`, and a `System` (system.py).
+Out: the first `Divergence`, or None: the system did all of it.
 """
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from conformance.cluster.settings import ClusterError
-from conformance.replay.driver import Driver, cells_of
-from conformance.replay.projection import Witnessed, project
+from conformance.replay.system import StepRefusedError, System
+from models.errors import UsageError
+from models.language.model import Instance, Place
+from models.run import Cells
+from traces.generic_lanes import full_state
 from traces.trace import Trace
 
 
 @dataclass(frozen=True)
 class Divergence:
-    """Where a cluster goes another way: after which step (0: at the start), in which variable, and what each has.
+    """Where a system goes another way: in which state of the trace (0: at the start), and in which variable first.
 
-    `why` is told where the step could not be taken; then there is no variable.
+    `cells` is the state of the model with what was seen of the system in place. Where the step could not be taken,
+    `why` says so, and `variable` is None.
     """
 
     position: int
-    variable: str | None = None
-    model: tuple[int, ...] = ()
-    cluster: tuple[int, ...] = ()
+    variable: str | None
+    cells: Cells
     why: str = ""
 
+    def lines(self, trace: Trace) -> list[str]:
+        """What a person reads: the step, the variable, and the difference of the two states."""
+        at = f"diverges after {trace.spell_position(self.position)}" if self.position else "diverges in the first state"
+        if self.variable is None:
+            return [f"{at}: the system does not take it: {self.why}"]
+        expected, found = (full_state(trace.instance, cells) for cells in (trace.states[self.position], self.cells))
+        return [
+            f"{at}, first in {self.variable}:",
+            *(line.rstrip("\n") for line in difflib.unified_diff(expected, found, "model", "system", n=0, lineterm="")),
+        ]
 
-def replay(trace: Trace, bug: str | None = None) -> Divergence | None:
-    """Take a cluster through a trace; with `bug`, one that has a seeded bug (conformance/cluster/bugs.py)."""
-    driver = Driver(trace, bug)
-    seen = Witnessed(common=max(cells_of(trace.instance, trace.states[0], "log_end_offset")))
-    for position in range(trace.length + 1):
+
+def replay(trace: Trace, system: System) -> Divergence | None:
+    """Take a system through a trace.
+
+    Raises UsageError where what the driver shows is not a variable of the model, or not of its shape.
+    """
+    system.begin(trace)
+    for position, cells in enumerate(trace.states):
         if position:
             try:
-                driver.step()
-            except ClusterError as error:
-                return Divergence(position, why=str(error))
-        view = driver.cluster.observe()
-        seen.note(view)
-        for name, cells in project(trace.instance, view, seen).items():
-            if cells != (expected := cells_of(trace.instance, trace.states[position], name)):
-                return Divergence(position, name, expected, cells)
+                system.take(trace.steps[position - 1])
+            except StepRefusedError as error:
+                return Divergence(position, None, cells, str(error))
+        differing, found = _compared(trace.instance, cells, system.observe())
+        if differing is not None:
+            return Divergence(position, differing, found)
     return None
+
+
+def _compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple[str | None, Cells]:
+    """The first variable that differs, and the cells with what was seen in place."""
+    found = list(cells)
+    for name, value in seen.items():
+        place = instance.places.get(name)
+        if place is None:
+            raise UsageError(f"the driver shows {name}, which {instance.model.name} does not have")
+        given = value if isinstance(value, tuple) and len(value) == place.count else _flat(place, value, place.sizes)
+        for offset, cell in enumerate(given):
+            if cell is not None:
+                found[place.offset + offset] = cell
+    for name, place in instance.places.items():
+        part = slice(place.offset, place.offset + place.count)
+        if list(cells[part]) != found[part]:
+            return name, tuple(found)
+    return None, tuple(found)
+
+
+def _flat(place: Place, value: Any, sizes: Sequence[int]) -> Iterator[int | None]:
+    """The cells of a variable, or of a part of it, None for each that was not seen."""
+    if value is None:
+        yield from [None] * _count(sizes)
+    elif not sizes:
+        if not isinstance(value, int) or not place.low <= value <= place.high:
+            raise UsageError(f"the driver shows {value!r} in {place.name}; its values are {place.low}..{place.high}")
+        yield int(value)
+    elif not isinstance(value, Sequence) or len(value) != sizes[0]:
+        raise UsageError(f"the driver shows {value!r} in {place.name}; show a list of {sizes[0]}")
+    else:
+        for one in value:
+            yield from _flat(place, one, sizes[1:])
+
+
+def _count(sizes: Sequence[int]) -> int:
+    return sizes[0] * _count(sizes[1:]) if sizes else 1

@@ -10,7 +10,8 @@ writes a field of a broker.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
+from pathlib import Path
 
 from conformance.cluster import acts
 from conformance.cluster.broker import TimerKind
@@ -20,11 +21,12 @@ from conformance.cluster.messages import Acks, LeaderAndIsr
 from conformance.cluster.records import Control
 from conformance.cluster.settings import ClusterError, Settings, Start
 from conformance.cluster.switches import Switches, generation
-from conformance.replay.projection import payload_of, producer_of
+from conformance.replay.projection import Projected, Witnessed, payload_of, producer_of, project
+from conformance.replay.system import StepRefusedError
 from conformance.replay.timing import timing_of
 from models.errors import UsageError
 from models.kafka.state import Fetch
-from models.language.model import Instance, spell
+from models.language.model import Instance, Step, spell
 from models.run import Cells
 from traces.trace import Trace
 
@@ -35,14 +37,26 @@ ACKS = {-1: Acks.ALL, 0: Acks.NONE, 1: Acks.LEADER}
 
 
 class Driver:
-    """One cluster that is taken through one trace."""
+    """Clusters that are taken through traces, one after the other; a `System` (system.py)."""
 
-    def __init__(self, trace: Trace, bug: str | None = None) -> None:
-        """With `bug`, a cluster that has a seeded bug. Raises UntimelyError where no clock makes a cluster do that."""
+    cluster: Cluster
+    trace: Trace
+
+    def __init__(self, bug: str | None = None, logs: Path | None = None) -> None:
+        """With `bug`, the clusters have a seeded bug; with `logs`, each keeps its logs in a folder of its own there."""
+        self.bug = bug
+        self.logs = logs
+        self.begun = 0
+
+    def begin(self, trace: Trace) -> None:
+        """A cluster as the trace finds it. Raises UntimelyError where no clock makes a cluster go that way."""
+        if trace.instance.model.name != "kafka" or trace.instance.swaps:
+            raise UsageError("the cluster replays traces of kafka as it stands: no other model, no swapped action")
         self.trace = trace
         self.instance = trace.instance
         self.configuration = trace.instance.configuration
         self.timing = timing_of(trace)
+        self.begun += 1
         settings = Settings(
             min_insync_replicas=self.configuration.min_insync_replicas,
             unclean_leader_election_enable=self.configuration.unclean_elections > 0,
@@ -53,22 +67,30 @@ class Driver:
             replica_lag_time_max_ms=LAG,
         )
         start = replace(start_of(self.instance, trace.states[0]), checkpointed=tuple(self.timing.checkpointed.items()))
-        self.cluster = Cluster(switches_of(self.instance), start, settings, bug)
+        folder = None if self.logs is None else self.logs / f"trace-{self.begun}"
+        self.cluster = Cluster(switches_of(self.instance), start, settings, self.bug, folder)
         for broker, is_up in enumerate(cells_of(self.instance, trace.states[0], "is_up")):
             if not is_up:
                 self.cluster.crash(broker)
+        self.seen = Witnessed(common=max(cells_of(self.instance, trace.states[0], "log_end_offset")))
         self.position = 0
         self._between_steps()
 
-    def step(self) -> None:
-        """Take the next step. Raises ClusterError where it cannot be taken."""
-        step = self.trace.steps[self.position]
-        take: Callable[..., None] | None = getattr(self, f"_{step.action}", None)
-        if take is None:
-            raise UsageError(f"{step.action} cannot be taken on a cluster yet")
+    def take(self, step: Step) -> None:
+        """Take the next step of the trace. Raises StepRefusedError."""
+        take: Callable[..., None] = getattr(self, f"_{step.action}")
         self.position += 1
-        take(*step.ordinals)
-        self._between_steps()
+        try:
+            take(*step.ordinals)
+            self._between_steps()
+        except ClusterError as error:
+            raise StepRefusedError(str(error)) from None
+
+    def observe(self) -> Projected:
+        """Every variable of the model but the budgets."""
+        view = self.cluster.observe()
+        self.seen.note(view)
+        return project(self.instance, view, self.seen)
 
     # ---------------------------------------------------------------------------------------------- between two steps
 
@@ -234,7 +256,7 @@ class Driver:
 def switches_of(instance: Instance) -> Switches:
     """The protocol switches of a cluster: the same, by the same names."""
     found = generation("0.10")
-    for name in vars(found):
+    for name in [switch.name for switch in fields(found)]:
         found = found.with_switch(name, spell(instance.model.entries[name], getattr(instance.configuration, name)))
     return found
 

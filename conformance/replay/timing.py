@@ -21,6 +21,7 @@ from models.run import State
 from traces.trace import Trace
 
 RESTARTS = ("broker_restarts", "broker_bounces")
+SHRINK = "leader_shrinks_isr"
 
 
 class UntimelyError(UsageError):
@@ -100,7 +101,7 @@ def _shrinks(trace: Trace) -> Iterator[_Shrink]:
             _note_fetch(
                 known[leader, follower], position, before.log_end_offset[follower], before.log_end_offset[leader]
             )
-        elif step.action == "leader_shrinks_isr":
+        elif step.action == SHRINK:
             leader, removed = step.ordinals
             yield _shrink(before, position, leader, removed, known)
         for leader in replicas:

@@ -1,0 +1,232 @@
+"""The command `conform`: does a system do what the model says, and the model what a system did?
+
+In:  the words that a person typed: traces to replay, recordings to follow. Out: text on stdout, errors on stderr, an
+     exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
+
+from checker.console import ProgressLine, give_up_stdout, prepare_streams
+from conformance.cluster.bugs import Bug
+from conformance.cluster.storage import StorageError
+from conformance.replay.compare import Divergence, replay
+from conformance.replay.coverage import Coverage, spelled
+from conformance.replay.driver import Driver
+from conformance.replay.system import Guarded, System, load_driver
+from conformance.replay.timing import UntimelyError
+from conformance.replay.walks import walk
+from models import registry
+from models.errors import UsageError
+from models.language.model import Instance, nearest, parse
+from traces import folder
+from traces.itf import label
+from traces.trace import Trace
+
+DONE, USAGE, UNDECIDED, DIVERGED, NOTHING, INTERRUPTED = 0, 2, 3, 20, 21, 130
+GRAVEST = (DIVERGED, USAGE, UNDECIDED)
+"""Of several files, the first of these codes that one of them has is the code of all."""
+
+BUGS = [bug.name.lower() for bug in Bug]
+
+
+class _Parser(argparse.ArgumentParser):
+    """Bad arguments are bad input like any other: one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see {self.prog} --help")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run `conform` and return its exit code."""
+    prepare_streams()
+    try:
+        try:
+            arguments = _parser().parse_args(words)
+        except SystemExit:  # --help: what it printed may still wait to be taken
+            sys.stdout.flush()
+            raise
+        run: Callable[[argparse.Namespace], int] = arguments.run
+        return run(arguments)
+    except (UsageError, StorageError) as error:
+        return _complain(str(error))
+    except BrokenPipeError:
+        give_up_stdout()
+        return DONE
+    except OSError as error:
+        give_up_stdout()
+        return _complain(f"{error.filename or 'output'}: {error.strerror}; make room, or write elsewhere")
+    except KeyboardInterrupt:
+        print("conform: interrupted", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="conform", description="Hold a system against the model, and the model against a system.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    _add_replay(commands.add_parser("replay", help="take traces on the executable cluster, compared after every step"))
+    return parser
+
+
+def _add_replay(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="a trace, or a folder of traces")
+    parser.add_argument("--walks", metavar="N", type=_count, help="replay N random behaviours of the model instead")
+    parser.add_argument("--steps", metavar="N", type=_count, default=30, help="steps of each of them (default: 30)")
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="the first one's seed (default: 0)")
+    _add_model(parser)
+    parser.add_argument("--bug", choices=BUGS, metavar="NAME", help=f"seed a bug in the cluster: {', '.join(BUGS)}")
+    parser.add_argument(
+        "--driver", type=Path, metavar="FILE.py", help="the driver of a system of your own; this runs it"
+    )
+    parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' logs as files, in a new folder")
+    parser.add_argument("--coverage", action="store_true", help="tell which actions and lines the traces never touched")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", default=folder.DEFAULT, help="where a walk that diverges goes"
+    )
+    parser.set_defaults(run=_replay)
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--protocol", metavar="NAME", help="a generation of kafka (default: the newest)")
+    parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="a protocol switch")
+    parser.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", default=[], help="an entry of the configuration"
+    )
+
+
+def _instance(arguments: argparse.Namespace) -> Instance:
+    """The model of kafka as asked for. Raises UsageError."""
+    model, _ = registry.load("kafka")
+    values = {}
+    for given in (*arguments.switch, *arguments.set):
+        name, equals, text = given.partition("=")
+        if not equals:
+            raise UsageError(f"{given}: write it as NAME=VALUE")
+        if name not in model.entries:
+            raise UsageError(f"{model.name} has no {name}; {nearest(name, model.entries)}")
+        values[name] = parse(name, model.entries[name], text)
+    return model.instance(arguments.protocol or list(model.protocols)[-1], values)
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of 1 or more")
+    return int(text)
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    if arguments.driver and (arguments.bug or arguments.logs or arguments.coverage):
+        raise UsageError("--bug, --logs and --coverage are about the cluster; with --driver leave them out")
+    if bool(arguments.files) == bool(arguments.walks):
+        raise UsageError("give traces to replay, or --walks N for random ones; see conform replay --help")
+    if arguments.files and (arguments.protocol or arguments.switch or arguments.set):
+        raise UsageError(
+            "a trace says its own protocol and configuration; --protocol, --switch and --set go with --walks"
+        )
+    system: System = Driver(arguments.bug, arguments.logs)
+    if arguments.driver:
+        system = Guarded(arguments.driver, load_driver(arguments.driver))
+    coverage = Coverage() if arguments.coverage else None
+    code = (_replay_walks if arguments.walks else _replay_files)(arguments, system, coverage)
+    if coverage:
+        _say(*spelled(coverage))
+    return code
+
+
+def _replay_files(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
+    """Every file in its turn: one that is no trace does not keep the others from being replayed."""
+    paths = [path for given in arguments.files for path in (folder.files(given) if given.is_dir() else [given])]
+    if not paths:
+        print(
+            f"conform: there is no trace in {' '.join(map(str, arguments.files))}; check writes some", file=sys.stderr
+        )
+        return NOTHING
+    codes = {_replay_file(path, system, coverage) for path in paths}
+    return next((code for code in GRAVEST if code in codes), DONE)
+
+
+def _replay_file(path: Path, system: System, coverage: Coverage | None) -> int:
+    try:
+        trace = folder.read(path, None)
+        divergence = _replayed(trace, system, coverage)
+    except UntimelyError as error:
+        _say(f"{path}: UNDECIDED: {error}")
+        return UNDECIDED
+    except UsageError as error:
+        return _complain(str(error) if str(error).startswith(str(path)) else f"{path}: {error}")
+    if divergence is None:
+        _say(f"{path}: replayed, {trace.length} steps; the same after every step")
+        return DONE
+    _tell(path, trace, divergence)
+    return DIVERGED
+
+
+def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
+    """Random walks, up to the first that diverges: that one is kept as a trace."""
+    instance = _instance(arguments)
+    progress, begun = ProgressLine("conform"), time.monotonic()
+    for number in range(arguments.walks):
+        trace = walk(instance, arguments.seed + number, arguments.steps)
+        divergence = _replayed(trace, system, coverage)
+        if divergence is not None:
+            progress.clear()
+            end = divergence.position
+            kept = replace(trace, states=trace.states[: end + 1], steps=trace.steps[:end])
+            path = folder.write(replace(kept, command=_command(arguments, number)), arguments.out)
+            _tell(path, trace, divergence)
+            return DIVERGED
+        progress.tell(f"{number + 1} of {arguments.walks} walks replayed", time.monotonic() - begun)
+    progress.clear()
+    _say(
+        f"{arguments.walks} random walks of {label(instance)}, {arguments.steps} steps each: the same after every step"
+    )
+    return DONE
+
+
+def _command(arguments: argparse.Namespace, number: int) -> str:
+    """What replays this walk again."""
+    options = [f"--protocol {arguments.protocol}"] if arguments.protocol else []
+    options += [f"--switch {given}" for given in arguments.switch] + [f"--set {given}" for given in arguments.set]
+    options += [f"--bug {arguments.bug}"] if arguments.bug else []
+    return " ".join(
+        ["conform replay --walks 1", f"--seed {arguments.seed + number}", f"--steps {arguments.steps}", *options]
+    )
+
+
+def _replayed(trace: Trace, system: System, coverage: Coverage | None) -> Divergence | None:
+    if coverage is None:
+        return replay(trace, system)
+    coverage.note(trace)
+    with coverage.watching():
+        return replay(trace, system)
+
+
+def _tell(path: Path, trace: Trace, divergence: Divergence) -> None:
+    first, *rest = divergence.lines(trace)
+    _say(f"{path}: {first}", *(f"  {line}" for line in rest), f"  see the whole of it: trace show {path}")
+
+
+def _say(*lines: str) -> None:
+    """Print; where nobody reads on, the rest goes nowhere, and the exit code stays what it is."""
+    try:
+        print("\n".join(lines), flush=True)
+    except BrokenPipeError:
+        give_up_stdout()
+
+
+def _complain(message: str) -> int:
+    """One line on stderr, whatever a file has put into the message."""
+    line = "".join(character if character.isprintable() else " " for character in message)
+    print(f"conform: {line[:1000]}", file=sys.stderr)
+    return USAGE
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""What replayed traces never touched: actions of the model, and lines of the cluster.
+
+In:  traces as they are replayed, and code as it runs.
+Out: `Coverage`: the rest.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from models.language.model import Instance
+from traces.trace import Trace
+
+CLUSTER = Path(__file__).parents[1] / "cluster"
+
+
+@dataclass
+class Coverage:
+    """The protocols whose traces were replayed, the actions that were taken, and the lines of the cluster that ran."""
+
+    instances: dict[str, Instance] = field(default_factory=dict)
+    taken: set[tuple[str, str]] = field(default_factory=set)
+    ran: set[tuple[str, int]] = field(default_factory=set)
+
+    def note(self, trace: Trace) -> None:
+        """This trace was replayed."""
+        protocol = trace.instance.protocol.name
+        self.instances.setdefault(protocol, trace.instance)
+        self.taken |= {(protocol, step.action) for step in trace.steps}
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Lines of the cluster that run meanwhile are noted; this takes several times as long."""
+        before = sys.gettrace()
+        sys.settrace(self._call)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+
+    def _call(self, frame: FrameType, event: str, _argument: Any) -> Any:
+        return self._line if frame.f_code.co_filename.startswith(str(CLUSTER)) else None
+
+    def _line(self, frame: FrameType, event: str, _argument: Any) -> Any:
+        if event == "line":
+            self.ran.add((frame.f_code.co_filename, frame.f_lineno))
+        return self._line
+
+    def untouched_actions(self) -> dict[str, list[str]]:
+        """For each protocol the actions that it has and that no trace took."""
+        return {
+            protocol: [
+                slot.name
+                for number, slot in enumerate(instance.model.slots)
+                if instance.choices[number] is not None and (protocol, slot.name) not in self.taken
+            ]
+            for protocol, instance in self.instances.items()
+        }
+
+    def untouched_lines(self) -> dict[Path, tuple[list[int], int]]:
+        """For each file of the cluster the lines inside functions that never ran, and how many such lines it has."""
+        found = {}
+        for path in sorted(CLUSTER.glob("*.py")):
+            lines = set(_lines_of(compile(path.read_text(encoding="utf-8"), str(path), "exec")))
+            found[path] = (sorted(line for line in lines if (str(path), line) not in self.ran), len(lines))
+        return found
+
+
+def _lines_of(code: CodeType) -> Iterator[int]:
+    """Lines with code in functions: what a module or a class body does, it does when it is imported."""
+    if code.co_flags & inspect.CO_OPTIMIZED:
+        yield from (line for _, _, line in code.co_lines() if line is not None and line != code.co_firstlineno)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _lines_of(constant)
+
+
+def spelled(coverage: Coverage) -> list[str]:
+    """The report, a line each."""
+    report = ["never taken:"]
+    for protocol, actions in coverage.untouched_actions().items():
+        report.append(f"  kafka/{protocol}: {', '.join(actions) or 'every action was taken'}")
+    lines = coverage.untouched_lines()
+    total, missed = sum(count for _, count in lines.values()), sum(len(one) for one, _ in lines.values())
+    report.append(f"lines of the cluster that never ran: {missed} of {total}")
+    report += [f"  {path.name}: {_ranges(one)}" for path, (one, _) in lines.items() if one]
+    return report
+
+
+def _ranges(lines: list[int]) -> str:
+    """Lines that follow one another as one range."""
+    parts: list[list[int]] = []
+    for line in lines:
+        if parts and line == parts[-1][-1] + 1:
+            parts[-1].append(line)
+        else:
+            parts.append([line])
+    return " ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)

@@ -1,0 +1,44 @@
+"""Random walks of the model, to be replayed: behaviours that nobody chose.
+
+In:  an `Instance` of kafka, a seed, a number of steps.
+Out: a `Trace` that shows no property.
+
+Each next step is as likely as any other that is enabled; steps that no clock or timer of a cluster allows at that place
+(timing.py) are left out.
+"""
+
+from __future__ import annotations
+
+import random
+
+from conformance.replay.timing import RESTARTS, SHRINK, UntimelyError, timing_of
+from models import run
+from models.language.model import Instance, Step
+from traces.trace import Trace
+
+
+def walk(instance: Instance, seed: int, steps: int) -> Trace:
+    """A behaviour of at most so many steps: fewer only where nothing more can happen. The same for the same seed."""
+    chance = random.Random(seed)
+    trace = Trace(instance, (chance.choice(instance.initial_states),), (), None, None, "")
+    while trace.length < steps:
+        candidates = chance.sample(instance.steps, len(instance.steps))
+        longer = next(filter(None, (_with(trace, step) for step in candidates)), None)
+        if longer is None:
+            break
+        trace = longer
+    return trace
+
+
+def _with(trace: Trace, step: Step) -> Trace | None:
+    """The trace with one more step, if it can be taken, and in time."""
+    after = run.take(trace.instance, trace.states[-1], step)
+    if after is None:
+        return None
+    longer = Trace(trace.instance, (*trace.states, after), (*trace.steps, step), None, None, "")
+    if step.action in (*RESTARTS, SHRINK):
+        try:
+            timing_of(longer)
+        except UntimelyError:
+            return None
+    return longer
