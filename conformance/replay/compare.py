@@ -56,13 +56,13 @@ def replay(trace: Trace, system: System) -> Divergence | None:
                 system.take(trace.steps[position - 1])
             except StepRefusedError as error:
                 return Divergence(position, None, cells, str(error))
-        differing, found = _compared(trace.instance, cells, system.observe())
+        differing, found = compared(trace.instance, cells, system.observe())
         if differing is not None:
             return Divergence(position, differing, found)
     return None
 
 
-def _compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple[str | None, Cells]:
+def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple[str | None, Cells]:
     """The first variable that differs, and the cells with what was seen in place."""
     found = list(cells)
     for name, value in seen.items():

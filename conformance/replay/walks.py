@@ -23,15 +23,15 @@ def walk(instance: Instance, seed: int, steps: int) -> Trace:
     trace = Trace(instance, (chance.choice(instance.initial_states),), (), None, None, "")
     while trace.length < steps:
         candidates = chance.sample(instance.steps, len(instance.steps))
-        longer = next(filter(None, (_with(trace, step) for step in candidates)), None)
+        longer = next(filter(None, (with_step(trace, step) for step in candidates)), None)
         if longer is None:
             break
         trace = longer
     return trace
 
 
-def _with(trace: Trace, step: Step) -> Trace | None:
-    """The trace with one more step, if it can be taken, and in time."""
+def with_step(trace: Trace, step: Step) -> Trace | None:
+    """The trace with one more step, or None where the model or time does not allow it."""
     after = run.take(trace.instance, trace.states[-1], step)
     if after is None:
         return None
