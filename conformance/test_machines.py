@@ -52,7 +52,12 @@ def test_cluster_and_model_go_the_same_way_and_what_is_promised_holds(protocol, 
         (
             "0.10",
             {
-                "records": 1, "log_size": 1, "crashes": 0, "elections": 1, "replicas": 2, "bounces": 3,
+                "records": 1,
+                "log_size": 1,
+                "crashes": 0,
+                "elections": 1,
+                "replicas": 2,
+                "bounces": 3,
                 "min_insync_replicas": 1,
             },
             *("isr_is_complete", 5, 1000, 16),
