@@ -5,7 +5,6 @@ One bug of conformance/cluster/bugs.py is seeded at a time.
 
 from __future__ import annotations
 
-from functools import cache
 from types import MappingProxyType
 
 import pytest
@@ -15,8 +14,8 @@ from conformance.cluster.bugs import Bug
 from conformance.replay.compare import replay
 from conformance.replay.driver import Driver
 from conformance.replay.walks import walk
-from models import registry, run
-from models.language.model import Instance
+from conformance.replay_support import instance_of
+from models import run
 from traces.trace import Trace
 
 FAULTS = MappingProxyType(
@@ -78,11 +77,6 @@ INVISIBLE = {
     Bug.DUPLICATE_APPENDED: "the model's producer of transactions, the only idempotent one, never sends a batch again",
 }
 """What a driver that takes the model's steps, and nothing else, cannot bring about."""
-
-
-@cache
-def instance_of(protocol: str, values: tuple[tuple[str, int], ...]) -> Instance:
-    return registry.load("kafka")[0].instance(protocol, dict(values))
 
 
 def is_seen(bug: Bug, trace: Trace) -> bool:

@@ -1,0 +1,29 @@
+"""What the tests of replay share: instances of kafka, and the demand that a trace replays."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from conformance.replay.compare import replay
+from conformance.replay.driver import Driver
+from models import registry
+from models.language.model import Instance
+from traces.trace import Trace
+
+GENERATIONS = ("0.10", "0.11", "2.0", "2.1")
+
+
+@cache
+def instance_of(protocol: str, values: tuple[tuple[str, int], ...] = ()) -> Instance:
+    return registry.load("kafka")[0].instance(protocol, dict(values))
+
+
+def must_replay(trace: Trace, what: object = "") -> Driver:
+    driver = Driver()
+    divergence = replay(trace, driver)
+    if divergence is not None:
+        steps = [trace.instance.spell_step(step) for step in trace.steps[: divergence.position]]
+        pytest.fail("\n".join([str(what), "; ".join(steps), *divergence.lines(trace)]))
+    return driver
