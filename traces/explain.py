@@ -101,11 +101,35 @@ def why_broken(trace: Trace) -> Reason:
     return why_false(trace.instance, trace.prop, before, step, trace.states[-1])
 
 
+@dataclass(frozen=True)
+class FalseGuard:
+    """A guard that is false: its text, where it stands, and the cells and locals that it reads, with their values."""
+
+    source: str
+    path: str
+    line: int
+    readings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The guard and its values, without the place."""
+        values = f" ({', '.join(self.readings)})" if self.readings else ""
+        return f"its guard `{self.source}` is false{values}"
+
+
 def false_guard(instance: Instance, cells: Cells, step: Step) -> str:
     """Why a step is not enabled: its first guard that is false, with the cells that it reads."""
+    guard = first_false_guard(instance, cells, step)
+    return f"protocol {instance.protocol.name} has no action {step.action}" if guard is None else str(guard)
+
+
+def first_false_guard(instance: Instance, cells: Cells, step: Step) -> FalseGuard | None:
+    """The first guard that keeps a step from being taken; None where the protocol lacks the action.
+
+    The step has to be one that cannot be taken.
+    """
     function = instance.function(step.slot)
     if function is None:
-        return f"protocol {instance.protocol.name} has no action {step.action}"
+        return None
     arguments = [c.argument(o) for c, o in zip(instance.slot_choices[step.slot], step.ordinals, strict=True)]
     try:
         function.python(run.State(instance, cells), *arguments)
@@ -118,7 +142,7 @@ def false_guard(instance: Instance, cells: Cells, step: Step) -> str:
     raise AssertionError("the step is enabled")
 
 
-def _guard_at(instance: Instance, function: Function, cells: Cells, line: int, names: dict[str, Any]) -> str:
+def _guard_at(instance: Instance, function: Function, cells: Cells, line: int, names: dict[str, Any]) -> FalseGuard:
     explainer = _Explainer(instance)
     names["s"] = explainer.watch("s", cells)
     guard = next(
@@ -129,8 +153,7 @@ def _guard_at(instance: Instance, function: Function, cells: Cells, line: int, n
         if node.lineno <= line <= (node.end_lineno or node.lineno)
     )
     readings = explainer.readings(guard, _Scope(function, names))[:MOST_READINGS]
-    values = f" ({', '.join(readings)})" if readings else ""
-    return f"its guard `{spell_expression(guard)}` is false{values}"
+    return FalseGuard(spell_expression(guard), function.path, guard.lineno, readings)
 
 
 def spell_expression(expression: ast.expr) -> str:

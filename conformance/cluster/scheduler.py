@@ -81,11 +81,15 @@ class Scheduler:
     def run(self, events: int) -> tuple[str, ...]:
         """Lets that many events happen, of which many come to nothing; every act so far, printed."""
         for _ in range(events):
-            at, _, act = heapq.heappop(self._due)
-            self._cluster.advance(max(0, at - self._cluster.now))
-            act()
-            self._plan_deliveries()
+            self.step()
         return tuple(map(str, self._acts))
+
+    def step(self) -> None:
+        """Lets one event happen."""
+        at, _, act = heapq.heappop(self._due)
+        self._cluster.advance(max(0, at - self._cluster.now))
+        act()
+        self._plan_deliveries()
 
     def _done(self, name: str, *arguments: object) -> None:
         act = Act(self._cluster.now, name, arguments)

@@ -9,7 +9,7 @@ follower has given up) is left out here as well. The budgets are not in the clus
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from conformance.cluster.fetcher import Mode
@@ -50,7 +50,8 @@ class Witnessed:
     `common` is the number of records that it started with, all of them acknowledged; `elections` are leader and ISR of
     every epoch as it was announced, the first `heard` of them before the last moment at which a broker was up;
     `exposed` and `committed` what readers of either isolation level could see first at each offset; `log_start_offset`
-    how far records were deleted. What a broker that is down had in memory is what it had last.
+    how far records were deleted. What a broker that is down had in memory is what it had last. `number_of` tells the
+    number of a record by its payload; of one that has no number yet, NONE.
     """
 
     common: int = 0
@@ -62,6 +63,7 @@ class Witnessed:
     last_high_watermark: dict[int, int] = field(default_factory=dict)
     last_epochs: dict[int, dict[int, int]] = field(default_factory=dict)
     last_log_end_offset: dict[int, int] = field(default_factory=dict)
+    number_of: Callable[[str], int] = record_of
 
     def note(self, view: ClusterView) -> None:
         """Look at the cluster once more."""
@@ -210,6 +212,8 @@ class _Projection:
             return Fetch.NONE, 0, None
         for message in self.view.network:
             answer = message.payload
+            if message.number == thread.outstanding:
+                return Fetch.NONE, 0, None  # the leader has not seen it; what is parked there is of an earlier process
             if message.in_reply_to == thread.outstanding and isinstance(answer, FetchResponse):
                 is_good = answer.error is Errors.NONE
                 return (Fetch.ANSWERED, answer.fetch_offset, answer) if is_good else (Fetch.NONE, 0, None)
@@ -219,10 +223,12 @@ class _Projection:
 
     def _clients(self) -> Projected:
         sent = [one for _, all_sent in self.view.sent for one in all_sent]
-        told = {record_of(one.payload) for one in sent if one.is_acknowledged or one.acks is Acks.NONE}
+        told = {self.seen.number_of(one.payload) for one in sent if one.is_acknowledged or one.acks is Acks.NONE}
         told |= set(range(self.seen.common))
         transaction_of = {
-            record_of(one.payload): self._transaction(one.stamp) for _, all_sent in self.view.sent for one in all_sent
+            self.seen.number_of(one.payload): self._transaction(one.stamp)
+            for _, all_sent in self.view.sent
+            for one in all_sent
         }
         return {
             "next_record": (self.seen.common + sum(1 for one in sent if one.retry_of is None),),
@@ -244,7 +250,7 @@ class _Projection:
         for broker in self.brokers:
             for client, number, _, _ in broker.leadership.delayed_produces if broker.leadership else ():
                 if client in sent and sent[str(client)][number].is_in_flight:
-                    pending[record_of(sent[str(client)][number].payload)] = broker.number
+                    pending[self.seen.number_of(sent[str(client)][number].payload)] = broker.number
         return tuple(pending)
 
     def _transaction_states(self) -> tuple[int, ...]:
@@ -264,9 +270,9 @@ class _Projection:
         """What a cell of a log holds: the number of a record, or of a marker; those come after the records."""
         if record is None:
             return NONE
-        return (
-            record_of(record.payload) if record.control is None else len(self.records) + self._transaction(record.stamp)
-        )
+        if record.control is None:
+            return self.seen.number_of(record.payload)
+        return len(self.records) + self._transaction(record.stamp)
 
     def _members(self, members: Iterable[int]) -> list[int]:
         there = set(members)

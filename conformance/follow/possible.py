@@ -1,0 +1,69 @@
+"""The set of states that a model can be in, given what was seen of a run so far.
+
+In:  an instance of a model; events, one after the other (reading.py).
+Out: whether there is a state left; or that there are too many to go on.
+
+A state is kept if the steps that were named lead to it and nothing that was seen contradicts it. What follows from an
+empty set is certain only because nothing is ever left out of it: where a limit is reached, TooManyError ends it.
+Every step is taken by models/run.py, which is the meaning of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from conformance.follow.variables import Seen, agrees
+from models import run
+from models.language.model import Instance, Step
+from models.run import Cells
+
+
+class TooManyError(Exception):
+    """More states are possible than may be carried along."""
+
+
+class Possible:
+    """The states that are possible after each event. `largest` is how many there ever were at one time."""
+
+    def __init__(self, instance: Instance, seen: Seen, most: int) -> None:
+        """Every start that agrees with what was seen of it. Raises TooManyError."""
+        self._instance = instance
+        self._most = most
+        self.largest = 0
+        self.states = self._collect(cells for cells in instance.initial_states if agrees(cells, seen))
+
+    def skip(self, events: int) -> None:
+        """Events are missing: as many steps, whichever. Raises TooManyError; then the states are as they were."""
+        states = self.states
+        for _ in range(events):
+            if not states:
+                break
+            states = self._collect(cells for state in states for _, cells in run.successors(self._instance, state))
+        self.states = states
+
+    def take(self, steps: Sequence[Step], seen: Seen) -> bool:
+        """One of these steps was taken, and this was seen afterwards; whether that is possible. Raises TooManyError.
+
+        The states stay as they are where it is not possible, for whoever asks why.
+        """
+        states = self._collect(self._after(steps, seen))
+        if states:
+            self.states = states
+        return bool(states)
+
+    def _after(self, steps: Sequence[Step], seen: Seen) -> Iterator[Cells]:
+        for state in self.states:
+            for step in steps:
+                cells = run.take(self._instance, state, step)
+                if cells is not None and agrees(cells, seen):
+                    yield cells
+
+    def _collect(self, found: Iterable[Cells]) -> tuple[Cells, ...]:
+        """Each state once, in the order in which they were found."""
+        states: dict[Cells, None] = {}
+        for cells in found:
+            states[cells] = None
+            if len(states) > self._most:
+                raise TooManyError
+        self.largest = max(self.largest, len(states))
+        return tuple(states)

@@ -1,0 +1,346 @@
+"""Reads the log of a run (events.py), and takes nothing for granted: a line that is not understood ends it.
+
+In:  a file of NDJSON.
+Out: `Began` for each header and `Happened` for each event, line by line, with what they mean in the model.
+
+Every bad line raises UsageError, `FILE:LINE: what; cure`. A log of any length is read in the memory of a few lines.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from conformance.follow.events import SCHEMA, Event, Header, actor_of
+from conformance.follow.variables import Seen, UnreadableError, Variables
+from models import registry
+from models.errors import UsageError
+from models.kafka.state import Start
+from models.language.declare import Entry
+from models.language.model import Choice, Instance, Step, nearest, parse
+
+MOST_BYTES = 1 << 20
+"""How long a line may be."""
+
+MOST_CELLS = 20_000
+"""How large a state may be that a header asks for."""
+
+HEADER_KEYS = {"schema", "run", "seed", "protocol", "switches", "configuration", "state", "note"}
+EVENT_KEYS = {"run", "number", "broker", "action", "arguments", "state", "note"}
+
+
+@dataclass(frozen=True)
+class Began:
+    """A run begins: its header, the model that it is held against, and what was seen of the start."""
+
+    line: int
+    header: Header
+    instance: Instance
+    variables: Variables
+    seen: Seen
+
+
+@dataclass(frozen=True)
+class Happened:
+    """An event: every step that it can have been, what was seen after it, how many events before it are missing."""
+
+    line: int
+    event: Event
+    steps: Sequence[Step]
+    seen: Seen
+    missing: int
+
+
+def read_log(
+    path: Path, protocol: str | None = None, values: Mapping[str, int] | None = None
+) -> Iterator[Began | Happened]:
+    """Every line of a log. With `protocol` or `values`, a log of another configuration is refused.
+
+    Raises UsageError for a file that cannot be read, and for the first line that is not as events.py says.
+    """
+    runs: set[str] = set()
+    run: _Run | None = None
+    for number, text in _lines(path):
+        try:
+            said = _parsed(text)
+            if "schema" in said or run is None:
+                began = _began(number, said)
+                if began.header.run in runs:
+                    raise UnreadableError(f"run {began.header.run} was there before; give every run its own name")
+                _expect(began, protocol, values or {})
+                runs.add(began.header.run)
+                run = _Run(began)
+                yield began
+            else:
+                yield run.happened(number, said)
+        except UnreadableError as error:
+            raise UsageError(f"{path}:{number}: {error}") from None
+
+
+# ---------------------------------------------------------------------------------------------------------- one line
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file, each of them whole."""
+    try:
+        with path.open("rb") as file:
+            for number in itertools.count(1):
+                line = file.readline(MOST_BYTES + 1)
+                if not line:
+                    return
+                if len(line) > MOST_BYTES:
+                    raise UsageError(f"{path}:{number}: the line is longer than {MOST_BYTES} bytes; is it a log?")
+                if not line.endswith(b"\n"):
+                    raise UsageError(
+                        f"{path}:{number}: the file ends in the middle of this line; get the rest, or remove the line"
+                    )
+                yield number, line
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}; give a log that can be read") from None
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """A line as the object that it is."""
+    if not line.strip():
+        raise UnreadableError("the line is empty; remove it")
+    try:
+        said = json.loads(line.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"byte {error.start + 1} is not UTF-8; is it a log?") from None
+    except json.JSONDecodeError as error:
+        raise UnreadableError(f"not JSON: {error.msg} at column {error.colno}; one object per line") from None
+    except RecursionError:
+        raise UnreadableError("it is nested too deeply; is it a log?") from None
+    except UnreadableError:
+        raise
+    except ValueError:  # a number of thousands of digits
+        raise UnreadableError("a number in it is too long; is it a log?") from None
+    if not isinstance(said, dict):
+        raise UnreadableError("it is no JSON object; one object per line")
+    return said
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    said = dict(pairs)
+    if len(said) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UnreadableError(f'"{twice[:60]}" is said twice; say it once')
+    return said
+
+
+def _no_number(name: str) -> NoReturn:
+    raise UnreadableError(f"{name} is no number of JSON; write a whole number")
+
+
+def _get(said: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> Any:
+    """What is said under a key, of exactly this type: true is no number."""
+    if key not in said:
+        if absent is ...:
+            raise UnreadableError(f'"{key}" is missing; see conformance/follow/events.py for what a line says')
+        return absent
+    value = said[key]
+    if type(value) is not kind:
+        raise UnreadableError(f'"{key}" is {_kind(value)}; it has to be {_kind(kind())}')
+    return value
+
+
+def _kind(value: object) -> str:
+    kinds = {dict: "an object", list: "a list", str: "a text", int: "a whole number", bool: "true or false"}
+    return "null" if value is None else kinds.get(type(value), "a number with a point")
+
+
+def _only(said: Mapping[str, Any], keys: set[str]) -> None:
+    for key in said:
+        if key not in keys:
+            raise UnreadableError(f'"{key[:60]}" means nothing here; {nearest(key[:60], sorted(keys))}')
+    _get(said, "note", str, absent="")
+
+
+# -------------------------------------------------------------------------------------------------------- the header
+
+
+def _began(line: int, said: Mapping[str, Any]) -> Began:
+    if "schema" not in said:
+        raise UnreadableError('it is no header, which has "schema"; the first line of a run is its header')
+    schema = _get(said, "schema", int)
+    if schema != SCHEMA:
+        raise UnreadableError(f"schema {_short(schema)} is not known; this reads schema {SCHEMA}")
+    _only(said, HEADER_KEYS)
+    header = Header(
+        run=_get(said, "run", str),
+        protocol=_get(said, "protocol", str),
+        configuration=_get(said, "configuration", dict, absent={}),
+        switches=_get(said, "switches", dict, absent={}),
+        state=_get(said, "state", dict, absent={}),
+        seed=_get(said, "seed", int) if "seed" in said else None,
+        note=_get(said, "note", str, absent=""),
+    )
+    if not header.run:
+        raise UnreadableError("the run has no name; give it one")
+    instance = _instance_of(header)
+    variables = Variables(instance)
+    return Began(line, header, instance, variables, variables.read(header.state))
+
+
+def _instance_of(header: Header) -> Instance:
+    """The model that a run is held against."""
+    model = registry.load("kafka")[0]
+    values: dict[str, int] = {}
+    try:
+        for given, is_switch in ((header.configuration, False), (header.switches, True)):
+            for name, value in given.items():
+                names = [known for known, entry in model.entries.items() if _is_switch(entry) == is_switch]
+                if name not in names:
+                    what = "switch" if is_switch else "configuration entry"
+                    raise UnreadableError(f"there is no {what} {name[:60]}; {nearest(name[:60], names)}")
+                values[name] = _entry_value(name, model.entries[name], value)
+        instance = model.instance(header.protocol, values)
+        if instance.configuration.start != Start.ELECTED:
+            raise UnreadableError('"start" has to be "elected"; say in "state" how the run started')
+        if instance.cells > MOST_CELLS or instance.first_steps[-1] < 0:
+            raise UnreadableError(
+                f"a state would have {instance.cells} cells, more than {MOST_CELLS}; lower the bounds"
+            )
+    except UsageError as error:
+        raise UnreadableError(str(error)) from None
+    return instance
+
+
+def _is_switch(entry: Entry) -> bool:
+    """A switch belongs to the protocol: neither to the shape of the state nor to what a user configures."""
+    return not entry.is_bound and not entry.is_open
+
+
+def _entry_value(name: str, entry: Entry, value: object) -> int:
+    is_named = entry.values is not None
+    if type(value) is not (str if is_named else int):
+        raise UnreadableError(f'"{name}" is {_kind(value)}; it has to be {_kind("" if is_named else 0)}')
+    return parse(name, entry, value) if isinstance(value, str) else int(value)
+
+
+def _expect(began: Began, protocol: str | None, values: Mapping[str, int]) -> None:
+    """Refuse the log of another configuration than the one that was asked for."""
+    if protocol is not None and began.header.protocol != protocol:
+        raise UnreadableError(f"it is a log of protocol {began.header.protocol}, not of {protocol}; give another log")
+    for name, value in values.items():
+        there = getattr(began.instance.configuration, name)
+        if there != value:
+            raise UnreadableError(f"it is a log of {name}={there}, not of {name}={value}; give another log")
+
+
+def _short(number: int) -> str:
+    return str(number) if abs(number) < 10**12 else "of so many digits"
+
+
+# -------------------------------------------------------------------------------------------------------- the events
+
+
+class _Run:
+    """The events of one run, each after the one before."""
+
+    def __init__(self, began: Began) -> None:
+        self.name = began.header.run
+        self.variables = began.variables
+        self.instance = instance = began.instance
+        self.slots = {slot.name: number for number, slot in enumerate(instance.model.slots)}
+        self.steps: dict[tuple[int, tuple[int, ...]], Step] = {}
+        self.last = 0
+
+    def happened(self, line: int, said: Mapping[str, Any]) -> Happened:
+        """One line of the run."""
+        _only(said, EVENT_KEYS)
+        run, number = _get(said, "run", str), _get(said, "number", int)
+        if run != self.name:
+            raise UnreadableError(
+                f"it belongs to run {run[:60]}, and stands among the lines of run {self.name};"
+                " put the lines of one run together, below their header"
+            )
+        if number <= self.last:
+            raise UnreadableError(
+                f"event number {_short(number)} does not follow {self.last}; number them 1, 2, 3, ... in order"
+            )
+        event = Event(
+            run=run,
+            number=number,
+            broker=None if said.get("broker", 0) is None else _get(said, "broker", int),
+            action=None if said.get("action", 0) is None else _get(said, "action", str),
+            arguments=_get(said, "arguments", dict, absent={}),
+            state=_get(said, "state", dict, absent={}),
+        )
+        missing, self.last = number - self.last - 1, number
+        if event.broker is not None and not 0 <= event.broker < self.instance.configuration.replicas:
+            raise UnreadableError(
+                f"broker {_short(event.broker)} does not exist, there are {self.instance.configuration.replicas};"
+                " is it a log of another configuration?"
+            )
+        return Happened(line, event, self._steps(event), self.variables.read(event.state), missing)
+
+    def _steps(self, event: Event) -> Sequence[Step]:
+        """Every step of the model that the event can have been."""
+        if event.action is None:
+            if event.arguments:
+                raise UnreadableError("there are arguments, but no action; leave them out, or name the action")
+            return self.instance.steps
+        if event.action not in self.slots:
+            raise UnreadableError(f"there is no action {event.action[:60]}; {nearest(event.action[:60], self.slots)}")
+        slot = self.slots[event.action]
+        choices = self.instance.slot_choices[slot]
+        names = [choice.parameter.name for choice in choices]
+        for name in event.arguments:
+            if name not in names:
+                takes = ", ".join(names) or "nothing"
+                raise UnreadableError(f"{event.action} has no argument {name[:60]}; it takes {takes}")
+        arguments = dict(event.arguments)
+        self._note_actor(event, arguments)
+        given = [_ordinals(choice, arguments.get(choice.parameter.name)) for choice in choices]
+        return [self._step(slot, ordinals) for ordinals in itertools.product(*given)]
+
+    def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
+        """The broker at which it happened is an argument of the action, and told twice if both are there."""
+        assert event.action is not None
+        actor = actor_of(event.action)
+        if actor is None and event.broker is not None:
+            raise UnreadableError(f"{event.action} does not happen at a broker; make broker null")
+        if actor is None or event.broker is None:
+            return
+        if arguments.get(actor) is None:
+            arguments[actor] = event.broker
+        elif arguments[actor] != event.broker:
+            raise UnreadableError(
+                f"{event.action} happens at its {actor}, which is not broker {event.broker}; say which"
+            )
+
+    def _step(self, slot: int, ordinals: tuple[int, ...]) -> Step:
+        key = (slot, ordinals)
+        if key not in self.steps:
+            number = self.instance.number(self.instance.model.slots[slot].name, ordinals)
+            self.steps[key] = self.instance.step(number)
+        return self.steps[key]
+
+
+def _ordinals(choice: Choice, value: object) -> Iterable[int]:
+    """The values that an argument can have had."""
+    name, elements = choice.parameter.name, choice.elements
+    if value is None:
+        return range(choice.count)
+    members: Sequence[object] = value if choice.is_subset and isinstance(value, list) else [value]
+    is_of_kind: Callable[[object], bool] = lambda one: type(one) is int  # noqa: E731 - true is not 1
+    if choice.is_subset != isinstance(value, list) or not all(map(is_of_kind, members)):
+        raise UnreadableError(
+            f"{name} is {_kind(value)}; it has to be {_kind([] if choice.is_subset else 0)} of numbers"
+        )
+    for member in members:
+        if not 0 <= member < elements:  # type: ignore[operator]  # its type was looked at
+            raise UnreadableError(
+                f"{name} {_short(member)} is outside 0..{elements - 1}; is it a log of another configuration?"  # type: ignore[arg-type]
+            )
+    if choice.is_subset:
+        if len(set(members)) < len(members):
+            raise UnreadableError(f"{name} names a member twice; name each once")
+        return (sum(1 << int(member) for member in members),)  # type: ignore[call-overload]
+    return (int(value),)  # type: ignore[call-overload]

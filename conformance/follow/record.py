@@ -1,0 +1,309 @@
+"""Records a run of the executable cluster under random faults, as a log that can be followed (events.py).
+
+In:  a `Plan`.
+Out: lines of NDJSON. The same plan gives the same lines, byte for byte.
+
+The model is bounded, and so is each run: when an act no longer fits its bounds it ends, unlogged, and another cluster
+begins the next one. The acts are those of `Scheduler`, at the model's level of atomicity; what it does not do is added
+here: bounces, and restarts of brokers that have halted. What the outside world is kept from, because the model leaves
+it out: a broker that starts is told at once how things stand; nobody stands still (a broker that does can be taken for
+dead, which the model knows of crashed ones only); requests do not time out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import TextIO
+
+from conformance.cluster.broker import TimerKind
+from conformance.cluster.cluster import Cluster
+from conformance.cluster.fetcher import Mode
+from conformance.cluster.messages import Acks, Errors, LeaderAndIsr, ProduceRequest, ProduceResponse
+from conformance.cluster.network import Message
+from conformance.cluster.observe import ClusterView
+from conformance.cluster.scheduler import Act, Scheduler
+from conformance.cluster.settings import ClusterError, Start
+from conformance.cluster.storage import StorageError
+from conformance.cluster.switches import SwitchError
+from conformance.follow.events import Event, Header, Value, line_of_event, line_of_header
+from conformance.follow.noticing import Moment, Noticed, mode_of, noticed, starts_to_fetch
+from conformance.follow.plan import Difference, Plan
+from conformance.follow.variables import Variables
+from conformance.replay.projection import Witnessed, project
+from models.errors import UsageError
+from models.kafka.state import Replica
+from models.language import NONE
+
+LONGEST = 20_000
+"""Events of the scheduler after which a run ends, whatever came of them."""
+
+BOUNCE_INTERVAL = 8_000
+"""A broker bounces, or one that is down is started, once in so many milliseconds on average."""
+
+PAIRS = ("fetch_offset", "response_record", "response_epoch", "response_high_watermark")
+"""What else is between a follower and a leader."""
+
+EVERYBODYS = (
+    *("controller_leader", "controller_epoch", "controller_isr", "metadata_leader", "metadata_isr"),
+    *("next_record", "pending", "acknowledged", "exposed_record"),
+)
+"""What no broker owns: the controller's and the clients' side, seen by whoever looks at the whole cluster."""
+
+
+def record(plan: Plan, stream: TextIO, name: str, directory: Path | None = None) -> int:
+    """Writes runs to a stream, which `name` names in errors; how many lines. With a directory, brokers' logs are files.
+
+    Raises UsageError for what the plan asks for and does not exist, and where a disk is full. What was written by then
+    is a log that ends too early, or in the middle of a line; the latter is refused when it is read.
+    """
+    writer = _Writer(plan, stream, name)
+    try:
+        while writer.events < plan.events:
+            _Run(plan, writer, directory).go()
+        writer.close()
+    except (ClusterError, SwitchError) as error:
+        raise UsageError(str(error)) from None
+    except StorageError as error:
+        raise UsageError(f"{name}:{writer.lines + 1}: the cluster halted: {error}") from None
+    return writer.lines
+
+
+class _Writer:
+    """The log, line by line; what the plan leaves out of it, it forgets."""
+
+    def __init__(self, plan: Plan, stream: TextIO, name: str) -> None:
+        self._plan = plan
+        self._stream = stream
+        self._name = name
+        self._random = Random(f"what is left out of {plan.seed}")
+        self.lines = self.runs = self.events = 0
+
+    def begin(self, header: Header) -> None:
+        self.runs += 1
+        self._write(line_of_header(header))
+
+    def write(self, event: Event) -> None:
+        self.events += 1
+        plan = self._plan
+        if self._random.random() >= plan.missing:
+            arguments = {name: said for name, said in event.arguments.items() if self._random.random() >= plan.untold}
+            state = {key: value for key, value in event.state.items() if self._random.random() >= plan.unseen}
+            self._write(line_of_event(Event(event.run, event.number, event.broker, event.action, arguments, state)))
+
+    def close(self) -> None:
+        self._write("")
+
+    def _write(self, line: str) -> None:
+        try:
+            self._stream.write(line)
+            if not line:
+                self._stream.flush()
+        except OSError as error:
+            raise UsageError(
+                f"{self._name}:{self.lines + 1}: cannot be written: {error.strerror or error};"
+                " free some space, or write elsewhere"
+            ) from None
+        self.lines += bool(line)
+
+
+class _Run:
+    """One cluster, from a random start until its bounds are used up."""
+
+    def __init__(self, plan: Plan, writer: _Writer, directory: Path | None) -> None:
+        self.plan = plan
+        self.writer = writer
+        self.name = f"{plan.seed}.{writer.runs + 1}"
+        self.random = random = Random(f"run {self.name}")
+        followers = random.sample(range(1, plan.replicas), random.choice([plan.replicas - 1, plan.replicas - 1, 1]))
+        isr = frozenset({0, *followers})
+        common = random.randrange(min(3, plan.records))
+        self.start = {"start_isr": sum(1 << member for member in isr), "common_records": common}
+        self.instance = plan.instance(**self.start)
+        self.variables = Variables(self.instance)
+        payloads = tuple(f"c{number}" for number in range(common))
+        start = Start(plan.replicas, 0, isr, payloads, tuple((r, common) for r in range(plan.replicas) if r not in isr))
+        files = None if directory is None else directory / f"run-{self.name}"
+        self.cluster = Cluster(plan.protocol_switches(), start, plan.settings(), plan.bug, files)
+        self.numbers = {payload: number for number, payload in enumerate(payloads)}
+        self.acknowledged = set(range(common))
+        self.last_message = -1
+        self.seen = Witnessed(common, number_of=lambda payload: self.numbers.get(payload, NONE))
+        self.scheduler = Scheduler(self.cluster, random.randrange(1 << 32), plan.chances(), self.watch)
+        self.silent: dict[int, int] = {}
+        self.taken: dict[str, int] = {}
+        self.events = 0
+        self.is_over = False
+        self.before = self.moment()
+
+    def go(self) -> None:
+        """The whole run, or as much of it as the plan asks for."""
+        state = {key: value for key, value in self.state(None, {}).items() if not key.startswith("metadata")}
+        note = f"bug: {self.plan.bug}" if self.plan.bug else ""
+        configuration, seed = self.plan.configuration(**self.start), self.plan.seed
+        header = Header(self.name, self.plan.protocol, configuration, self.plan.switches, state, seed, note)
+        self.writer.begin(header)
+        next_bounce = self.random.expovariate(1 / BOUNCE_INTERVAL)
+        for _ in range(LONGEST):
+            self.scheduler.step()
+            if self.is_over:
+                return
+            if self.cluster.now >= next_bounce:
+                self.bounce()
+                next_bounce = self.cluster.now + self.random.expovariate(1 / BOUNCE_INTERVAL)
+
+    # ------------------------------------------------------------------------------------------------ what is seen
+
+    def moment(self) -> Moment:
+        """How the cluster stands. Records are numbered as they reach a broker, and acknowledged when it says so."""
+        view = self.cluster.observe()
+        self.note_answers(view)
+        self.seen.note(view)
+        projected = project(self.instance, view, self.seen)
+        projected["next_record"] = (len(self.numbers),)
+        projected["acknowledged"] = tuple(int(record in self.acknowledged) for record in range(self.plan.records))
+        return Moment(view, projected)
+
+    def note_answers(self, view: ClusterView) -> None:
+        """What brokers have told the producer; whether it gets through is another matter."""
+        new = [message.payload for message in view.network if message.number > self.last_message]
+        for answer in new:
+            if isinstance(answer, ProduceResponse) and answer.error is Errors.NONE:
+                self.acknowledged.add(self.numbers[view.sent[0][1][answer.send].payload])
+        self.last_message = max([self.last_message, *(message.number for message in view.network)])
+
+    def state(self, broker: int | None, arguments: object) -> dict[str, Value]:
+        """What is seen of the model's variables: everybody's, and the own ones of a broker and of its fetches."""
+        return {key: self.value(key) for key in self.keys(broker, arguments)}
+
+    def keys(self, broker: int | None, arguments: object) -> Iterator[str]:
+        """The variables, and parts of variables, that an event sees."""
+        yield from EVERYBODYS
+        if broker is None:
+            return
+        others = [other for other in range(self.plan.replicas) if other != broker]
+        for name, place in self.instance.places.items():
+            if place.field.over[:1] == (Replica,) and name in self.before.projected and name not in ("fetch", *PAIRS):
+                is_known = name != "is_truncating" or self.knows_whether_it_truncates(broker)
+                if is_known and not name.startswith("response"):
+                    yield f"{name}[{broker}]"
+        yield f"fetch[{broker}]"
+        yield from (f"fetch[{other}][{broker}]" for other in others)
+        if isinstance(arguments, dict) and {"follower", "leader"} <= arguments.keys():
+            yield from (f"{name}[{arguments['follower']}][{arguments['leader']}]" for name in PAIRS)
+
+    def value(self, key: str) -> Value:
+        part = self.variables.part(key)
+        cells = self.before.projected[part.place.name]
+        first = part.start - part.place.offset
+        count = 1
+        for size in part.sizes:
+            count *= size
+        return part.spell(cells[first : first + count])
+
+    def knows_whether_it_truncates(self, broker: int) -> bool:
+        """Not where its leader has fenced it off, nor before it has told its leader that it did."""
+        modes = [mode_of(self.before, broker, source) for source in range(self.plan.replicas)]
+        return Mode.FAILED not in modes and broker not in self.silent
+
+    # --------------------------------------------------------------------------------------------- what has happened
+
+    def watch(self, act: Act) -> None:
+        """The scheduler has done something."""
+        if self.is_over or act.name in ("produce", "consume"):
+            return
+        if act.name == "restart":
+            self.restarted(int(str(act.arguments[0])))
+            return
+        payload = self.number_a_record(act)
+        if len(self.numbers) > self.plan.records:
+            self.is_over = True
+            return
+        before, after = self.before, self.moment()
+        found = noticed(act, before, after)
+        if payload is not None and found is None:
+            del self.numbers[payload]
+            after = self.moment()
+        silent = starts_to_fetch(act, before, after)
+        if silent is not None:
+            follower, leader = silent
+            if before.view.brokers[follower].log == after.view.brokers[follower].log:
+                self.silent[follower] = leader
+            else:
+                found = Noticed("follower_reconciles", follower, {"follower": follower, "leader": leader})
+        if found is not None and found.action == "leader_handles_fetch":
+            self.say_that_it_has_reconciled(int(str(found.arguments["follower"])))
+        self.before = after
+        self.keep_from_differing()
+        self.silent = {f: source for f, source in self.silent.items() if mode_of(after, f, source) is Mode.FETCHING}
+        if found is not None:
+            self.write(found)
+
+    def keep_from_differing(self) -> None:
+        """Acts of the outside world that keep the cluster from what the model leaves out."""
+        if Difference.CHECKPOINT_ABOVE_HIGH_WATERMARK not in self.plan.allowed:
+            for broker in self.before.view.brokers:
+                if broker.high_watermark is not None and broker.checkpointed_high_watermark > broker.high_watermark:
+                    self.cluster.fire(broker.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
+
+    def number_a_record(self, act: Act) -> str | None:
+        """A record that reaches a broker, or is lost for good, has the next number; its payload, if it has one now."""
+        message = act.arguments[0] if act.arguments else None
+        if isinstance(message, Message) and isinstance(message.payload, ProduceRequest):
+            request = message.payload
+            self.numbers[request.payload] = len(self.numbers)
+            if request.acks is Acks.NONE:
+                self.acknowledged.add(self.numbers[request.payload])
+            return request.payload
+        return None
+
+    def say_that_it_has_reconciled(self, follower: int) -> None:
+        """A follower without any epoch reconciles by itself; its leader sees that when it fetches."""
+        leader = self.silent.pop(follower, None)
+        if leader is not None:
+            self.write(Noticed("follower_reconciles", follower, {"follower": follower, "leader": leader}))
+
+    def bounce(self) -> None:
+        """A broker comes back, or goes and comes back at once."""
+        down = [broker.number for broker in self.before.view.brokers if not broker.is_up]
+        if down:
+            self.start_broker(self.random.choice(down))
+            return
+        broker = self.random.randrange(self.plan.replicas)
+        self.cluster.crash(broker)
+        if broker == self.before.view.controller.leader:
+            self.watch(Act(self.cluster.now, "crash", (broker,)))
+            self.start_broker(broker)
+        else:
+            self.cluster.restart(broker)
+            self.restarted(broker, "broker_bounces")
+
+    def start_broker(self, broker: int) -> None:
+        self.cluster.restart(broker)
+        self.restarted(broker)
+
+    def restarted(self, broker: int, action: str = "broker_restarts") -> None:
+        """A process has started from what is on the disk, and is told at once how things stand."""
+        checkpoint = self.before.view.brokers[broker].checkpointed_high_watermark
+        process = self.cluster.observe().brokers[broker].process
+        for message in self.cluster.messages():
+            is_told = isinstance(message.payload, LeaderAndIsr) and message.destination == broker
+            if is_told and message.destination_process == process:
+                self.cluster.deliver(message.number)
+        self.silent.pop(broker, None)
+        self.before = self.moment()
+        self.keep_from_differing()
+        self.write(Noticed(action, broker, {"broker": broker, "checkpoint": checkpoint}))
+
+    def write(self, found: Noticed) -> None:
+        """Log what has happened, as long as it fits into the bounds."""
+        self.taken[found.action] = self.taken.get(found.action, 0) + 1
+        exceeds = self.taken[found.action] > self.plan.budgets.get(found.action, self.taken[found.action])
+        exceeds |= self.before.view.controller.leader_epoch > self.plan.elections
+        if exceeds or self.writer.events >= self.plan.events:
+            self.is_over = True
+            return
+        self.events += 1
+        state = self.state(found.broker, found.arguments)
+        self.writer.write(Event(self.name, self.events, found.broker, found.action, found.arguments, state))
