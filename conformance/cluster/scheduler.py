@@ -130,6 +130,8 @@ class Scheduler:
                     self._plan(delay, partial(self._arrive, message, is_lost))
 
     def _arrive(self, message: Message, is_lost: bool) -> None:
+        if message not in self._cluster.messages():
+            return  # whoever watches has taken it
         if is_lost:
             self._cluster.drop(message.number)
             self._done("drop", message)

@@ -70,7 +70,7 @@ def noticed(act: Act, before: Moment, after: Moment) -> Noticed | None:
         case "deliver", (Message() as message,):
             return _delivered(message, before, after)
         case "drop", (Message() as message,):
-            return _dropped(message, before)
+            return _dropped(message, before, after)
         case "fire", (int(broker), TimerKind.ISR_SHRINK_CHECK.value):
             return _shrunk(broker, before.view, after.view)
         case "fire", (int(leader), TimerKind.DELAYED_FETCH.value, int(follower)):
@@ -117,10 +117,11 @@ def _delivered(message: Message, before: Moment, after: Moment) -> Noticed | Non
             return Noticed("leader_handles_fetch", there, {"leader": there, "follower": source})
         case FetchResponse() as answer if isinstance(source, int):
             arguments = {"follower": there, "leader": source}
-            fits = answer.fetch_offset == old.log_end_offset and mode_of(before, there, source) is Mode.FETCHING
-            if _log(old) != _log(new) or (fits and before.stage(there, source) == Fetch.ANSWERED):
+            is_waited_for = message.in_reply_to in [one.outstanding for one in old.fetchers if one.source == source]
+            is_known = is_waited_for and before.stage(there, source) == Fetch.ANSWERED
+            if _log(old) != _log(new) or (is_known and answer.fetch_offset == old.log_end_offset):
                 return Noticed("follower_applies_response", there, arguments)
-            if before.stage(there, source) == Fetch.ANSWERED:
+            if is_known:
                 return Noticed("response_is_lost", there, arguments)
         case OffsetsForLeaderEpochResponse() if isinstance(source, int):
             is_done = (
@@ -146,14 +147,14 @@ def _produced(
     return Noticed("send_is_lost", None) if request.acks is Acks.NONE else None
 
 
-def _dropped(message: Message, before: Moment) -> Noticed | None:
+def _dropped(message: Message, before: Moment, after: Moment) -> Noticed | None:
     source, there = message.source, message.destination
     if isinstance(message.payload, ProduceRequest) and message.payload.acks is Acks.NONE:
         return Noticed("send_is_lost", None)
     if not (isinstance(message.payload, FetchResponse) and isinstance(source, int) and isinstance(there, int)):
         return None
-    if before.stage(there, source) != Fetch.ANSWERED:
-        return None
+    if (before.stage(there, source), after.stage(there, source)) != (Fetch.ANSWERED, Fetch.NONE):
+        return None  # nobody waits for it
     return Noticed("response_is_lost", there, {"follower": there, "leader": source})
 
 

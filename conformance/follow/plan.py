@@ -50,6 +50,13 @@ class Difference(Enum):
     CHECKPOINT_ABOVE_HIGH_WATERMARK = (
         "a follower takes over a lower high watermark, and restarts before the next checkpoint with the higher one"
     )
+    PARKED_FETCH_OF_REELECTED_LEADER = (
+        "before 2.1, a leader that is elected again without learning of its demotion goes on with the fetches that are"
+        " parked at it"
+    )
+    FETCH_OF_AN_EARLIER_STAY = (
+        "in 0.10, a follower that comes back to a leader applies the answer to a fetch of its earlier stay there"
+    )
 
 
 @dataclass(frozen=True)

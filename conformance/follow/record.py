@@ -17,6 +17,7 @@ from pathlib import Path
 from random import Random
 from typing import TextIO
 
+from conformance.cluster.acts import complete_parked_fetch, response_in_flight, view_of
 from conformance.cluster.broker import TimerKind
 from conformance.cluster.cluster import Cluster
 from conformance.cluster.fetcher import Mode
@@ -220,6 +221,7 @@ class _Run:
         if len(self.numbers) > self.plan.records:
             self.is_over = True
             return
+        self.keep_from_differing()
         before, after = self.before, self.moment()
         found = noticed(act, before, after)
         if payload is not None and found is None:
@@ -235,17 +237,37 @@ class _Run:
         if found is not None and found.action == "leader_handles_fetch":
             self.say_that_it_has_reconciled(int(str(found.arguments["follower"])))
         self.before = after
-        self.keep_from_differing()
         self.silent = {f: source for f, source in self.silent.items() if mode_of(after, f, source) is Mode.FETCHING}
         if found is not None:
             self.write(found)
 
     def keep_from_differing(self) -> None:
-        """Acts of the outside world that keep the cluster from what the model leaves out."""
-        if Difference.CHECKPOINT_ABOVE_HIGH_WATERMARK not in self.plan.allowed:
-            for broker in self.before.view.brokers:
-                if broker.high_watermark is not None and broker.checkpointed_high_watermark > broker.high_watermark:
-                    self.cluster.fire(broker.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
+        """Acts of the outside world, at once, that keep the cluster from what the model leaves out (Difference)."""
+        allowed, before = self.plan.allowed, self.before.view.brokers
+        for new in self.cluster.observe().brokers:
+            old = before[new.number]
+            is_above = new.high_watermark is not None and new.checkpointed_high_watermark > new.high_watermark
+            if is_above and Difference.CHECKPOINT_ABOVE_HIGH_WATERMARK not in allowed:
+                self.cluster.fire(new.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
+            if new.leader_epoch == old.leader_epoch:
+                continue
+            if Difference.PARKED_FETCH_OF_REELECTED_LEADER not in allowed and old.leadership and new.leadership:
+                for follower, _, _ in new.leadership.parked_fetches:
+                    self.break_connection(follower, new.number)
+            if Difference.FETCH_OF_AN_EARLIER_STAY not in allowed:
+                for thread in new.fetchers:
+                    was_away = any(one.source == thread.source and one.mode is None for one in old.fetchers)
+                    if was_away and thread.mode is Mode.FETCHING and thread.outstanding is not None:
+                        self.break_connection(new.number, thread.source)
+
+    def break_connection(self, follower: int, leader: int) -> None:
+        """What a follower has asked a leader comes to nothing; for that, a parked fetch is waited for."""
+        leads = view_of(self.cluster, leader).leadership
+        if leads is not None and follower in [number for number, _, _ in leads.parked_fetches]:
+            complete_parked_fetch(self.cluster, leader, follower)
+        response = response_in_flight(self.cluster, follower, leader)
+        if response is not None:
+            self.cluster.drop(response.number)
 
     def number_a_record(self, act: Act) -> str | None:
         """A record that reaches a broker, or is lost for good, has the next number; its payload, if it has one now."""
@@ -292,12 +314,14 @@ class _Run:
             if is_told and message.destination_process == process:
                 self.cluster.deliver(message.number)
         self.silent.pop(broker, None)
-        self.before = self.moment()
         self.keep_from_differing()
+        self.before = self.moment()
         self.write(Noticed(action, broker, {"broker": broker, "checkpoint": checkpoint}))
 
     def write(self, found: Noticed) -> None:
         """Log what has happened, as long as it fits into the bounds."""
+        if self.is_over:
+            return
         self.taken[found.action] = self.taken.get(found.action, 0) + 1
         exceeds = self.taken[found.action] > self.plan.budgets.get(found.action, self.taken[found.action])
         exceeds |= self.before.view.controller.leader_epoch > self.plan.elections
