@@ -5,9 +5,11 @@ Out: lines of NDJSON. The same plan gives the same lines, byte for byte.
 
 The model is bounded, and so is each run: when an act no longer fits its bounds it ends, unlogged, and another cluster
 begins the next one. The acts are those of `Scheduler`, at the model's level of atomicity; what it does not do is added
-here: bounces, and restarts of brokers that have halted. What the outside world is kept from, because the model leaves
-it out: a broker that starts is told at once how things stand; nobody stands still (a broker that does can be taken for
-dead, which the model knows of crashed ones only); requests do not time out.
+here: bounces, restarts of brokers that have halted, and elections that come quickly one after the other.
+
+What the outside world is kept from, because the model leaves it out: a broker that starts is told at once how things
+stand; nobody stands still (a broker that does can be taken for dead, which the model knows of crashed ones only);
+requests do not time out; and each `Difference` that the plan does not allow.
 """
 
 from __future__ import annotations
@@ -15,11 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import TextIO
+from typing import Any, TextIO
 
 from conformance.cluster.acts import complete_parked_fetch, response_in_flight, view_of
 from conformance.cluster.broker import TimerKind
 from conformance.cluster.cluster import Cluster
+from conformance.cluster.controller import Election
 from conformance.cluster.fetcher import Mode
 from conformance.cluster.messages import Acks, Errors, LeaderAndIsr, ProduceRequest, ProduceResponse
 from conformance.cluster.network import Message
@@ -40,8 +43,8 @@ from models.language import NONE
 LONGEST = 20_000
 """Events of the scheduler after which a run ends, whatever came of them."""
 
-BOUNCE_INTERVAL = 8_000
-"""A broker bounces, or one that is down is started, once in so many milliseconds on average."""
+INTERFERENCE_INTERVAL = 6_000
+"""How often something happens that the scheduler does not do, in milliseconds on average."""
 
 PAIRS = ("fetch_offset", "response_record", "response_epoch", "response_high_watermark")
 """What else is between a follower and a leader."""
@@ -145,14 +148,14 @@ class _Run:
         configuration, seed = self.plan.configuration(**self.start), self.plan.seed
         header = Header(self.name, self.plan.protocol, configuration, self.plan.switches, state, seed, note)
         self.writer.begin(header)
-        next_bounce = self.random.expovariate(1 / BOUNCE_INTERVAL)
+        next_one = self.random.expovariate(1 / INTERFERENCE_INTERVAL)
         for _ in range(LONGEST):
             self.scheduler.step()
             if self.is_over:
                 return
-            if self.cluster.now >= next_bounce:
-                self.bounce()
-                next_bounce = self.cluster.now + self.random.expovariate(1 / BOUNCE_INTERVAL)
+            if self.cluster.now >= next_one:
+                self.interfere()
+                next_one = self.cluster.now + self.random.expovariate(1 / INTERFERENCE_INTERVAL)
 
     # ------------------------------------------------------------------------------------------------ what is seen
 
@@ -180,7 +183,9 @@ class _Run:
 
     def keys(self, broker: int | None, arguments: object) -> Iterator[str]:
         """The variables, and parts of variables, that an event sees."""
-        yield from EVERYBODYS
+        # What is announced while nobody runs, nobody will hear; the model keeps it until somebody starts.
+        is_heard = any(one.is_up for one in self.before.view.brokers)
+        yield from (name for name in EVERYBODYS if is_heard or not name.startswith("metadata"))
         if broker is None:
             return
         others = [other for other in range(self.plan.replicas) if other != broker]
@@ -251,7 +256,10 @@ class _Run:
                 self.cluster.fire(new.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
             if new.leader_epoch == old.leader_epoch:
                 continue
-            if Difference.PARKED_FETCH_OF_REELECTED_LEADER not in allowed and old.leadership and new.leadership:
+            was_reelected = old.leadership is not None and new.leadership is not None
+            is_left_out = was_reelected and not self.plan.protocol_switches().fences_epochs
+            if is_left_out and Difference.PARKED_FETCH_OF_REELECTED_LEADER not in allowed:
+                assert new.leadership is not None
                 for follower, _, _ in new.leadership.parked_fetches:
                     self.break_connection(follower, new.number)
             if Difference.FETCH_OF_AN_EARLIER_STAY not in allowed:
@@ -286,20 +294,38 @@ class _Run:
         if leader is not None:
             self.write(Noticed("follower_reconciles", follower, {"follower": follower, "leader": leader}))
 
-    def bounce(self) -> None:
-        """A broker comes back, or goes and comes back at once."""
-        down = [broker.number for broker in self.before.view.brokers if not broker.is_up]
-        if down:
-            self.start_broker(self.random.choice(down))
-            return
-        broker = self.random.randrange(self.plan.replicas)
-        self.cluster.crash(broker)
-        if broker == self.before.view.controller.leader:
+    def interfere(self) -> None:
+        """What the scheduler does not do, or not often: somebody dead is noticed or started, else a broker bounces, or
+        leadership goes to another broker and back before they have heard of it."""
+        view = self.before.view
+        down = [broker.number for broker in view.brokers if not broker.is_up]
+        broker = self.random.choice(down or range(self.plan.replicas))
+        if down and self.random.random() < 0.5:
+            self.elect("notice dead", broker)
+        elif down:
+            self.start_broker(broker)
+        elif broker == view.controller.leader:
+            self.cluster.crash(broker)
             self.watch(Act(self.cluster.now, "crash", (broker,)))
             self.start_broker(broker)
+        elif self.random.random() < 0.3:
+            for candidate in (broker, view.controller.leader):
+                self.elect("elect", Election.PREFERRED, candidate)
         else:
+            self.cluster.crash(broker)
             self.cluster.restart(broker)
             self.restarted(broker, "broker_bounces")
+
+    def elect(self, name: str, *asked: Any) -> None:
+        """Ask the controller; what it refuses, does not happen."""
+        try:
+            if name == "elect":
+                self.cluster.elect(*asked)
+            else:
+                self.cluster.notice_dead(*asked)
+        except ClusterError:
+            return
+        self.watch(Act(self.cluster.now, name, tuple(getattr(one, "value", one) for one in asked)))
 
     def start_broker(self, broker: int) -> None:
         self.cluster.restart(broker)
