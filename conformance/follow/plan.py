@@ -16,7 +16,7 @@ from conformance.cluster.settings import Settings
 from conformance.cluster.switches import Switches, generation
 from models import registry
 from models.errors import UsageError
-from models.language.model import Instance, parse
+from models.language.model import Instance, nearest, parse
 
 FOR_EVER = 1 << 40
 """Milliseconds after which a request would time out."""
@@ -54,9 +54,16 @@ class Difference(Enum):
         "before 2.1, a leader that is elected again without learning of its demotion goes on with the fetches that are"
         " parked at it"
     )
+    FROZEN_BROKER_TAKEN_FOR_DEAD = (
+        "a follower that stands still loses its session, and the controller drops it from the ISR"
+    )
     FETCH_OF_AN_EARLIER_STAY = (
         "in 0.10, a follower that comes back to a leader applies the answer to a fetch of its earlier stay there"
     )
+
+
+FREEZE_INTERVAL = 6_000
+"""How often a broker stands still, where that is allowed, in milliseconds on average."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +128,9 @@ class Plan:
         """The model that a run belongs to. Raises UsageError."""
         model = registry.load("kafka")[0]
         values: dict[str, int] = {}
+        for name in self.switches:
+            if name not in model.entries:
+                raise UsageError(f"no switch {name}; {nearest(name, [one for one in model.entries if one.isupper()])}")
         for name, value in {**self.configuration(start_isr, common_records), **self.switches}.items():
             values[name] = parse(name, model.entries[name], value) if isinstance(value, str) else value
         return model.instance(self.protocol, values)
@@ -138,4 +148,5 @@ class Plan:
 
     def chances(self) -> Chances:
         """How likely what is."""
-        return replace(CHANCES, acks=(Acks(self.acks),))
+        freezes = Difference.FROZEN_BROKER_TAKEN_FOR_DEAD in self.allowed
+        return replace(CHANCES, acks=(Acks(self.acks),), freeze_interval=FREEZE_INTERVAL if freezes else 0)

@@ -26,9 +26,6 @@ from models.language.model import Choice, Instance, Step, nearest, parse
 MOST_BYTES = 1 << 20
 """How long a line may be."""
 
-MOST_CELLS = 20_000
-"""How large a state may be that a header asks for."""
-
 HEADER_KEYS = {"schema", "run", "seed", "protocol", "switches", "configuration", "state", "note"}
 EVENT_KEYS = {"run", "number", "broker", "action", "arguments", "state", "note"}
 
@@ -202,10 +199,8 @@ def _instance_of(header: Header) -> Instance:
         instance = model.instance(header.protocol, values)
         if instance.configuration.start != Start.ELECTED:
             raise UnreadableError('"start" has to be "elected"; say in "state" how the run started')
-        if instance.cells > MOST_CELLS or instance.first_steps[-1] < 0:
-            raise UnreadableError(
-                f"a state would have {instance.cells} cells, more than {MOST_CELLS}; lower the bounds"
-            )
+        if not (instance.cells and instance.first_steps):  # both raise where the bounds are too large
+            raise AssertionError("a model has a state and steps")
     except UsageError as error:
         raise UnreadableError(str(error)) from None
     return instance
@@ -332,7 +327,7 @@ def _ordinals(choice: Choice, value: object) -> Iterable[int]:
     is_of_kind: Callable[[object], bool] = lambda one: type(one) is int  # noqa: E731 - true is not 1
     if choice.is_subset != isinstance(value, list) or not all(map(is_of_kind, members)):
         raise UnreadableError(
-            f"{name} is {_kind(value)}; it has to be {_kind([] if choice.is_subset else 0)} of numbers"
+            f"{name} is {_kind(value)}; it has to be {'a list of numbers' if choice.is_subset else 'a whole number'}"
         )
     for member in members:
         if not 0 <= member < elements:  # type: ignore[operator]  # its type was looked at

@@ -8,8 +8,7 @@ begins the next one. The acts are those of `Scheduler`, at the model's level of 
 here: bounces, restarts of brokers that have halted, and elections that come quickly one after the other.
 
 What the outside world is kept from, because the model leaves it out: a broker that starts is told at once how things
-stand; nobody stands still (a broker that does can be taken for dead, which the model knows of crashed ones only);
-requests do not time out; and each `Difference` that the plan does not allow.
+stand; requests do not time out; and each `Difference` that the plan does not allow.
 """
 
 from __future__ import annotations
@@ -252,7 +251,7 @@ class _Run:
         for new in self.cluster.observe().brokers:
             old = before[new.number]
             is_above = new.high_watermark is not None and new.checkpointed_high_watermark > new.high_watermark
-            if is_above and Difference.CHECKPOINT_ABOVE_HIGH_WATERMARK not in allowed:
+            if is_above and not new.is_frozen and Difference.CHECKPOINT_ABOVE_HIGH_WATERMARK not in allowed:
                 self.cluster.fire(new.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
             if new.leader_epoch == old.leader_epoch:
                 continue
@@ -271,7 +270,8 @@ class _Run:
     def break_connection(self, follower: int, leader: int) -> None:
         """What a follower has asked a leader comes to nothing; for that, a parked fetch is waited for."""
         leads = view_of(self.cluster, leader).leadership
-        if leads is not None and follower in [number for number, _, _ in leads.parked_fetches]:
+        is_frozen = view_of(self.cluster, leader).is_frozen
+        if leads is not None and not is_frozen and follower in [number for number, _, _ in leads.parked_fetches]:
             complete_parked_fetch(self.cluster, leader, follower)
         response = response_in_flight(self.cluster, follower, leader)
         if response is not None:

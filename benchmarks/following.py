@@ -1,0 +1,74 @@
+"""How many events a second are followed on one core, with complete logs of random runs.
+
+Run: python -m benchmarks.following [EVENTS]
+
+Each generation's run is recorded, written to a file, and followed from there, three times; the median counts. The
+limit loop of benchmarks/limit_loop.py, timed in the same run, says how fast the machine was. For comparison the bare
+parsing of the same lines, which is what no follower can do without. Times are of the processor.
+
+Measured on 2 shared cores (MEASURED).
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.limit_loop import limit_loop
+from conformance.follow.follow import follow_log
+from conformance.follow.outcome import Verdict
+from conformance.follow.plan import Plan
+from conformance.follow.record import record
+from models import registry
+
+ROUNDS = 3
+
+
+def seconds(work: Callable[[], None]) -> float:
+    """The median time of a few rounds."""
+    times = []
+    for _ in range(ROUNDS):
+        started = time.process_time()
+        work()
+        times.append(time.process_time() - started)
+    return statistics.median(times)
+
+
+def parse(path: Path) -> None:
+    """Only the JSON of every line."""
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            json.loads(line)
+
+
+def follow(path: Path) -> None:
+    """The whole log has to be followed."""
+    assert {outcome.verdict for outcome in follow_log(path)} == {Verdict.FOLLOWS}
+
+
+def main() -> None:
+    """Measure, and print a line for each generation."""
+    events = int(sys.argv[1]) if len(sys.argv) > 1 else 5_000
+    print(f"limit loop {limit_loop():.2f} s; {events:,} events of each generation")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.ndjson"
+        for protocol in registry.load("kafka")[0].protocols:
+            with path.open("w", encoding="utf-8") as stream:
+                started = time.process_time()
+                record(Plan(protocol=protocol, seed=1, events=events), stream, str(path))
+                recorded = time.process_time() - started
+            followed, parsed = seconds(lambda: follow(path)), seconds(lambda: parse(path))
+            print(
+                f"{protocol:5} followed {events / followed:7,.0f} events/s; recorded {events / recorded:7,.0f};"
+                f" parsed {events / parsed:7,.0f}; {path.stat().st_size / events:,.0f} bytes an event",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
