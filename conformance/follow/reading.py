@@ -3,28 +3,25 @@
 In:  a file of NDJSON.
 Out: `Began` for each header and `Happened` for each event, line by line, with what they mean in the model.
 
-Every bad line raises UsageError, `FILE:LINE: what; cure`. A log of any length is read in the memory of a few lines.
+Every bad line raises UsageError, `FILE:LINE: what; cure`.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from conformance.follow.events import SCHEMA, Event, Header, actor_of
+from conformance.follow.lines import get, kind_of, lines_of, only, parsed
 from conformance.follow.variables import Seen, UnreadableError, Variables
 from models import registry
 from models.errors import UsageError
 from models.kafka.state import Start
 from models.language.declare import Entry
 from models.language.model import Choice, Instance, Step, nearest, parse
-
-MOST_BYTES = 1 << 20
-"""How long a line may be."""
 
 HEADER_KEYS = {"schema", "run", "seed", "protocol", "switches", "configuration", "state", "note"}
 EVENT_KEYS = {"run", "number", "broker", "action", "arguments", "state", "note"}
@@ -61,9 +58,9 @@ def read_log(
     """
     runs: set[str] = set()
     run: _Run | None = None
-    for number, text in _lines(path):
+    for number, text in lines_of(path):
         try:
-            said = _parsed(text)
+            said = parsed(text)
             if "schema" in said or run is None:
                 began = _began(number, said)
                 if began.header.run in runs:
@@ -78,104 +75,24 @@ def read_log(
             raise UsageError(f"{path}:{number}: {error}") from None
 
 
-# ---------------------------------------------------------------------------------------------------------- one line
-
-
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file, each of them whole."""
-    try:
-        with path.open("rb") as file:
-            for number in itertools.count(1):
-                line = file.readline(MOST_BYTES + 1)
-                if not line:
-                    return
-                if len(line) > MOST_BYTES:
-                    raise UsageError(f"{path}:{number}: the line is longer than {MOST_BYTES} bytes; is it a log?")
-                if not line.endswith(b"\n"):
-                    raise UsageError(
-                        f"{path}:{number}: the file ends in the middle of this line; get the rest, or remove the line"
-                    )
-                yield number, line
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}; give a log that can be read") from None
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    """A line as the object that it is."""
-    if not line.strip():
-        raise UnreadableError("the line is empty; remove it")
-    try:
-        said = json.loads(line.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
-    except UnicodeDecodeError as error:
-        raise UnreadableError(f"byte {error.start + 1} is not UTF-8; is it a log?") from None
-    except json.JSONDecodeError as error:
-        raise UnreadableError(f"not JSON: {error.msg} at column {error.colno}; one object per line") from None
-    except RecursionError:
-        raise UnreadableError("it is nested too deeply; is it a log?") from None
-    except UnreadableError:
-        raise
-    except ValueError:  # a number of thousands of digits
-        raise UnreadableError("a number in it is too long; is it a log?") from None
-    if not isinstance(said, dict):
-        raise UnreadableError("it is no JSON object; one object per line")
-    return said
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    said = dict(pairs)
-    if len(said) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise UnreadableError(f'"{twice[:60]}" is said twice; say it once')
-    return said
-
-
-def _no_number(name: str) -> NoReturn:
-    raise UnreadableError(f"{name} is no number of JSON; write a whole number")
-
-
-def _get(said: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> Any:
-    """What is said under a key, of exactly this type: true is no number."""
-    if key not in said:
-        if absent is ...:
-            raise UnreadableError(f'"{key}" is missing; see conformance/follow/events.py for what a line says')
-        return absent
-    value = said[key]
-    if type(value) is not kind:
-        raise UnreadableError(f'"{key}" is {_kind(value)}; it has to be {_kind(kind())}')
-    return value
-
-
-def _kind(value: object) -> str:
-    kinds = {dict: "an object", list: "a list", str: "a text", int: "a whole number", bool: "true or false"}
-    return "null" if value is None else kinds.get(type(value), "a number with a point")
-
-
-def _only(said: Mapping[str, Any], keys: set[str]) -> None:
-    for key in said:
-        if key not in keys:
-            raise UnreadableError(f'"{key[:60]}" means nothing here; {nearest(key[:60], sorted(keys))}')
-    _get(said, "note", str, absent="")
-
-
 # -------------------------------------------------------------------------------------------------------- the header
 
 
 def _began(line: int, said: Mapping[str, Any]) -> Began:
     if "schema" not in said:
         raise UnreadableError('it is no header, which has "schema"; the first line of a run is its header')
-    schema = _get(said, "schema", int)
+    schema = get(said, "schema", int)
     if schema != SCHEMA:
         raise UnreadableError(f"schema {_short(schema)} is not known; this reads schema {SCHEMA}")
-    _only(said, HEADER_KEYS)
+    only(said, HEADER_KEYS)
     header = Header(
-        run=_get(said, "run", str),
-        protocol=_get(said, "protocol", str),
-        configuration=_get(said, "configuration", dict, absent={}),
-        switches=_get(said, "switches", dict, absent={}),
-        state=_get(said, "state", dict, absent={}),
-        seed=_get(said, "seed", int) if "seed" in said else None,
-        note=_get(said, "note", str, absent=""),
+        run=get(said, "run", str),
+        protocol=get(said, "protocol", str),
+        configuration=get(said, "configuration", dict, absent={}),
+        switches=get(said, "switches", dict, absent={}),
+        state=get(said, "state", dict, absent={}),
+        seed=get(said, "seed", int) if "seed" in said else None,
+        note=get(said, "note", str, absent=""),
     )
     if not header.run:
         raise UnreadableError("the run has no name; give it one")
@@ -214,7 +131,7 @@ def _is_switch(entry: Entry) -> bool:
 def _entry_value(name: str, entry: Entry, value: object) -> int:
     is_named = entry.values is not None
     if type(value) is not (str if is_named else int):
-        raise UnreadableError(f'"{name}" is {_kind(value)}; it has to be {_kind("" if is_named else 0)}')
+        raise UnreadableError(f'"{name}" is {kind_of(value)}; it has to be {kind_of("" if is_named else 0)}')
     return parse(name, entry, value) if isinstance(value, str) else int(value)
 
 
@@ -248,8 +165,8 @@ class _Run:
 
     def happened(self, line: int, said: Mapping[str, Any]) -> Happened:
         """One line of the run."""
-        _only(said, EVENT_KEYS)
-        run, number = _get(said, "run", str), _get(said, "number", int)
+        only(said, EVENT_KEYS)
+        run, number = get(said, "run", str), get(said, "number", int)
         if run != self.name:
             raise UnreadableError(
                 f"it belongs to run {run[:60]}, and stands among the lines of run {self.name};"
@@ -262,10 +179,10 @@ class _Run:
         event = Event(
             run=run,
             number=number,
-            broker=None if said.get("broker", 0) is None else _get(said, "broker", int),
-            action=None if said.get("action", 0) is None else _get(said, "action", str),
-            arguments=_get(said, "arguments", dict, absent={}),
-            state=_get(said, "state", dict, absent={}),
+            broker=None if said.get("broker", 0) is None else get(said, "broker", int),
+            action=None if said.get("action", 0) is None else get(said, "action", str),
+            arguments=get(said, "arguments", dict, absent={}),
+            state=get(said, "state", dict, absent={}),
         )
         missing, self.last = number - self.last - 1, number
         if event.broker is not None and not 0 <= event.broker < self.instance.configuration.replicas:
@@ -327,7 +244,7 @@ def _ordinals(choice: Choice, value: object) -> Iterable[int]:
     is_of_kind: Callable[[object], bool] = lambda one: type(one) is int  # noqa: E731 - true is not 1
     if choice.is_subset != isinstance(value, list) or not all(map(is_of_kind, members)):
         raise UnreadableError(
-            f"{name} is {_kind(value)}; it has to be {'a list of numbers' if choice.is_subset else 'a whole number'}"
+            f"{name} is {kind_of(value)}; it has to be {'a list of numbers' if choice.is_subset else 'a whole number'}"
         )
     for member in members:
         if not 0 <= member < elements:  # type: ignore[operator]  # its type was looked at

@@ -1,0 +1,102 @@
+"""The lines of an NDJSON file, each a whole JSON object, and what is said in them, each of the type that it has to be.
+
+In:  a file; or one line of it.
+Out: the lines with their numbers, from 1; what a line says.
+
+A line that is none raises UsageError with file and number here, and UnreadableError, without them, where one line is
+looked at. A file of any length is read in the memory of a few lines.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from conformance.follow.variables import UnreadableError
+from models.errors import UsageError
+from models.language.model import nearest
+
+MOST_BYTES = 1 << 20
+"""How long a line may be."""
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file, each of them whole. Raises UsageError."""
+    try:
+        with path.open("rb") as file:
+            for number in itertools.count(1):
+                line = file.readline(MOST_BYTES + 1)
+                if not line:
+                    return
+                if len(line) > MOST_BYTES:
+                    raise UsageError(f"{path}:{number}: the line is longer than {MOST_BYTES} bytes; is it a log?")
+                if not line.endswith(b"\n"):
+                    raise UsageError(
+                        f"{path}:{number}: the file ends in the middle of this line; get the rest, or remove the line"
+                    )
+                yield number, line
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}; give a log that can be read") from None
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """A line as the object that it is. Raises UnreadableError."""
+    if not line.strip():
+        raise UnreadableError("the line is empty; remove it")
+    try:
+        said = json.loads(line.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"byte {error.start + 1} is not UTF-8; is it a log?") from None
+    except json.JSONDecodeError as error:
+        raise UnreadableError(f"not JSON: {error.msg} at column {error.colno}; one object per line") from None
+    except RecursionError:
+        raise UnreadableError("it is nested too deeply; is it a log?") from None
+    except UnreadableError:
+        raise
+    except ValueError:  # a number of thousands of digits
+        raise UnreadableError("a number in it is too long; is it a log?") from None
+    if not isinstance(said, dict):
+        raise UnreadableError("it is no JSON object; one object per line")
+    return said
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    said = dict(pairs)
+    if len(said) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UnreadableError(f'"{twice[:60]}" is said twice; say it once')
+    return said
+
+
+def _no_number(name: str) -> NoReturn:
+    raise UnreadableError(f"{name} is no number of JSON; write a whole number")
+
+
+def get(said: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> Any:
+    """What is said under a key, of exactly this type: true is no number. Raises UnreadableError."""
+    if key not in said:
+        if absent is ...:
+            raise UnreadableError(f'"{key}" is missing; see conformance/follow/events.py for what a line says')
+        return absent
+    value = said[key]
+    if type(value) is not kind:
+        raise UnreadableError(f'"{key}" is {kind_of(value)}; it has to be {kind_of(kind())}')
+    return value
+
+
+def kind_of(value: object) -> str:
+    """What a value of JSON is, in words."""
+    kinds = {dict: "an object", list: "a list", str: "a text", int: "a whole number", bool: "true or false"}
+    return "null" if value is None else kinds.get(type(value), "a number with a point")
+
+
+def only(said: Mapping[str, Any], keys: set[str]) -> None:
+    """Refuse any other key; a note has to be a text. Raises UnreadableError."""
+    for key in said:
+        if key not in keys:
+            raise UnreadableError(f'"{key[:60]}" means nothing here; {nearest(key[:60], sorted(keys))}')
+    get(said, "note", str, absent="")
