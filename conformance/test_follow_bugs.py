@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conformance.cluster.bugs import Bug
+from conformance.follow.events import Event, Header, line_of_event, line_of_header
 from conformance.follow.follow import follow_log
 from conformance.follow.outcome import Outcome, Verdict
 from conformance.follow.plan import Plan
@@ -138,6 +139,15 @@ def test_a_run_with_a_bug_is_rejected(tmp_path: Path, bug: Bug) -> None:
 @pytest.mark.parametrize("bug", NEVER_MADE, ids=lambda bug: bug.name)
 def test_a_bug_without_an_occasion_leaves_the_log_as_it_is(bug: Bug, protocol: str) -> None:
     assert recorded(protocol, 1, 500, bug) == recorded(protocol, 1, 500, None)
+
+
+def test_the_model_itself_appends_a_retry_again(tmp_path: Path) -> None:
+    """A cluster with DUPLICATE_APPENDED does what every cluster does whose producers are not idempotent."""
+    header = Header("by hand", "2.1", {"retries": 1, "start_isr": 7}, state={"log_record[0]": [None, None]})
+    appended = Event("by hand", 1, 0, "producer_appends", {"leader": 0}, {"log_record[0]": [0, None]})
+    again = Event("by hand", 2, 0, "producer_retries", {"record": 0, "leader": 0}, {"log_record[0]": [0, 0]})
+    (outcome,) = followed(tmp_path, line_of_header(header) + line_of_event(appended) + line_of_event(again))
+    assert (outcome.verdict, outcome.events) == (Verdict.FOLLOWS, 2)
 
 
 @pytest.mark.parametrize("protocol", ["0.10", "2.1"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -279,6 +279,41 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert isinstance(happened, reading.Happened)
     assert began.header == header
     assert (happened.event.action, happened.missing, len(happened.steps)) == ("controller_fails_over", 1, 2)
+
+
+def cells_of(value: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Every cell of a value of a log, with its indices."""
+    if isinstance(value, list):
+        for index, one in enumerate(value):
+            yield from cells_of(one, (*path, index))
+    else:
+        yield path, value
+
+
+def with_cell(value: Any, path: tuple[int, ...], cell: Any) -> Any:
+    if not path:
+        return cell
+    return [with_cell(one, path[1:], cell) if index == path[0] else one for index, one in enumerate(value)]
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+)
+@given(data=st.data())
+def test_no_log_is_accepted_in_which_one_cell_is_another(tmp_path: Path, data: st.DataObject) -> None:
+    lines = [json.loads(line) for line in good().splitlines()]
+    said = data.draw(st.sampled_from(lines))["state"]
+    key = data.draw(st.sampled_from(sorted(said)))
+    path, cell = data.draw(st.sampled_from(list(cells_of(said[key]))))
+    others = [True, False] if isinstance(cell, bool) else ["NONE", "PARKED", "ANSWERED", None, 0, 1, 2, 3]
+    said[key] = with_cell(said[key], path, data.draw(st.sampled_from([one for one in others if one != cell])))
+    file = tmp_path / "log.ndjson"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    try:
+        verdicts = {outcome.verdict for outcome in follow_log(file)}
+    except UsageError:
+        return
+    assert Verdict.REJECTED in verdicts
 
 
 @settings(

@@ -2,4 +2,7 @@
 
 In:  a recording: events (events.py), or observations (observations.py).
 Out: a history of the model that it is, or the line from which on there is none.
+
+follow.py decides about a log of events, with reading.py before it, possible.py inside and outcome.py after it;
+record.py makes logs of random runs of the cluster, by a plan (plan.py).
 """
