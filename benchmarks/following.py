@@ -6,8 +6,8 @@ Each generation's run is recorded, written to a file, and followed from there, t
 limit loop of benchmarks/limit_loop.py, timed in the same run, says how fast the machine was. For comparison the bare
 parsing of the same lines, which is what no follower can do without. Times are of the processor.
 
-Measured on 2 shared cores that were busy (limit loop 4.44 s, so about a quarter of the usual speed), 5,000 events
-each: 0.10 3,804 events/s, 0.11 2,961, 2.0 3,738, 2.1 3,556; when they were less busy, 4,000 to 4,900.
+Measured on 2 shared cores (limit loop 2.19 s), 5,000 events each: 0.10 3,033 events/s, 0.11 3,175, 2.0 4,146,
+2.1 3,473; with the other core busy as well (limit loop 4.44 s) 3,804, 2,961, 3,738 and 3,556.
 """
 
 from __future__ import annotations
