@@ -7,16 +7,20 @@ In:  the words that a person typed: traces to replay, recordings to follow. Out:
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from checker.console import ProgressLine, give_up_stdout, prepare_streams
 from conformance.cluster.bugs import Bug
 from conformance.cluster.storage import StorageError
+from conformance.follow.follow import MOST_STATES, follow_log
+from conformance.follow.plan import Plan
+from conformance.follow.record import record
 from conformance.replay.compare import Divergence, replay
 from conformance.replay.coverage import Coverage, spelled
 from conformance.replay.driver import Driver
@@ -72,6 +76,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="conform", description="Hold a system against the model, and the model against a system.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     _add_replay(commands.add_parser("replay", help="take traces on the executable cluster, compared after every step"))
+    _add_run(commands.add_parser("run", help="the cluster under random faults, followed by the model"))
+    _add_follow(commands.add_parser("follow", help="is a recorded run a behaviour of the model?"))
     return parser
 
 
@@ -104,15 +110,18 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 def _instance(arguments: argparse.Namespace) -> Instance:
     """The model of kafka as asked for. Raises UsageError."""
     model, _ = registry.load("kafka")
+    return model.instance(arguments.protocol or list(model.protocols)[-1], _values(arguments))
+
+
+def _values(arguments: argparse.Namespace) -> dict[str, int]:
+    """What --switch and --set say. Raises UsageError."""
+    model, _ = registry.load("kafka")
     values = {}
-    for given in (*arguments.switch, *arguments.set):
-        name, equals, text = given.partition("=")
-        if not equals:
-            raise UsageError(f"{given}: write it as NAME=VALUE")
+    for name, text in map(_pair, (*arguments.switch, *arguments.set)):
         if name not in model.entries:
             raise UsageError(f"{model.name} has no {name}; {nearest(name, model.entries)}")
         values[name] = parse(name, model.entries[name], text)
-    return model.instance(arguments.protocol or list(model.protocols)[-1], values)
+    return values
 
 
 def _count(text: str) -> int:
@@ -219,6 +228,110 @@ def _say(*lines: str) -> None:
         print("\n".join(lines), flush=True)
     except BrokenPipeError:
         give_up_stdout()
+
+
+# ------------------------------------------------------------------------------------------------------- run and follow
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="decides everything that happens (default: 0)")
+    parser.add_argument("--steps", metavar="N", type=_count, default=1000, help="events to record (default: 1000)")
+    parser.add_argument("--protocol", metavar="NAME", default=Plan.protocol, help="a generation (default: the newest)")
+    parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="a protocol switch")
+    parser.add_argument("--bug", choices=BUGS, metavar="NAME", help="seed a bug in the cluster (conform replay --help)")
+    parser.add_argument("--replicas", metavar="N", type=_count, default=Plan.replicas, help="brokers (default: 3)")
+    parser.add_argument("--acks", choices=["0", "1", "all"], default=Plan.acks, help="of the producer (default: all)")
+    parser.add_argument("--min-insync-replicas", metavar="N", type=_count, default=Plan.min_insync_replicas)
+    parser.add_argument(
+        "--missing", metavar="SHARE", type=_share, default=0.0, help="of the events left out of the log"
+    )
+    parser.add_argument("--unseen", metavar="SHARE", type=_share, default=0.0, help="of the variables left out of each")
+    parser.add_argument("--most-states", metavar="N", type=_count, default=MOST_STATES, help="possible states, at most")
+    parser.add_argument("--log", metavar="FILE", type=Path, help="where the log goes (default: a new file in runs/)")
+    parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' own logs as files, in a new folder")
+    parser.set_defaults(run=_run)
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a share between 0 and 1")
+    return share
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    plan = Plan(
+        protocol=arguments.protocol,
+        seed=arguments.seed,
+        events=arguments.steps,
+        switches=dict(_pair(given) for given in arguments.switch),
+        bug=arguments.bug,
+        replicas=arguments.replicas,
+        acks=arguments.acks,
+        min_insync_replicas=arguments.min_insync_replicas,
+        missing=arguments.missing,
+        unseen=arguments.unseen,
+    )
+    path, stream = _new_log(arguments)
+    with stream:
+        record(plan, stream, str(path), arguments.logs)
+    _say(f"recorded: {path}")
+    return _follow_events(path, arguments.most_states, None, {})
+
+
+def _pair(given: str) -> tuple[str, str]:
+    name, equals, text = given.partition("=")
+    if not equals:
+        raise UsageError(f"{given}: write it as NAME=VALUE")
+    return name, text
+
+
+def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:
+    """A file that was not there before. Raises UsageError."""
+    stem = f"{arguments.protocol}-seed-{arguments.seed}{f'-{arguments.bug}' if arguments.bug else ''}"
+    candidates = [arguments.log] if arguments.log else (Path("runs") / f"{stem}-{n}.ndjson" for n in itertools.count(1))
+    for path in candidates:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return path, path.open("x", encoding="utf-8")
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}; write the log elsewhere, with --log FILE") from None
+    raise UsageError(f"{arguments.log}: it is there already, and nothing is overwritten; give another --log FILE")
+
+
+def _add_follow(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files", metavar="LOG", type=Path, nargs="+", help="events of a run, or observations of a Kafka"
+    )
+    _add_model(parser)
+    parser.add_argument("--most-states", metavar="N", type=_count, default=MOST_STATES, help="possible states, at most")
+    parser.set_defaults(run=_follow)
+
+
+def _follow(arguments: argparse.Namespace) -> int:
+    """Every file in its turn: a bad one does not keep the others from being followed."""
+    codes = {_follow_file(path, arguments) for path in arguments.files}
+    return next((code for code in (*GRAVEST, NOTHING) if code in codes), DONE)
+
+
+def _follow_file(path: Path, arguments: argparse.Namespace) -> int:
+    try:
+        return _follow_events(path, arguments.most_states, arguments.protocol, _values(arguments))
+    except UsageError as error:
+        return _complain(str(error))
+
+
+def _follow_events(path: Path, most_states: int, protocol: str | None, values: Mapping[str, int]) -> int:
+    codes = set()
+    for outcome in follow_log(path, most_states, protocol, values):
+        _say(*outcome.spell())
+        codes.add(int(outcome.verdict))
+    return next((code for code in (*GRAVEST, NOTHING) if code in codes), DONE)
 
 
 def _complain(message: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,7 @@ CAUGHT = {
     ),
     Bug.CHECKPOINT_AHEAD: (
         *("2.1", 8, 57),
-        "broker_restarts 1 checkpoint 7: models/kafka/faults.py:101: its guard"
+        "broker_restarts 1 checkpoint 7: models/kafka/faults.py: its guard"
         " `checkpoint <= s.high_watermark[broker]` is false (s.high_watermark[1] = 6)",
     ),
     Bug.LEADER_TRUNCATES_ON_ELECTION: (
@@ -77,12 +78,12 @@ CAUGHT = {
     ),
     Bug.ISR_WRITE_UNCONDITIONAL: (
         *("2.1", 11, 42),
-        "leader_shrinks_isr 0 by {1,2}: models/kafka/leader.py:93: its guard `is_controllers_leader(s, leader)`"
+        "leader_shrinks_isr 0 by {1,2}: models/kafka/leader.py: its guard `is_controllers_leader(s, leader)`"
         " is false (s.leader[0] = 0, s.controller_leader = 2)",
     ),
     Bug.STALE_METADATA_APPLIED: (
         *("2.1", 1, 53),
-        "broker_becomes_follower 2 in epoch 2: models/kafka/metadata.py:59: its guard `epoch > s.leader_epoch[broker]`"
+        "broker_becomes_follower 2 in epoch 2: models/kafka/metadata.py: its guard `epoch > s.leader_epoch[broker]`"
         " is false (s.leader_epoch[2] = 3)",
     ),
 }
@@ -130,7 +131,7 @@ def test_a_run_with_a_bug_is_rejected(tmp_path: Path, bug: Bug) -> None:
     assert {one.verdict for one in followed_by_then} <= {Verdict.FOLLOWS}
     assert outcome.verdict is Verdict.REJECTED
     assert sum(one.events for one in followed_by_then) + outcome.events + 1 == event
-    assert str(outcome.candidates[0]).startswith(why)
+    assert re.sub(r"\.py:\d+:", ".py:", str(outcome.candidates[0])).startswith(why)
     # It is the bug, and not the run: without it, so much follows and more.
     assert {one.verdict for one in followed(tmp_path, recorded(protocol, seed, event, None))} == {Verdict.FOLLOWS}
 
