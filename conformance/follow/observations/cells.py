@@ -1,0 +1,59 @@
+"""Packed states, many at a time: the values of one variable as a column.
+
+In:  states as words (checker/layout.py), one row each.
+Out: columns of whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.layout import Layout
+from models.language.model import Instance
+
+Words = NDArray[np.uint64]
+"""States, one row each; or one number per state."""
+
+Numbers = NDArray[np.int64]
+Truths = NDArray[np.bool_]
+
+
+class Cells:
+    """Where the variables of an instance lie in the words of a state."""
+
+    def __init__(self, instance: Instance, layout: Layout) -> None:
+        self.instance = instance
+        self.layout = layout
+
+    def column(self, states: Words, name: str, *index: int) -> Numbers:
+        """The value of a variable in every state."""
+        place = self.instance.places[name]
+        position = 0
+        for at, size in zip(index, place.sizes, strict=True):
+            assert 0 <= at < size, f"{name}{list(index)} does not exist"
+            position = position * size + at
+        bits = self.layout.bits[place.offset + position]
+        found = (states[:, bits.word] >> np.uint64(bits.shift)) & np.uint64((1 << bits.width) - 1)
+        numbers: Numbers = found.astype(np.int64) + bits.low
+        return numbers
+
+    def masks(self, *names: str) -> Words:
+        """One word each with the bits of these variables set."""
+        masks = [0] * self.layout.words
+        for name in names:
+            place = self.instance.places[name]
+            for bits in self.layout.bits[place.offset : place.offset + place.count]:
+                masks[bits.word] |= ((1 << bits.width) - 1) << bits.shift
+        return np.array(masks, np.uint64)
+
+    def packed(self, values: Mapping[str, int]) -> Words:
+        """The words of a state in which each of these variables has one value everywhere, and all else is 0 bits."""
+        words = [0] * self.layout.words
+        for name, value in values.items():
+            place = self.instance.places[name]
+            for bits in self.layout.bits[place.offset : place.offset + place.count]:
+                words[bits.word] |= (value - bits.low) << bits.shift
+        return np.array(words, np.uint64)

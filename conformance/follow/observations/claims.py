@@ -1,0 +1,277 @@
+"""What a line claims of the moment at which it was written down, one thing at a time.
+
+In:  a stage of a script.
+Out: claims, each a question about many states at once; and what a state has in its place, for a person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from conformance.follow.observations.cells import Cells, Numbers, Truths, Words
+from conformance.follow.observations.lines import Acked, Befalls, Disk, Fault, Metadata, Read
+from conformance.follow.observations.monitor import Monitor
+from conformance.follow.observations.script import Script, is_old
+from models.language.declare import NONE
+
+Told = Callable[[Sequence[int]], str]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim: what it says, whether it is true of each state (with its monitor), and what the states have instead.
+
+    `columns` gives the numbers that the claim looks at, `told` spells one row of them.
+    """
+
+    says: str
+    is_true: Callable[[Words, Words], Truths]
+    columns: Callable[[Words, Words], list[Numbers]]
+    told: Told
+
+
+class Claims:
+    """The claims of every line."""
+
+    def __init__(self, script: Script, cells: Cells, monitor: Monitor) -> None:
+        self.recording = script.recording
+        self.script = script
+        self.cells = cells
+        self.monitor = monitor
+        configuration = cells.instance.configuration
+        self.replicas = range(configuration.replicas)
+        self.log_size = configuration.log_size
+        self.epochs = configuration.elections + 1
+        self.of_line = [tuple(self._claims(position)) for position in range(len(script.stages))]
+
+    def hold(self, position: int, states: Words, monitors: Words) -> Truths:
+        """Whether all that a line claims is true of these states."""
+        truths: Truths = np.ones(len(states), bool)
+        for claim in self.of_line[position]:
+            truths &= claim.is_true(states, monitors)
+        return truths
+
+    def _claims(self, position: int) -> Iterator[Claim]:
+        line = self.script.stages[position].line
+        if isinstance(line, Acked):
+            yield from self._acked(line)
+        elif isinstance(line, Disk):
+            yield from self._disk(position, line)
+        elif isinstance(line, Metadata):
+            yield from self._metadata(position, line)
+        elif isinstance(line, Read):
+            yield self._read(line)
+        elif isinstance(line, Fault) and line.what is Befalls.START:
+            replica = self.recording.replica(line.broker)
+            yield self._equal(f"broker {line.broker} does not run", [("is_up", replica)], [0], lambda found: "it runs")
+
+    def _equal(
+        self, says: str, variables: Sequence[tuple[str, *tuple[int, ...]]], wanted: Sequence[int], told: Told
+    ) -> Claim:
+        """These variables have these values."""
+
+        def columns(states: Words, monitors: Words) -> list[Numbers]:
+            return [self.cells.column(states, *variable) for variable in variables]
+
+        def is_true(states: Words, monitors: Words) -> Truths:
+            truths: Truths = np.ones(len(states), bool)
+            for column, value in zip(columns(states, monitors), wanted, strict=True):
+                truths &= column == value
+            return truths
+
+        return Claim(says, is_true, columns, told)
+
+    def _never(self, says: str, told: str) -> Claim:
+        return Claim(
+            says, lambda states, monitors: np.zeros(len(states), bool), lambda states, monitors: [], lambda found: told
+        )
+
+    def _acked(self, line: Acked) -> Iterator[Claim]:
+        record = self.recording.record(line.value)
+        yield self._equal(
+            f"{line.value} is acknowledged", [("acknowledged", record)], [1], lambda found: "it is not acknowledged"
+        )
+        if line.offset is not None:
+            bits = self.monitor.elsewhere[record]
+            yield Claim(
+                f"it was acknowledged at offset {line.offset}, if at all",
+                lambda states, monitors: bits.read(monitors) == 0,
+                lambda states, monitors: [bits.read(monitors)],
+                lambda found: "at another offset",
+            )
+
+    def _disk(self, position: int, line: Disk) -> Iterator[Claim]:
+        recording, replica, name = self.recording, self.recording.replica(line.broker), f"broker {line.broker}"
+        offsets = range(self.log_size)
+        if len(line.log) > self.log_size:
+            yield self._never(f"the log of {name} has {len(line.log)} records", f"none has more than {self.log_size}")
+            return
+        padding = [NONE] * (self.log_size - len(line.log))
+        yield self._equal(
+            f"the log of {name} is {_listed(line.log)}",
+            [("log_record", replica, offset) for offset in offsets],
+            [*(recording.record(value) for value in line.log), *padding],
+            lambda found: _listed([recording.values[record] for record in found if record != NONE]),
+        )
+        if line.batch_epochs is not None:
+            yield self._equal(
+                f"the epochs of its records are {_listed(line.batch_epochs)}",
+                [("log_epoch", replica, offset) for offset in offsets],
+                [*(epoch - recording.first_epoch for epoch in line.batch_epochs), *padding],
+                lambda found: _listed([epoch + recording.first_epoch for epoch in found if epoch != NONE]),
+            )
+        if line.epoch_cache is not None:
+            yield self._epoch_cache(replica, line.epoch_cache)
+        if line.checkpoint is not None:
+            yield from self._checkpoint(position, replica, line.checkpoint)
+
+    def _epoch_cache(self, replica: int, entries: Sequence[tuple[int, int]]) -> Claim:
+        first = self.recording.first_epoch
+        known = {epoch - first: offset for epoch, offset in entries}
+        says = f"its leader epoch checkpoint is {_entries(sorted(entries))}"
+        if any(epoch >= self.epochs for epoch in known):
+            return self._never(says, f"no epoch after {self.epochs - 1 + first} is told by the metadata")
+        return self._equal(
+            says,
+            [("epoch_cache", replica, epoch) for epoch in range(self.epochs)],
+            [known.get(epoch, NONE) for epoch in range(self.epochs)],
+            lambda found: _entries([(epoch + first, start) for epoch, start in enumerate(found) if start != NONE]),
+        )
+
+    def _checkpoint(self, position: int, replica: int, value: int) -> Iterator[Claim]:
+        needed = self.monitor.sightings.needed[position]
+        seen = self.monitor.seen[replica]
+        is_stopping = replica in self.script.stages[position].stopping
+        if not needed.is_possible:
+            yield self._never(
+                f"its checkpointed high watermark is {value}",
+                "it was another one, and nobody ran who could have written it",
+            )
+            return
+
+        def columns(states: Words, monitors: Words) -> list[Numbers]:
+            return [
+                self.cells.column(states, "high_watermark", replica),
+                self.cells.column(states, "is_up", replica),
+            ]
+
+        def is_true(states: Words, monitors: Words) -> Truths:
+            truths: Truths = seen.read(monitors) >= needed.count
+            if is_stopping:
+                # It writes its checkpoint as it ends.
+                high_watermark, is_up = columns(states, monitors)
+                truths = truths & ((is_up == 1) | (high_watermark == value))
+            return truths
+
+        yield Claim(
+            f"it has had {value} as its high watermark, not before the checkpoint that was seen last",
+            is_true,
+            columns,
+            lambda found: f"its high watermark is {found[0]}",
+        )
+
+    def _metadata(self, position: int, line: Metadata) -> Iterator[Claim]:
+        recording = self.recording
+        newest = max(
+            (
+                earlier.leader_epoch - recording.first_epoch
+                for earlier in recording.lines[:position]
+                if isinstance(earlier, Metadata) and earlier.leader_epoch is not None
+            ),
+            default=0,
+        )
+        if is_old(recording, line, newest):
+            return
+        if line.leader is None:
+            yield self._without_leader()
+        else:
+            yield self._equal(
+                f"the leader is broker {line.leader}",
+                [("controller_leader",)],
+                [recording.replica(line.leader)],
+                lambda found: f"broker {recording.brokers[found[0]]}",
+            )
+            if line.leader_epoch is not None:
+                yield self._equal(
+                    f"the leader epoch is {line.leader_epoch}",
+                    [("controller_epoch",)],
+                    [line.leader_epoch - recording.first_epoch],
+                    lambda found: f"epoch {found[0] + recording.first_epoch}",
+                )
+        yield self._equal(
+            f"the ISR is {_listed(sorted(line.isr))}",
+            [("controller_isr", replica) for replica in self.replicas],
+            [int(broker in line.isr) for broker in recording.brokers],
+            lambda found: _listed([broker for broker, is_in in zip(recording.brokers, found, strict=True) if is_in]),
+        )
+
+    def _without_leader(self) -> Claim:
+        def columns(states: Words, monitors: Words) -> list[Numbers]:
+            return [self.cells.column(states, "controller_leader")]
+
+        def is_true(states: Words, monitors: Words) -> Truths:
+            leaders = columns(states, monitors)[0]
+            truths: Truths = np.zeros(len(states), bool)
+            for replica in self.replicas:
+                truths |= (leaders == replica) & (self.cells.column(states, "is_up", replica) == 0)
+            return truths
+
+        return Claim(
+            "there is no leader that runs", is_true, columns, lambda found: f"broker {self.recording.brokers[found[0]]}"
+        )
+
+    def _read(self, line: Read) -> Claim:
+        """Taken for one read at this moment, from a broker that takes itself for the leader and is not frozen."""
+        recording = self.recording
+        frozen = self.script.stages[recording.lines.index(line)].frozen
+        wanted = [recording.record(value) for value in line.records]
+        servers = [replica for replica in self.replicas if replica not in frozen]
+
+        def serves(states: Words, replica: int) -> Truths:
+            truths: Truths = self.cells.column(states, "leader", replica) == replica
+            if len(wanted) > self.log_size:
+                return np.zeros(len(states), bool)
+            for offset, record in enumerate(wanted):
+                truths &= self.cells.column(states, "log_record", replica, offset) == record
+            return truths & (self.cells.column(states, "high_watermark", replica) >= len(wanted))
+
+        def columns(states: Words, monitors: Words) -> list[Numbers]:
+            found = []
+            for replica in servers:
+                leads = self.cells.column(states, "leader", replica) == replica
+                high_watermark = self.cells.column(states, "high_watermark", replica)
+                for offset in range(self.log_size):
+                    held = self.cells.column(states, "log_record", replica, offset)
+                    found.append(np.where(leads & (offset < high_watermark), held, NONE))
+            return found
+
+        def told(found: Sequence[int]) -> str:
+            parts = []
+            for position, replica in enumerate(servers):
+                records = found[position * self.log_size : (position + 1) * self.log_size]
+                if any(record != NONE for record in records):
+                    values = [recording.values[record] for record in records if record != NONE]
+                    parts.append(f"broker {recording.brokers[replica]} shows {_listed(values)}")
+            return " and ".join(parts) or "nobody shows anything"
+
+        return Claim(
+            f"a running leader shows {_listed(line.records)}",
+            lambda states, monitors: (
+                np.logical_or.reduce([serves(states, replica) for replica in servers])
+                if servers
+                else np.zeros(len(states), bool)
+            ),
+            columns,
+            told,
+        )
+
+
+def _listed(values: Sequence[object]) -> str:
+    return " ".join(map(str, values)) or "empty"
+
+
+def _entries(entries: Sequence[tuple[int, int]]) -> str:
+    return " ".join(f"{epoch}@{start}" for epoch, start in entries) or "empty"

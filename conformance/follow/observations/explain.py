@@ -1,0 +1,224 @@
+"""Does the model explain a recording? The shortest history that does, or the line from which on there is none.
+
+In:  the path of a recording, the protocol and what of its configuration was set.
+Out: an `Outcome`: explained, rejected, undecided, or nothing to follow; with the exit code of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from checker.explore import Limits
+from checker.kernel import kernel_of
+from conformance.follow.observations.claims import Claim
+from conformance.follow.observations.lines import Line
+from conformance.follow.observations.recording import Recording, read_recording
+from conformance.follow.observations.script import SEND_AGAIN, Script, deaths, elections_required
+from conformance.follow.observations.search import Progress, Search
+from models import registry
+from models.errors import UsageError
+from models.language.model import Instance, spell
+from traces.certify import from_steps
+from traces.trace import Trace
+
+FROM_THE_RECORDING = (
+    *("replicas", "records", "log_size", "elections", "crashes", "bounces", "preferred_elections"),
+    *("power_losses", "disk_losses", "delete_records", "transactions", "acks"),
+    *("start", "start_isr", "common_records", "brokers_down"),
+)
+"""What of a configuration the recording says, and nobody else."""
+
+MOST_EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a search took: states before each line, in the order of `Recording.lines` (one more for behind the last),
+    successors, seconds, bytes."""
+
+    states: tuple[int, ...]
+    generated: int
+    seconds: float
+    bytes_used: int
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """The recording claims nothing."""
+
+    path: Path
+    exit_code: int = 21
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The shortest history; `passed[i]` says how many lines of the recording are passed after its state i."""
+
+    recording: Recording
+    history: Trace
+    passed: tuple[int, ...]
+    effort: Effort
+    exit_code: int = 0
+
+
+@dataclass(frozen=True)
+class Lack:
+    """One claim of the line that nobody satisfied: of how many states it is true, and what the most of the others have
+    instead, with how many they are."""
+
+    claim: str
+    true_of: int
+    instead: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """All possibilities were exhausted, and none passes this line. `possible` states were left before it."""
+
+    recording: Recording
+    instance: Instance
+    line: Line
+    possible: int
+    lacks: tuple[Lack, ...]
+    effort: Effort
+    exit_code: int = 20
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """A limit or a person (`interrupt`) ended the search while this line was the furthest that it had come to."""
+
+    recording: Recording
+    instance: Instance
+    line: Line
+    why: str
+    effort: Effort
+
+    @property
+    def exit_code(self) -> int:
+        """3, or 130 where a person ended it."""
+        return 130 if self.why == "interrupt" else 3
+
+
+Outcome = Explained | Rejected | Undecided | Nothing
+
+
+def follow_recording(
+    path: Path,
+    protocol: str,
+    values: Mapping[str, int] | None = None,
+    *,
+    swaps: Mapping[str, str] | None = None,
+    memory: int = 4 << 30,
+    seconds: float | None = None,
+    report: Callable[[Progress], None] = lambda progress: None,
+    announce: Callable[[str], None] = lambda message: None,
+) -> Outcome:
+    """Follow a recording by a generation of the model, within limits of memory in bytes and of time.
+
+    `values` are configuration entries and switches, parsed (models/language/model.py, `parse`); `unclean_elections`
+    above 0 allows any number of them. Raises UsageError for bad input.
+    """
+    recording = read_recording(path)
+    if recording.is_empty:
+        return Nothing(path)
+    given = dict(values or {})
+    is_idempotent = "retries" not in given
+    try:
+        instance = instance_for(recording, protocol, given, swaps or {}, 1 if is_idempotent else None)
+        kernel = kernel_of(instance, announce)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+    limits = Limits(None, memory, seconds)
+    search = Search(Script(recording, instance), instance, kernel, is_idempotent, limits, report)
+    search.run()
+    effort = Effort(tuple(search.counts()), search.generated, search.seconds, search.store.bytes_used)
+    if search.last is not None:
+        found = search.path()
+        command = f"conform follow {path} --protocol {protocol}{_given(instance, given)}"
+        if is_idempotent:
+            again = sum(instance.step(number).action == SEND_AGAIN for number in found.steps)
+            instance = instance_for(recording, protocol, given, swaps or {}, again)
+        history = from_steps(instance, found.initial, found.steps, None, command)
+        return Explained(recording, history, found.passed, effort)
+    line = recording.lines[search.furthest]
+    if search.stopped is not None:
+        return Undecided(recording, instance, line, search.stopped, effort)
+    states, monitors = search.waiting()
+    lacks = tuple(_lack(claim, states, monitors) for claim in search.claims.of_line[search.furthest])
+    return Rejected(recording, instance, line, len(states), lacks, effort)
+
+
+def instance_for(
+    recording: Recording,
+    protocol: str,
+    values: Mapping[str, int],
+    swaps: Mapping[str, str],
+    sent_again: int | None = None,
+) -> Instance:
+    """The model in the size of a recording. Raises UsageError.
+
+    A log has each record once; `retries` of a producer that is not idempotent can add as many copies. Without such
+    `retries`, `sent_again` is how often an idempotent one sends something again.
+    """
+    for name in values:
+        if name in FROM_THE_RECORDING:
+            raise UsageError(f"{name} cannot be set: the recording says it; leave it out")
+    model = registry.load("kafka")[0]
+    elections = elections_required(recording)
+    records = max(1, len(recording.values))
+    least, unclean = recording.min_insync_replicas, recording.unclean_election
+    for name, told, given in (
+        ("min_insync_replicas", least, values.get("min_insync_replicas")),
+        ("unclean_elections", unclean, values.get("unclean_elections")),
+    ):
+        if told is not None and given is not None and (bool(given) if isinstance(told, bool) else given) != told:
+            raise UsageError(f"the header says otherwise than {name}={given}; keep one of them")
+    is_unclean = unclean if unclean is not None else values.get("unclean_elections", 0) > 0
+    return model.instance(
+        protocol,
+        {
+            **({} if least is None else {"min_insync_replicas": least}),
+            **values,
+            "replicas": len(recording.brokers),
+            "records": records,
+            "log_size": records + (values.get("retries", 0) if sent_again is None else 0),
+            "elections": elections,
+            "crashes": deaths(recording),
+            "bounces": 0,
+            "preferred_elections": elections,
+            "unclean_elections": max(1, elections) if is_unclean else 0,
+            "retries": values.get("retries", 0) if sent_again is None else sent_again,
+            "acks": int(recording.acks),
+            "start": 1,
+        },
+        swaps,
+    )
+
+
+def _given(instance: Instance, values: Mapping[str, int]) -> str:
+    entries = instance.model.entries
+    return "".join(
+        f" {'--switch' if name.isupper() else '--set'} {name}={spell(entries[name], value)}"
+        for name, value in values.items()
+    )
+
+
+def _lack(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> Lack:
+    truths = claim.is_true(states, monitors)
+    columns = claim.columns(states[~truths], monitors[~truths])
+    found: list[tuple[str, int]] = []
+    if columns and len(columns[0]):
+        rows, counts = np.unique(np.column_stack(columns), axis=0, return_counts=True)
+        told: dict[str, int] = {}
+        for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
+            text = claim.told(row)
+            told[text] = told.get(text, 0) + count
+        found = sorted(told.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_EXAMPLES]
+    elif not columns:
+        found = [(claim.told(()), len(states))]
+    return Lack(claim.says, int(truths.sum()), tuple(found))

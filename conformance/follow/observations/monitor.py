@@ -1,0 +1,157 @@
+"""What has to be remembered beside a state of the model, as one number: how far the recording is passed, which of the
+checkpoints were seen, and who was acknowledged at another offset than the recording says.
+
+In:  a script.
+Out: fields of that number, and how they change with every step.
+
+The earliest moment is always the best for a checkpoint: whoever had its high watermark early is free to show the next
+one sooner. So the monitor is deterministic, and no state is multiplied by guesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conformance.follow.observations.cells import Cells, Numbers, Truths, Words
+from conformance.follow.observations.lines import Acked
+from conformance.follow.observations.script import Script
+from conformance.follow.observations.sightings import Known, Sightings
+from models.errors import UsageError
+
+WORD_BITS = 64
+NEVER = -1
+"""No high watermark is this one."""
+
+
+@dataclass(frozen=True)
+class Bits:
+    """A field of the monitor."""
+
+    shift: int
+    width: int
+
+    def read(self, monitors: Words) -> Numbers:
+        """The value of the field in every row."""
+        mask = np.uint64((1 << self.width) - 1)
+        return ((monitors >> np.uint64(self.shift)) & mask).astype(np.int64)
+
+    def write(self, monitors: Words, values: Numbers) -> None:
+        """Put a value of its own into every row."""
+        mask = np.uint64(((1 << self.width) - 1) << self.shift)
+        monitors &= ~mask
+        monitors |= values.astype(np.uint64) << np.uint64(self.shift)
+
+
+class Monitor:
+    """The fields, and the tables by which they change."""
+
+    def __init__(self, script: Script, cells: Cells) -> None:
+        self.cells = cells
+        self.sightings = Sightings(script)
+        self._used = 0
+        stages = len(script.stages) + 1
+        self.passed = self._field(len(script.stages))
+        self.seen = [
+            self._field(max(len(process.values) for process in processes)) for processes in self.sightings.processes
+        ]
+        log_size = cells.instance.configuration.log_size
+        self.since: list[Bits | None] = [
+            self._field((2 << log_size) - 1) if any(process.ends is Known.SINCE_SEEN for process in processes) else None
+            for processes in self.sightings.processes
+        ]
+        self.offsets: Mapping[int, int] = {
+            script.recording.record(line.value): line.offset
+            for _, line in script.recording.claims(Acked)
+            if isinstance(line, Acked) and line.offset is not None
+        }
+        self.elsewhere = {record: self._field(1) for record in self.offsets}
+        if self._used > WORD_BITS:
+            raise UsageError(
+                f"{script.recording.path}: {self._used} bits have to be remembered beside a state, more than"
+                f" {WORD_BITS}; cut the recording into shorter ones"
+            )
+        incarnations = [stage.incarnations for stage in script.stages]
+        incarnations.append(tuple(len(processes) - 1 for processes in self.sightings.processes))
+        self.incarnations = incarnations
+        self.next_value = [self._next_values(replica, incarnations) for replica in range(len(self.seen))]
+        self.collects = [
+            np.array(
+                [self.sightings.processes[r][incarnations[s][r]].ends is Known.SINCE_SEEN for s in range(stages)], bool
+            )
+            for r in range(len(self.seen))
+        ]
+
+    def _field(self, most: int) -> Bits:
+        bits = Bits(self._used, most.bit_length())
+        self._used += bits.width
+        return bits
+
+    def _next_values(self, replica: int, incarnations: list[tuple[int, ...]]) -> NDArray[np.int64]:
+        """By stage and number of checkpoints seen: the value that is seen next, NEVER where none is."""
+        table = np.full((len(incarnations), 1 << self.seen[replica].width), NEVER, np.int64)
+        for stage, counts in enumerate(incarnations):
+            values = self.sightings.processes[replica][counts[replica]].values
+            table[stage, : len(values)] = values
+        return table
+
+    def see(self, monitors: Words, replica: int, values: Numbers) -> None:
+        """This replica has this value in memory, or has just read it from its checkpoint."""
+        stages = self.passed.read(monitors)
+        seen = self.seen[replica].read(monitors)
+        seen += self.next_value[replica][stages, seen] == values
+        self.seen[replica].write(monitors, seen)
+        since = self.since[replica]
+        if since is not None:
+            collects = self.collects[replica][stages] & (self.next_value[replica][stages, seen] == NEVER)
+            since.write(monitors, since.read(monitors) | (collects.astype(np.int64) << values))
+
+    def look(self, monitors: Words, states: Words) -> None:
+        """What the replicas have in memory in these states. Those that do not run keep what they had last."""
+        for replica in range(len(self.seen)):
+            self.see(monitors, replica, self.cells.column(states, "high_watermark", replica))
+
+    def begin_process(self, monitors: Words, replica: int, checkpoints: Numbers) -> None:
+        """This replica was started, with these checkpoints; the stage is that behind its start."""
+        nothing = np.zeros(len(monitors), np.int64)
+        self.seen[replica].write(monitors, nothing)
+        since = self.since[replica]
+        if since is not None:
+            since.write(monitors, nothing)
+        self.see(monitors, replica, checkpoints)
+
+    def may_start_with(self, monitors: Words, replica: int, checkpoints: Numbers, high_watermarks: Numbers) -> Truths:
+        """Whether this replica, about to be started, can come back with these checkpoints."""
+        allowed: Truths = np.zeros(len(monitors), bool)
+        stages = self.passed.read(monitors)
+        for stage in np.unique(stages):
+            rows = stages == stage
+            process = self.sightings.processes[replica][self.incarnations[int(stage)][replica]]
+            if process.ends is Known.AT_STOP:
+                allowed[rows] = checkpoints[rows] == high_watermarks[rows]
+            elif process.ends is Known.SEEN:
+                allowed[rows] = checkpoints[rows] == process.values[-1]
+            else:
+                since = self.since[replica]
+                assert since is not None
+                allowed[rows] = (since.read(monitors[rows]) >> checkpoints[rows] & 1) == 1
+        return allowed
+
+    def note_acknowledged(self, monitors: Words, before: Words, after: Words, actors: Numbers) -> None:
+        """Who is acknowledged in this step lies at the offset that the recording tells, in the log of who acts."""
+        for record, offset in self.offsets.items():
+            newly = self.cells.column(after, "acknowledged", record) > self.cells.column(before, "acknowledged", record)
+            if not newly.any():
+                continue
+            rows = np.flatnonzero(newly)
+            there = np.zeros(len(rows), bool)
+            if offset < self.cells.instance.configuration.log_size:
+                for replica in range(len(self.seen)):
+                    held = self.cells.column(after[rows], "log_record", replica, offset) == record
+                    there |= (actors[rows] == replica) & held
+            changed = monitors[rows]
+            self.elsewhere[record].write(changed, (~there).astype(np.int64))
+            monitors[rows] = changed

@@ -1,0 +1,245 @@
+"""How the text of a line becomes what it says.
+
+In:  the text of a line. Out: a typed line (lines.py). Bad input is one UsageError that names file and line.
+
+A kind of line is one entry of `READERS`: recordings of another sort, such as those of the wire, add theirs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from conformance.follow.observations.lines import (
+    Acked,
+    Befalls,
+    Disk,
+    Fault,
+    Header,
+    Line,
+    Metadata,
+    Read,
+    Remark,
+    Sent,
+)
+from models.errors import UsageError
+from models.kafka.state import Acks
+
+REMARKS = ("roles", "note", "result")
+"""Kinds that claim nothing."""
+
+REMARKED_FAULTS = ("hold", "release", "elect preferred")
+"""What the experimenter did to bring something about; what came of it other lines say."""
+
+
+class LineReader:
+    """The keys of one line, each with its type. Every error names file and line."""
+
+    def __init__(self, path: Path, number: int, keys: Mapping[str, Any]) -> None:
+        self.path = path
+        self.number = number
+        self.keys = keys
+
+    def refuse(self, what: str, cure: str) -> NoReturn:
+        """Say what is wrong with this line."""
+        raise bad_line(self.path, self.number, what, cure)
+
+    def only(self, *known: str) -> None:
+        """Refuse keys that this kind of line does not have: a mistyped key would be evidence that is lost."""
+        for key in self.keys:
+            if key not in ("n", "t", "kind", "label", *known):
+                self.refuse(f"unknown key {key!r}", f"this kind has: {', '.join(known)}")
+
+    def optional(self, key: str, is_right: Callable[[Any], bool], what: str) -> Any:
+        """The value of a key, or None where it is missing or null."""
+        value = self.keys.get(key)
+        if value is not None and not is_right(value):
+            self.refuse(f"{key} is {_shown(value)}", f"it has to be {what}")
+        return value
+
+    def required(self, key: str, is_right: Callable[[Any], bool], what: str) -> Any:
+        """The value of a key that has to be there."""
+        if self.keys.get(key) is None:
+            self.refuse(f"{key} is missing", f"give it: {what}")
+        return self.optional(key, is_right, what)
+
+    def broker(self) -> int:
+        """The broker that the line is about."""
+        broker: int = self.required("broker", is_count, "the number of a broker")
+        return broker
+
+    def records(self, key: str) -> tuple[str, ...]:
+        """A list of [offset, value], with offsets 0, 1, 2, ..."""
+        pairs = self.required(key, _is_list_of(_is_record), "a list of [offset, value]")
+        for position, (offset, _) in enumerate(pairs):
+            if offset != position:
+                self.refuse(f"{key} has offset {offset} at position {position}", "offsets have to be 0, 1, 2, ...")
+        return tuple(value for _, value in pairs)
+
+    def acks(self) -> Acks | None:
+        """`acks` as Kafka spells it."""
+        acks = self.optional("acks", lambda value: str(value) in _ACKS, "all, 1 or 0")
+        return None if acks is None else _ACKS[str(acks)]
+
+
+_ACKS = {"all": Acks.ALL, "-1": Acks.ALL, "1": Acks.ONE, "0": Acks.ZERO}
+
+
+def bad_line(path: Path, number: int, what: str, cure: str) -> UsageError:
+    """The error about one line of a file."""
+    return UsageError(f"{path}:{number}: {what}; {cure}")
+
+
+def is_count(value: Any) -> bool:
+    """A whole number, 0 or more, as Kafka's own fit into 32 bits; true and false are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list_of(is_right: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(is_right, value))
+
+
+def _is_record(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and is_count(value[0]) and _is_text(value[1])
+
+
+def _is_epoch_entry(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(is_count, value))
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _acked(line: LineReader, n: int) -> Line:
+    line.only("value", "offset", "acks")
+    value = line.required("value", _is_text, "the record")
+    offset = line.optional("offset", is_count, "an offset")
+    acks = line.acks()
+    return Acked(line.number, n, value, offset, Acks.ALL if acks is None else acks)
+
+
+def _disk(line: LineReader, n: int) -> Line:
+    line.only("broker", "log", "batch_epochs", "leader_epoch_checkpoint", "high_watermark_checkpoint")
+    log = line.records("log")
+    epochs = line.optional("batch_epochs", _is_list_of(is_count), "a list of leader epochs")
+    if epochs is not None and len(epochs) != len(log):
+        line.refuse(f"{len(epochs)} batch_epochs do not fit {len(log)} records", "give one epoch for each record")
+    entries = line.optional("leader_epoch_checkpoint", _is_list_of(_is_epoch_entry), "a list of [epoch, start offset]")
+    if entries is not None and len({epoch for epoch, _ in entries}) != len(entries):
+        line.refuse("leader_epoch_checkpoint names an epoch twice", "give each epoch once")
+    return Disk(
+        line.number,
+        n,
+        line.broker(),
+        log,
+        None if epochs is None else tuple(epochs),
+        None if entries is None else tuple((epoch, offset) for epoch, offset in entries),
+        line.optional("high_watermark_checkpoint", is_count, "an offset"),
+    )
+
+
+def _metadata(line: LineReader, n: int) -> Line:
+    line.only("leader", "isr", "leader_epoch", "seen_by", "brokers")
+    line.optional("seen_by", is_count, "the number of a broker")
+    leader = line.optional("leader", lambda value: is_count(value) or value == -1, "the number of a broker, or -1")
+    if "leader" not in line.keys:
+        line.refuse("leader is missing", "give the number of a broker, or -1 where there is none")
+    isr = line.required("isr", _is_list_of(is_count), "a list of brokers")
+    epoch = line.optional("leader_epoch", is_count, "a leader epoch")
+    brokers = line.optional("brokers", _is_list_of(is_count), "a list of brokers")
+    return Metadata(line.number, n, None if leader == -1 else leader, frozenset(isr), epoch, frozenset(brokers or ()))
+
+
+def _read(line: LineReader, n: int) -> Line:
+    line.only("records")
+    return Read(line.number, n, line.records("records"))
+
+
+def _fault(line: LineReader, n: int) -> Line:
+    what = line.required("what", _is_text, "what happened")
+    if what in REMARKED_FAULTS:
+        return Remark(line.number, n)
+    if what == "send":
+        line.only("what", "value", "acks")
+        return Sent(line.number, n, line.required("value", _is_text, "the record"), line.acks())
+    known = {one.value: one for one in Befalls}
+    if what not in known:
+        line.refuse(f"unknown fault {_shown(what)}", f"there are: {', '.join((*known, 'send', *REMARKED_FAULTS))}")
+    line.only("what", "broker", "frozen_s")
+    if line.keys.get("broker") == "controller":
+        # It holds no replica; what its absence brings about other lines say.
+        return Remark(line.number, n)
+    return Fault(line.number, n, known[what], line.broker())
+
+
+def _header(line: LineReader, n: int) -> Line:
+    line.only("min.insync.replicas", "unclean.leader.election.enable", "replicas")
+    least = line.optional(
+        "min.insync.replicas", lambda value: is_count(value) and value > 0, "a whole number, 1 or more"
+    )
+    unclean = line.optional("unclean.leader.election.enable", lambda value: isinstance(value, bool), "true or false")
+    replicas = line.optional("replicas", _is_list_of(is_count), "a list of brokers")
+    return Header(line.number, n, least, unclean, frozenset(replicas or ()))
+
+
+READERS: Mapping[str, Callable[[LineReader, int], Line]] = {
+    "header": _header,
+    "acked": _acked,
+    "disk": _disk,
+    "metadata": _metadata,
+    "fault": _fault,
+    "client_read": _read,
+    **{kind: lambda line, n: Remark(line.number, n) for kind in REMARKS},
+}
+"""How each kind of line is read."""
+
+
+def _object(path: Path, number: int, text: str) -> dict[str, Any]:
+    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = dict(found)
+        if len(keys) != len(found):
+            raise bad_line(path, number, "a key is given twice", "keep one of them")
+        return keys
+
+    def constant(name: str) -> NoReturn:
+        raise bad_line(path, number, f"{name} is no number of JSON", "write a number")
+
+    try:
+        found = json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
+    except (ValueError, RecursionError):
+        raise bad_line(path, number, "not one JSON object", "the line is cut off or damaged: record it anew") from None
+    if not isinstance(found, dict):
+        raise bad_line(path, number, "not a JSON object", 'write it as {"n": ..., "kind": ...}')
+    return found
+
+
+def read_line(path: Path, number: int, text: str) -> Line:
+    """The line at this place of a file. Raises UsageError."""
+    line = LineReader(path, number, _object(path, number, text))
+    kind = line.required("kind", _is_text, f"one of {', '.join(READERS)}")
+    if kind not in READERS:
+        line.refuse(f"unknown kind {_shown(kind)}", f"there are: {', '.join(READERS)}")
+    is_header = kind == "header"
+    n = (line.optional if is_header else line.required)("n", is_count, "the line's own number")
+    line.optional("t", lambda value: isinstance(value, int | float) and not isinstance(value, bool), "seconds")
+    return READERS[kind](line, -1 if n is None else n)
+
+
+def is_observation(text: str) -> bool:
+    """Whether the first line of a file begins a recording of observations: it has a kind that is read here.
+
+    Event logs begin with the version of their schema instead.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and "schema" not in found and str(found.get("kind")) in READERS

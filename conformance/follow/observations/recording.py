@@ -1,0 +1,222 @@
+"""A whole recording, checked: each line can be true beside the others before it.
+
+In:  a file of lines.
+Out: a `Recording`. Every failure is one UsageError that names file and line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.follow.observations.lines import (
+    Acked,
+    Befalls,
+    Disk,
+    Fault,
+    Header,
+    Line,
+    Metadata,
+    Read,
+    Remark,
+    Sent,
+)
+from conformance.follow.observations.reading import bad_line, read_line
+from models.errors import UsageError
+from models.kafka.state import Acks
+
+MOST_BYTES = 16 << 20
+"""The largest file that is read; every line of it is a search."""
+
+ALLOWED = {
+    Befalls.KILL: ("running", "frozen"),
+    Befalls.FREEZE: ("running",),
+    Befalls.THAW: ("frozen",),
+    Befalls.START: ("killed", "shut down"),
+    Befalls.STOP: ("running",),
+}
+"""What can befall a broker that is in this condition."""
+
+BECOMES = {
+    Befalls.KILL: "killed",
+    Befalls.FREEZE: "frozen",
+    Befalls.THAW: "running",
+    Befalls.START: "running",
+    Befalls.STOP: "shut down",
+}
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What was seen of one partition, in order.
+
+    `lines` are those that claim something. `brokers` are the replicas in ascending order, `values` the records in the
+    order in which they were sent. `has_epochs`: every change of the leader epoch is known, by `leader_epoch`;
+    `first_epoch` is the lowest one that is told.
+    """
+
+    path: Path
+    lines: tuple[Line, ...]
+    brokers: tuple[int, ...]
+    values: tuple[str, ...]
+    min_insync_replicas: int | None
+    unclean_election: bool | None
+    acks: Acks
+    has_epochs: bool
+    first_epoch: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is claimed."""
+        return not self.lines
+
+    def replica(self, broker: int) -> int:
+        """The model's number of a broker."""
+        return self.brokers.index(broker)
+
+    def record(self, value: str) -> int:
+        """The model's number of a record."""
+        return self.values.index(value)
+
+    def claims(self, kind: type[Line]) -> Iterator[tuple[int, Line]]:
+        """The lines of one kind, with their positions among all that claim something."""
+        return ((position, line) for position, line in enumerate(self.lines) if isinstance(line, kind))
+
+
+def read_recording(path: Path) -> Recording:
+    """The recording in a file. Raises UsageError."""
+    lines = [read_line(path, number, text) for number, text in enumerate(_texts(path), 1)]
+    _check_order(path, lines)
+    header = next((line for line in lines if isinstance(line, Header)), None)
+    claims = _without_first_starts(line for line in lines if not isinstance(line, Header | Remark))
+    brokers = _brokers(path, claims, set() if header is None else set(header.replicas))
+    epochs = [epoch for line in claims for epoch in _epochs(line)]
+    return Recording(
+        path,
+        tuple(line for line in claims if not isinstance(line, Fault) or line.broker in brokers),
+        brokers,
+        _values(path, claims),
+        None if header is None else header.min_insync_replicas,
+        None if header is None else header.unclean_election,
+        _acks(path, claims),
+        _has_epochs(path, claims),
+        min(epochs, default=0),
+    )
+
+
+def _texts(path: Path) -> list[str]:
+    try:
+        if not path.is_file():
+            raise UsageError(f"{path}: no file of that name; give a recording")
+        if path.stat().st_size > MOST_BYTES:
+            raise UsageError(f"{path}: larger than {MOST_BYTES >> 20} MiB; give a shorter recording")
+        texts = path.read_bytes().decode().split("\n")
+        return texts if texts[-1] else texts[:-1]
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}; give a recording") from None
+    except UnicodeDecodeError as error:
+        number = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise bad_line(path, number, "not text in UTF-8", "the line is damaged: record it anew") from None
+
+
+def _check_order(path: Path, lines: list[Line]) -> None:
+    before = -1
+    for position, line in enumerate(lines):
+        if isinstance(line, Header):
+            if position:
+                raise bad_line(path, line.number, "a header behind other lines", "put it first, once")
+            continue
+        if line.n <= before:
+            raise bad_line(path, line.number, f"n is {line.n} after {before}", "put the lines in the order of n")
+        before = line.n
+
+
+def _without_first_starts(claims: Iterator[Line]) -> list[Line]:
+    """Starts before anything else happened only say that the cluster was started."""
+    found: list[Line] = []
+    for line in claims:
+        if found or not (isinstance(line, Fault) and line.what is Befalls.START):
+            found.append(line)
+    return found
+
+
+def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, ...]:
+    """The replicas: who appears on disk, in the metadata or in the header. Faults may also name other brokers."""
+    known: set[int] = set()
+    for line in claims:
+        if isinstance(line, Disk):
+            replicas.add(line.broker)
+        elif isinstance(line, Metadata):
+            replicas |= line.isr | (set() if line.leader is None else {line.leader})
+            known |= line.brokers
+    if claims and not replicas:
+        cure = "replicas are the brokers that appear on disk or in the metadata, or as replicas of a header"
+        raise bad_line(path, claims[0].number, "nothing says which brokers hold the partition", cure)
+    conditions = dict.fromkeys(replicas, ("running", 0))
+    for line in claims:
+        if not isinstance(line, Fault):
+            continue
+        if line.broker not in replicas | known:
+            cure = "replicas are the brokers that appear on disk or in the metadata: correct the number"
+            raise bad_line(path, line.number, f"nobody knows broker {line.broker}", cure)
+        if line.broker in replicas:
+            condition, since = conditions[line.broker]
+            if condition not in ALLOWED[line.what]:
+                told = f"is {condition} since line {since}" if since else "runs from the start"
+                cure = "a line is missing or wrong"
+                raise bad_line(path, line.number, f"{line.what.value}: broker {line.broker} {told}", cure)
+            conditions[line.broker] = (BECOMES[line.what], line.number)
+    return tuple(sorted(replicas))
+
+
+def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
+    """The records, in the order of their first appearance."""
+    found: dict[str, int] = {}
+    acked: dict[str, int] = {}
+    for line in claims:
+        if isinstance(line, Sent) and line.value in found:
+            what = f"{line.value} is sent after it was seen at line {found[line.value]}"
+            raise bad_line(path, line.number, what, "give each record a value of its own")
+        if isinstance(line, Acked) and acked.setdefault(line.value, line.number) != line.number:
+            what = f"{line.value} was acknowledged at line {acked[line.value]} already"
+            raise bad_line(path, line.number, what, "give each record a value of its own")
+        for value in _named(line):
+            found.setdefault(value, line.number)
+    return tuple(found)
+
+
+def _named(line: Line) -> tuple[str, ...]:
+    if isinstance(line, Acked | Sent):
+        return (line.value,)
+    if isinstance(line, Disk):
+        return line.log
+    return line.records if isinstance(line, Read) else ()
+
+
+def _acks(path: Path, claims: list[Line]) -> Acks:
+    """What the producer asked for; the model knows one kind of producer at a time."""
+    told = [(line, line.acks) for line in claims if isinstance(line, Acked | Sent) and line.acks is not None]
+    for line, acks in told:
+        if acks != told[0][1]:
+            what = f"acks={acks.spelling} after acks={told[0][1].spelling} at line {told[0][0].number}"
+            raise bad_line(path, line.number, what, "give recordings of one acks at a time")
+    return told[0][1] if told else Acks.ALL
+
+
+def _epochs(line: Line) -> list[int]:
+    if isinstance(line, Metadata):
+        return [] if line.leader_epoch is None else [line.leader_epoch]
+    if isinstance(line, Disk):
+        return [*(line.batch_epochs or ()), *(epoch for epoch, _ in line.epoch_cache or ())]
+    return []
+
+
+def _has_epochs(path: Path, claims: list[Line]) -> bool:
+    told = [line for line in claims if isinstance(line, Metadata)]
+    with_epochs = any(map(_epochs, claims))
+    for line in told:
+        if with_epochs and line.leader_epoch is None:
+            what = "leader_epoch is missing, while other lines tell epochs"
+            raise bad_line(path, line.number, what, "give it in every metadata line, or epochs nowhere")
+    return with_epochs

@@ -1,0 +1,105 @@
+"""Which successors of a state a recording allows, where that hangs on more than the step and the stage.
+
+In:  states, their monitors, and successors, many at a time. Out: a truth value for each successor.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conformance.follow.observations.cells import Cells, Numbers, Truths, Words
+from conformance.follow.observations.monitor import Monitor
+from conformance.follow.observations.script import NOBODY, Permission, Script
+
+Permissions = NDArray[np.uint8]
+
+
+class Rules:
+    """The rules of one script."""
+
+    def __init__(self, script: Script, cells: Cells, monitor: Monitor, is_idempotent: bool) -> None:
+        self.script = script
+        self.cells = cells
+        self.monitor = monitor
+        self.is_idempotent = is_idempotent
+        self.leader = script.column("leader")
+        self.most_epoch = script.column("most_epoch")
+        self.most_sent = script.column("most_sent")
+
+    def allow(
+        self,
+        states_before: Words,
+        monitors_before: Words,
+        after: Words,
+        parents: Numbers,
+        steps: Numbers,
+        permissions: Permissions,
+    ) -> Truths:
+        """Which of these successors the recording allows, where it hangs on the state as well."""
+        column = self.cells.column
+        stages = self.monitor.passed.read(monitors_before)[parents]
+        allowed: Truths = column(after, "next_record") <= self.most_sent[stages]
+        allowed &= self._are_required(states_before, after, parents, permissions, stages)
+        if self.is_idempotent:
+            allowed &= self._keeps_order(states_before, parents, steps)
+        actors = self.script.actor[steps]
+        is_free = (permissions == Permission.FREE) | (permissions == Permission.ELECTION)
+        for replica in range(len(self.monitor.seen)):
+            # A broker that halts dies, and only the recording says who dies.
+            was_up = column(states_before, "is_up", replica)[parents]
+            allowed &= ~is_free | (column(after, "is_up", replica) == was_up)
+            started = np.flatnonzero((permissions == Permission.START) & (actors == replica))
+            if len(started):
+                origins = parents[started]
+                allowed[started] &= self.monitor.may_start_with(
+                    monitors_before[origins],
+                    replica,
+                    self.script.checkpoint[steps[started]],
+                    column(states_before, "high_watermark", replica)[origins],
+                )
+            stops = np.flatnonzero((permissions == Permission.CLEAN_STOP) & (actors == replica))
+            if len(stops):
+                allowed[stops] &= self._may_stop(states_before[parents[stops]], replica)
+        return allowed
+
+    def _are_required(
+        self, states_before: Words, after: Words, parents: Numbers, permissions: Permissions, stages: Numbers
+    ) -> Truths:
+        """Elections happen as the recorded leaders require.
+
+        Where epochs are recorded, as many as the next one says, and the last of them is of its leader; otherwise one,
+        where the next leader is another one.
+        """
+        column = self.cells.column
+        leader, required = column(after, "controller_leader"), self.leader[stages]
+        are: Truths
+        if self.script.recording.has_epochs:
+            epoch, most_epoch = column(after, "controller_epoch"), self.most_epoch[stages]
+            is_new = epoch > column(states_before, "controller_epoch")[parents]
+            are = ~is_new | (epoch < most_epoch) | ((epoch == most_epoch) & (leader == required))
+        else:
+            leader_before = column(states_before, "controller_leader")[parents]
+            are = (permissions != Permission.ELECTION) | ((leader == required) & (leader_before != required))
+        return are
+
+    def _keeps_order(self, states_before: Words, parents: Numbers, steps: Numbers) -> Truths:
+        """What is sent again comes behind earlier records only: an idempotent producer makes no copies."""
+        keeps: Truths = np.ones(len(steps), bool)
+        again = np.flatnonzero(self.script.sent_again[steps] != NOBODY)
+        for replica in range(len(self.monitor.seen)):
+            rows = again[self.script.actor[steps[again]] == replica]
+            states, records = states_before[parents[rows]], self.script.sent_again[steps[rows]]
+            for offset in range(self.cells.instance.configuration.log_size):
+                keeps[rows] &= self.cells.column(states, "log_record", replica, offset) < records
+        return keeps
+
+    def _may_stop(self, states: Words, replica: int) -> Truths:
+        """A broker that shuts down hands its leadership over first, unless nobody is there who could take it."""
+        column = self.cells.column
+        has_heir: Truths = np.zeros(len(states), bool)
+        for other in range(len(self.monitor.seen)):
+            if other != replica:
+                has_heir |= (column(states, "controller_isr", other) == 1) & (column(states, "is_up", other) == 1)
+        may: Truths = (column(states, "controller_leader") != replica) | ~has_heir
+        return may

@@ -1,0 +1,244 @@
+"""What a recording allows between its lines: who runs, who may be elected, which steps are free.
+
+In:  a recording, and the instance of the model that it is followed by.
+Out: a `Script`: one stage before each line, with what is possible there.
+
+What the recording says about faults is complete; elections happen as the recorded leaders require; all else is free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from conformance.follow.observations.lines import Befalls, Fault, Line, Metadata, Sent
+from conformance.follow.observations.recording import Recording
+from models.kafka.state import Replica
+from models.language.model import Instance, Step
+
+FREE = (
+    *("producer_appends", "producer_is_refused", "send_is_lost", "answer_is_lost", "producer_retries"),
+    *("leader_handles_fetch", "leader_answers_parked_fetch", "leader_shrinks_isr"),
+    *("follower_reconciles", "follower_applies_response", "response_is_lost"),
+    *("follower_is_out_of_range", "follower_starts_over"),
+    *("broker_becomes_leader", "broker_becomes_follower", "controller_removes_dead_follower"),
+)
+"""What happens without a line that says so. A follower that is out of range and would halt is a fault (search.py)."""
+
+ELECTIONS = ("controller_fails_over", "controller_elects_preferred", "controller_elects_unclean")
+CRASH, RESTART, SEND_AGAIN = "broker_crashes", "broker_restarts", "producer_retries"
+
+NEVER = (
+    *("broker_bounces", "broker_loses_power", "broker_loses_disk"),
+    *("leader_deletes_records", "producer_appends_in_transaction"),
+    *("coordinator_commits", "coordinator_aborts", "leader_appends_marker"),
+)
+"""Faults that a recording would have to tell, and requests that nobody sent."""
+
+NOBODY = -1
+"""There is no such replica."""
+
+
+class Permission(IntEnum):
+    """How a step can be taken at a stage."""
+
+    NOT = 0
+    FREE = 1
+    ELECTION = 2
+    KILL = 3
+    START = 4
+    CLEAN_STOP = 5
+
+
+class Passing(IntEnum):
+    """How a line is passed."""
+
+    AT_ONCE = 0
+    """As soon as it is true: what may happen before it may happen behind it as well, so waiting gains nothing."""
+
+    AT_ANY_TIME = 1
+    """A broker freezes: behind the line less is possible than before it."""
+
+    BY_A_STEP = 2
+    """A broker is killed or started: a step of the model."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What holds while a line is waited for. Brokers are replica numbers.
+
+    `stopping`: they were told to shut down, and have not been started since. `incarnations` counts how often each was
+    started. `leader` is whom the next metadata line (that is not older than what was seen) names, NOBODY where none
+    follows; `most_epoch` is its epoch, `most_sent` how many records can have been sent at most.
+    """
+
+    line: Line
+    passing: Passing
+    down: frozenset[int]
+    frozen: frozenset[int]
+    stopping: frozenset[int]
+    incarnations: tuple[int, ...]
+    leader: int
+    most_epoch: int
+    most_sent: int
+
+
+class Script:
+    """The stages of a recording, and as tables what each step is at each of them."""
+
+    def __init__(self, recording: Recording, instance: Instance) -> None:
+        self.recording = recording
+        self.instance = instance
+        self.stages = tuple(_stages(recording))
+        total = instance.first_steps[-1]
+        self.permissions: NDArray[np.uint8] = np.zeros((len(self.stages) + 1, total), np.uint8)
+        self.actor: NDArray[np.int64] = np.full(total, NOBODY, np.int64)
+        self.checkpoint: NDArray[np.int64] = np.zeros(total, np.int64)
+        self.sent_again: NDArray[np.int64] = np.full(total, NOBODY, np.int64)
+        for step in instance.steps:
+            self.actor[step.number] = next(iter(actors(instance, step)), NOBODY)
+            if step.action == SEND_AGAIN:
+                self.sent_again[step.number] = step.ordinals[0]
+            if step.action == RESTART:
+                self.checkpoint[step.number] = step.ordinals[1]
+        for position, stage in enumerate(self.stages):
+            for step in instance.steps:
+                self.permissions[position, step.number] = permission(instance, stage, step)
+
+    def column(self, name: str) -> NDArray[np.int64]:
+        """One number of every stage; 0 behind the last line."""
+        return np.array([*(getattr(stage, name) for stage in self.stages), 0], np.int64)
+
+
+def actors(instance: Instance, step: Step) -> list[int]:
+    """The brokers that take part in a step, the one that acts first.
+
+    The controller elects, and removes from an ISR, who may know nothing of it; a leader drops followers that are slow.
+    """
+    if step.action.startswith("controller_"):
+        return []
+    choices = instance.slot_choices[step.slot]
+    return [
+        ordinal for choice, ordinal in zip(choices, step.ordinals, strict=True) if choice.parameter.domain is Replica
+    ]
+
+
+def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
+    """How this step can be taken at this stage.
+
+    A frozen broker takes part in no step: so the recordings are read by definition. A response that it sent before it
+    froze does not arrive while it is frozen, either; the verdicts on the recordings that there are do not hang on that.
+    """
+    if stage.frozen & set(actors(instance, step)) and step.action != CRASH:
+        return Permission.NOT
+    if step.action in FREE:
+        return Permission.FREE
+    if step.action in ELECTIONS:
+        return Permission.ELECTION
+    if step.action not in (CRASH, RESTART):
+        return Permission.NOT
+    broker, line = step.ordinals[0], stage.line
+    if step.action == CRASH and broker in stage.stopping:
+        return Permission.CLEAN_STOP
+    wanted = {CRASH: Befalls.KILL, RESTART: Befalls.START}[step.action]
+    if isinstance(line, Fault) and line.what is wanted and broker == _replica_of(stage):
+        return Permission.KILL if step.action == CRASH else Permission.START
+    return Permission.NOT
+
+
+def _replica_of(stage: Stage) -> int:
+    assert isinstance(stage, FaultStage)
+    return stage.replica
+
+
+@dataclass(frozen=True)
+class FaultStage(Stage):
+    """A stage before a fault; `replica` is the one that it befalls."""
+
+    replica: int
+
+
+PASSING = {Befalls.KILL: Passing.BY_A_STEP, Befalls.START: Passing.BY_A_STEP, Befalls.FREEZE: Passing.AT_ANY_TIME}
+
+
+def _stages(recording: Recording) -> Iterator[Stage]:
+    down: set[int] = set()
+    frozen: set[int] = set()
+    stopping: set[int] = set()
+    incarnations = [0] * len(recording.brokers)
+    newest = 0
+    for position, line in enumerate(recording.lines):
+        target = next_leader(recording, position, newest)
+        leader = NOBODY if target is None or target.leader is None else recording.replica(target.leader)
+        epoch = newest if target is None or target.leader_epoch is None else target.leader_epoch - recording.first_epoch
+        situation = (
+            *(frozenset(down), frozenset(frozen), frozenset(stopping), tuple(incarnations)),
+            *(leader, epoch, _most_sent(recording, position)),
+        )
+        if isinstance(line, Fault):
+            replica = recording.replica(line.broker)
+            yield FaultStage(line, PASSING.get(line.what, Passing.AT_ONCE), *situation, replica)
+            _befall(line.what, replica, down, frozen, stopping)
+            incarnations[replica] += line.what is Befalls.START
+        else:
+            yield Stage(line, Passing.AT_ONCE, *situation)
+        if isinstance(line, Metadata) and line.leader_epoch is not None:
+            newest = max(newest, line.leader_epoch - recording.first_epoch)
+
+
+def _befall(what: Befalls, replica: int, down: set[int], frozen: set[int], stopping: set[int]) -> None:
+    frozen.discard(replica)
+    if what is Befalls.FREEZE:
+        frozen.add(replica)
+    elif what is Befalls.KILL:
+        down.add(replica)
+    elif what is Befalls.STOP:
+        stopping.add(replica)
+    elif what is Befalls.START:
+        down.discard(replica)
+        stopping.discard(replica)
+
+
+def next_leader(recording: Recording, position: int, newest: int) -> Metadata | None:
+    """The next metadata line from `position` on that names a leader and is not older than what was seen."""
+    for line in recording.lines[position:]:
+        if isinstance(line, Metadata) and line.leader is not None and not is_old(recording, line, newest):
+            return line
+    return None
+
+
+def is_old(recording: Recording, line: Metadata, newest: int) -> bool:
+    """Whether the line shows an epoch before `newest`: a broker that has yet to hear of the later ones was asked."""
+    return line.leader_epoch is not None and line.leader_epoch - recording.first_epoch < newest
+
+
+def _most_sent(recording: Recording, position: int) -> int:
+    """A record that a later line sends was not sent before that line."""
+    for line in recording.lines[position:]:
+        if isinstance(line, Sent):
+            return recording.record(line.value)
+    return len(recording.values)
+
+
+def elections_required(recording: Recording) -> int:
+    """How many leader epochs a history of the recording can have after the first.
+
+    Without epochs in the metadata: one per change of the leader, and one per death, as the dead leave the ISR.
+    """
+    told = [line for _, line in recording.claims(Metadata) if isinstance(line, Metadata)]
+    if recording.has_epochs:
+        return max((line.leader_epoch or 0) - recording.first_epoch for line in told) if told else 0
+    leaders = [line.leader for line in told if line.leader is not None]
+    changes = sum(one != other for one, other in pairwise(leaders))
+    return changes + deaths(recording)
+
+
+def deaths(recording: Recording) -> int:
+    """How often a broker is killed or shut down."""
+    faults = [line for _, line in recording.claims(Fault) if isinstance(line, Fault)]
+    return sum(line.what in (Befalls.KILL, Befalls.STOP) for line in faults)

@@ -1,0 +1,298 @@
+"""Every history that a recording leaves possible, breadth first, until the last line is passed or nothing is left.
+
+In:  a script and the instance of the model.
+Out: the shortest path that passes the last line; or every possibility that there was before the line that none passes.
+
+A node is a state of the model with its monitor, which says how many lines are passed. A line that is true is passed at
+once where waiting gains nothing (script.py), in the same step; so steps alone count, and the first path to the last
+line is the shortest. Nothing is cut off by a depth: what is free is free as often as one likes, and is tried until
+nothing new comes of it. Budgets are put back after every step, since the recording alone limits faults; what readers
+could see first at an offset, which no rule reads, is forgotten.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from checker.explore import Limits
+from checker.kernel import Kernel
+from checker.store import Batch, Full, Store
+from conformance.follow.observations.cells import Cells, Numbers, Words
+from conformance.follow.observations.claims import Claims
+from conformance.follow.observations.monitor import Monitor
+from conformance.follow.observations.rules import Rules
+from conformance.follow.observations.script import NOBODY, Passing, Permission, Script
+from models import run
+from models.kafka.state import BUDGETS
+from models.language.declare import NONE
+from models.language.model import Instance
+from models.run import State
+
+ROOM = 1 << 16
+"""Successors that are looked at together."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """A history: the position of its initial state, the numbers of its steps, and how many lines were passed after each
+    state, the initial one included."""
+
+    initial: int
+    steps: tuple[int, ...]
+    passed: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a search stands: `lines` of `of` passed."""
+
+    seconds: float
+    depth: int
+    states: int
+    lines: int
+    of: int
+    bytes_used: int
+
+
+class Search:
+    """One search. `stopped` says what ended it early: memory, seconds, interrupt, or None."""
+
+    def __init__(
+        self,
+        script: Script,
+        instance: Instance,
+        kernel: Kernel,
+        is_idempotent: bool,
+        limits: Limits,
+        report: Callable[[Progress], None] = lambda progress: None,
+    ) -> None:
+        self.script = script
+        self.instance = instance
+        self.kernel = kernel
+        self.report = report
+        self.cells = Cells(instance, kernel.layout)
+        self.monitor = Monitor(script, self.cells)
+        self.claims = Claims(script, self.cells, self.monitor)
+        self.lines = len(script.stages)
+        self.words = kernel.layout.words
+        self.steps = instance.first_steps[-1]
+        self.room = max(ROOM, 2 * self.steps)
+        self.batch = Batch.of(self.room, self.words)
+        self.store = Store(self.words + 1, self.steps + len(instance.initial_states), limits.memory)
+        self.rules = Rules(script, self.cells, self.monitor, is_idempotent)
+        unlimited = [budget for budget in BUDGETS if budget != "retries" or is_idempotent]
+        values = {f"{budget}_left": getattr(instance.configuration, budget) for budget in unlimited}
+        values["exposed_record"] = NONE
+        self.kept = ~self.cells.masks(*values)
+        self.full = self.cells.packed(values)
+        self.passing = np.array([*(stage.passing for stage in script.stages), -1], np.int64)
+        self.started = time.monotonic()
+        self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
+        self.reported = self.started
+        self.seconds = 0.0
+        self.stopped: str | None = None
+        self.depth = 0
+        self.generated = 0
+        self.last: int | None = None
+        self.furthest = 0
+
+    # ------------------------------------------------------------------------------------------------------ the loop
+
+    def run(self) -> None:
+        """Search, until the last line is passed, nothing is left, or a limit or a person ends it."""
+        try:
+            self._start()
+            first = 0
+            while self.last is None and self.stopped is None and first < self.store.count:
+                end = self.store.count
+                self._expand(first, end)
+                self.depth += 1
+                first = end
+        except KeyboardInterrupt:
+            self.stopped = "interrupt"
+        except Full:
+            self.stopped = "memory"
+        self.seconds = time.monotonic() - self.started
+
+    def _start(self) -> None:
+        """The fresh topic: empty logs, and the leader that the first metadata line names, if it is of this epoch."""
+        chosen = [
+            position
+            for position, cells in enumerate(self.instance.initial_states)
+            if self._is_start(State(self.instance, cells))
+        ]
+        packed = [self.kernel.layout.pack(self.instance.initial_states[position]) for position in chosen]
+        states = np.array(packed, np.uint64).reshape(len(chosen), self.words)
+        states = states & self.kept | self.full
+        monitors = np.zeros(len(chosen), np.uint64)
+        self.monitor.look(monitors, states)
+        nodes = np.arange(len(chosen))
+        self._pass_and_add(states, monitors, nodes, self.steps + np.array(chosen, np.int64), is_start=True)
+
+    def _is_start(self, s: State) -> bool:
+        if any(s.log_end_offset[r] for r in range(s.replicas)):
+            return False
+        stage = self.script.stages[0]
+        is_first_epoch = stage.most_epoch == 0 and stage.leader != NOBODY
+        return not is_first_epoch or s.controller_leader == stage.leader
+
+    def _expand(self, first: int, end: int) -> None:
+        """Every step that is allowed from the nodes first..end-1, which lie at one depth."""
+        active = np.zeros(len(self.instance.model.properties) + 1, np.int8)
+        results = np.zeros(6 * len(self.instance.model.properties) + 3, np.int64)
+        status = 6 * len(self.instance.model.properties)
+        fired = np.zeros(len(self.instance.model.slots), np.int64)
+        before, after = self.kernel.layout.buffer(self.instance), self.kernel.layout.buffer(self.instance)
+        at = first
+        while at < end and self.last is None and self.stopped is None:
+            nodes = self._nodes()[at : min(end, at + ROOM)]
+            states = np.ascontiguousarray(nodes[:, : self.words])
+            count = self.kernel.expand(
+                *(states.ctypes.data, 0, len(states), before.ctypes.data, after.ctypes.data),
+                *(self.batch.states.ctypes.data, self.batch.parents.ctypes.data, self.batch.steps.ctypes.data),
+                *(self.room, fired.ctypes.data, active.ctypes.data, results.ctypes.data),
+            )
+            done = int(results[status])
+            if results[status + 2]:
+                self._explain_failure(states[done])
+            self.generated += count
+            self._take(at, states, nodes[:, self.words].copy(), count)
+            at += done
+            self._look_at_clock()
+
+    def _nodes(self) -> Words:
+        width = self.words + 1
+        return self.store.states[: self.store.count * width].reshape(-1, width)
+
+    def _explain_failure(self, state: Words) -> None:
+        cells = self.kernel.layout.unpack([int(word) for word in state])
+        for step in self.instance.steps:
+            run.take(self.instance, cells, step)
+        raise AssertionError("the kernel reports a range failure that the reference does not see")
+
+    def _look_at_clock(self) -> None:
+        now = time.monotonic()
+        if now - self.reported >= 0.5:
+            self.reported = now
+            seconds = now - self.started
+            self.report(
+                Progress(seconds, self.depth, self.store.count, self.furthest, self.lines, self.store.bytes_used)
+            )
+        if now > self.deadline and self.last is None:
+            self.stopped = "seconds"
+
+    # -------------------------------------------------------------------------------------------------- one batch
+
+    def _take(self, first: int, before: Words, monitors_before: Words, count: int) -> None:
+        """Those successors that the recording allows, with their monitors, into the store."""
+        parents = self.batch.parents[:count].astype(np.int64)
+        steps = self.batch.steps[:count].astype(np.int64)
+        after = self.batch.states[: count * self.words].reshape(count, self.words)
+        stages = self.monitor.passed.read(monitors_before)
+        permissions = self.script.permissions[stages[parents], steps]
+        rows = np.flatnonzero(permissions)
+        rows = rows[
+            self.rules.allow(before, monitors_before, after[rows], parents[rows], steps[rows], permissions[rows])
+        ]
+        parents, steps, permissions = parents[rows], steps[rows], permissions[rows]
+        after = after[rows]
+        monitors = monitors_before[parents]
+        actors = self.script.actor[steps]
+        self.monitor.note_acknowledged(monitors, before[parents], after, actors)
+        after = after & self.kept | self.full
+        by_fault = (permissions == Permission.KILL) | (permissions == Permission.START)
+        stages = self.monitor.passed.read(monitors)
+        self.monitor.passed.write(monitors, stages + by_fault)
+        for replica in np.unique(actors[permissions == Permission.START]):
+            started = np.flatnonzero((permissions == Permission.START) & (actors == replica))
+            changed = monitors[started]
+            self.monitor.begin_process(changed, int(replica), self.script.checkpoint[steps[started]])
+            monitors[started] = changed
+        self.monitor.look(monitors, after)
+        self._pass_and_add(after, monitors, parents + first, steps)
+
+    def _pass_and_add(
+        self, states: Words, monitors: Words, parents: Numbers, steps: Numbers, is_start: bool = False
+    ) -> None:
+        """Pass every line that these states satisfy, and keep the nodes that come of it."""
+        nodes = [(states, monitors, parents, steps)]
+        while nodes:
+            states, monitors, parents, steps = nodes.pop()
+            later = self._pass_lines(states, monitors)
+            self._add(states, monitors, parents, steps, is_start)
+            if len(later):
+                changed = monitors[later]
+                self.monitor.passed.write(changed, self.monitor.passed.read(changed) + 1)
+                nodes.append((states[later], changed, parents[later], steps[later]))
+
+    def _pass_lines(self, states: Words, monitors: Words) -> Numbers:
+        """Let these nodes pass what they can pass at once; says which of them stand before a line to be passed or not
+        to be passed at any time."""
+        moving = np.arange(len(states))
+        while len(moving):
+            stages = self.monitor.passed.read(monitors[moving])
+            moved = np.zeros(len(moving), bool)
+            for stage in np.unique(stages):
+                if stage == self.lines or self.passing[stage] != Passing.AT_ONCE:
+                    continue
+                rows = np.flatnonzero(stages == stage)
+                chosen = moving[rows]
+                moved[rows] = self.claims.hold(int(stage), states[chosen], monitors[chosen])
+            moving = moving[moved]
+            changed = monitors[moving]
+            self.monitor.passed.write(changed, self.monitor.passed.read(changed) + 1)
+            monitors[moving] = changed
+        found: Numbers = np.flatnonzero(self.passing[self.monitor.passed.read(monitors)] == Passing.AT_ANY_TIME)
+        return found
+
+    def _add(self, states: Words, monitors: Words, parents: Numbers, steps: Numbers, is_start: bool) -> None:
+        count = len(states)
+        if not count:
+            return
+        known = self.store.count
+        if is_start:
+            parents = known + np.arange(count)
+        batch = Batch(
+            np.ascontiguousarray(np.column_stack([states, monitors])).reshape(-1),
+            parents.astype(np.uint32),
+            steps.astype(np.uint32),
+            np.empty(count, np.uint32),
+            np.empty(count, np.uint64),
+        )
+        self.store.add(batch, count)
+        passed = self.monitor.passed.read(self._nodes()[known:, self.words])
+        if len(passed):
+            self.furthest = max(self.furthest, int(passed.max()))
+        done = np.flatnonzero(passed == self.lines)
+        if len(done) and self.last is None:
+            self.last = known + int(done[0])
+
+    # ------------------------------------------------------------------------------------------------- what was found
+
+    def path(self) -> Path:
+        """The history that passes the last line."""
+        assert self.last is not None
+        nodes = self._nodes()[:, self.words]
+        index, steps, passed = self.last, [], []
+        while True:
+            passed.append(int(self.monitor.passed.read(nodes[index : index + 1])[0]))
+            if int(self.store.parents[index]) == index:
+                break
+            steps.append(int(self.store.steps[index]))
+            index = int(self.store.parents[index])
+        return Path(int(self.store.steps[index]) - self.steps, tuple(steps[::-1]), tuple(passed[::-1]))
+
+    def waiting(self) -> tuple[Words, Words]:
+        """The states, and their monitors, that stand before the furthest line that was reached."""
+        nodes = self._nodes()
+        rows = self.monitor.passed.read(nodes[:, self.words]) == self.furthest
+        return nodes[rows, : self.words], nodes[rows, self.words]
+
+    def counts(self) -> list[int]:
+        """How many nodes stand before each line; the last number counts those that passed all."""
+        passed = self.monitor.passed.read(self._nodes()[:, self.words])
+        return [int(count) for count in np.bincount(passed, minlength=self.lines + 1)]

@@ -1,0 +1,116 @@
+"""The outcome of following a recording, for a person.
+
+In:  an outcome (explain.py).
+Out: lines of text. Brokers and records carry the recording's own names where it speaks, the model's in the history;
+     the first lines say which is which.
+"""
+
+from __future__ import annotations
+
+from conformance.follow.observations.explain import Effort, Explained, Nothing, Outcome, Rejected, Undecided
+from conformance.follow.observations.lines import Acked, Disk, Fault, Line, Metadata, Read, Sent
+from conformance.follow.observations.recording import Recording
+from models.language.model import spell_element
+from traces.show import view
+from traces.table import wrapped
+
+RESTS_ON = (
+    "Rejected means: no history in which producers send the records of the recording, in the order in which they first"
+    " appear, and nothing else (what they send again keeps that order, unless retries say otherwise); brokers crash,"
+    " freeze and start where the recording says so; and elections happen as its leaders require."
+)
+
+
+def tell(outcome: Outcome) -> list[str]:
+    """What came out, as lines of text."""
+    if isinstance(outcome, Nothing):
+        return [f"{outcome.path}: nothing to follow: no line claims anything"]
+    if isinstance(outcome, Explained):
+        return _explained(outcome)
+    if isinstance(outcome, Rejected):
+        return _rejected(outcome)
+    return _undecided(outcome)
+
+
+def _explained(outcome: Explained) -> list[str]:
+    recording, history = outcome.recording, outcome.history
+    found = wrapped(
+        f"EXPLAINED: {recording.path} is a history of {history.instance.protocol.name}, in {history.length} steps;"
+        " there is no shorter one."
+    )
+    found += ["", *names(recording), ""]
+    passed = 0
+    for position, count in enumerate(outcome.passed):
+        found.append(f"  {position:>3}  {history.spell_row(position)}")
+        for line in recording.lines[passed:count]:
+            found += wrapped(f"line {line.number}: {says(line)}", "         ")
+        passed = count
+    return [*found, "", *view(history), "", _effort(outcome.effort)]
+
+
+def _rejected(outcome: Rejected) -> list[str]:
+    recording, line = outcome.recording, outcome.line
+    found = wrapped(f"REJECTED at {place(recording, line)}: {says(line)}")
+    found += wrapped(
+        f"Every line before it has an explanation in {outcome.instance.protocol.name}. All {outcome.possible:,} states"
+        " that are possible there were found, and it is true of none of them:"
+    )
+    for lack in outcome.lacks:
+        have = f"{lack.true_of:,} of {outcome.possible:,}"
+        instead = "; ".join(f"{text} ({count:,})" for text, count in lack.instead)
+        found += wrapped(f"{lack.claim}: true of {have}{', instead: ' if instead else ''}{instead}", "  ")
+    if outcome.lacks and all(lack.true_of for lack in outcome.lacks):
+        found.append("  never all of it at once")
+    return [*found, *wrapped(RESTS_ON), _effort(outcome.effort)]
+
+
+def _undecided(outcome: Undecided) -> list[str]:
+    why = {
+        "memory": "the memory is used up; give more with --memory",
+        "seconds": "the time is over; give more with --seconds",
+        "interrupt": "interrupted",
+    }[outcome.why]
+    line = place(outcome.recording, outcome.line)
+    return [
+        f"UNDECIDED: {why}; the furthest line that could be passed is the one before {line}",
+        _effort(outcome.effort),
+    ]
+
+
+def _effort(effort: Effort) -> str:
+    return (
+        f"{sum(effort.states):,} states, {effort.generated:,} successors, {effort.seconds:.1f} s,"
+        f" {effort.bytes_used >> 20:,} MiB"
+    )
+
+
+def names(recording: Recording) -> list[str]:
+    """Which of the model's numbers and letters stands for what."""
+    brokers = ", ".join(f"{replica} is broker {broker}" for replica, broker in enumerate(recording.brokers))
+    values = ", ".join(f"{spell_element(record)} is {value}" for record, value in enumerate(recording.values))
+    return [*wrapped(f"In the history {brokers}{'; ' if values else ''}{values}.")]
+
+
+def place(recording: Recording, line: Line) -> str:
+    """Where a line stands."""
+    return f"{recording.path}:{line.number}"
+
+
+def says(line: Line) -> str:
+    """A line in words."""
+    if isinstance(line, Acked):
+        at = "" if line.offset is None else f" at offset {line.offset}"
+        return f"{line.value} is acknowledged{at}"
+    if isinstance(line, Sent):
+        return f"{line.value} is sent"
+    if isinstance(line, Disk):
+        checkpoint = "" if line.checkpoint is None else f", checkpointed high watermark {line.checkpoint}"
+        return f"broker {line.broker} has {' '.join(line.log) or 'nothing'} on disk{checkpoint}"
+    if isinstance(line, Metadata):
+        leader = "no leader" if line.leader is None else f"leader {line.leader}"
+        epoch = "" if line.leader_epoch is None else f" in epoch {line.leader_epoch}"
+        return f"{leader}{epoch}, ISR {' '.join(map(str, sorted(line.isr)))}"
+    if isinstance(line, Read):
+        return f"a consumer reads {' '.join(line.records) or 'nothing'}"
+    assert isinstance(line, Fault)
+    return f"{line.what.value} broker {line.broker}"
