@@ -250,7 +250,9 @@ def test_a_leader_that_is_shut_down_hands_its_leadership_over_first(tmp_path: Pa
         *("controller_fails_over", "broker_crashes", "broker_restarts")
     ]
     # Without a leader that takes over it does not end, and so cannot be started.
-    assert rejected(follow(tmp_path, *begin, fault(START, 1)))[0] == 4
+    outcome = follow(tmp_path, *begin, fault(START, 1))
+    assert rejected(outcome)[0] == 4
+    assert "broker 1 does not run: true of 0 of 3, instead: it runs (3)" in flat(outcome)
     alone = (header(1, 1, 2), metadata(1, 1), fault(STOP, 1), fault(START, 1))
     assert explained(follow(tmp_path, *alone)) == 2
 

@@ -65,8 +65,7 @@ class Claims:
         elif isinstance(line, Read):
             yield self._read(line)
         elif isinstance(line, Fault) and line.what is Befalls.START:
-            replica = self.recording.replica(line.broker)
-            yield self._equal(f"broker {line.broker} does not run", [("is_up", replica)], [0], lambda found: "it runs")
+            yield from self._started(line)
 
     def _equal(
         self, says: str, variables: Sequence[tuple[str, *tuple[int, ...]]], wanted: Sequence[int], told: Told
@@ -87,6 +86,30 @@ class Claims:
     def _never(self, says: str, told: str) -> Claim:
         return Claim(
             says, lambda states, monitors: np.zeros(len(states), bool), lambda states, monitors: [], lambda found: told
+        )
+
+    def _started(self, line: Fault) -> Iterator[Claim]:
+        """A start is a step of the model, so these are only asked where it was not possible: why not?"""
+        replica = self.recording.replica(line.broker)
+        yield self._equal(f"broker {line.broker} does not run", [("is_up", replica)], [0], lambda found: "it runs")
+
+        def columns(states: Words, monitors: Words) -> list[Numbers]:
+            return [self.cells.column(states, "high_watermark", replica)]
+
+        def is_true(states: Words, monitors: Words) -> Truths:
+            high_watermark = columns(states, monitors)[0]
+            truths: Truths = np.zeros(len(states), bool)
+            for offset in range(self.log_size + 1):
+                given = np.full(len(states), offset, np.int64)
+                fits = self.monitor.may_start_with(monitors, replica, given, high_watermark)
+                truths |= fits & (given <= high_watermark)
+            return truths
+
+        yield Claim(
+            "it comes back with a checkpoint that fits what was seen, and is not above its last high watermark",
+            is_true,
+            columns,
+            lambda found: f"its last high watermark was {found[0]}",
         )
 
     def _acked(self, line: Acked) -> Iterator[Claim]:

@@ -140,10 +140,16 @@ class Monitor:
                 allowed[rows] = (since.read(monitors[rows]) >> checkpoints[rows] & 1) == 1
         return allowed
 
-    def note_acknowledged(self, monitors: Words, before: Words, after: Words, actors: Numbers) -> None:
-        """Who is acknowledged in this step lies at the offset that the recording tells, in the log of who acts."""
+    def note_acknowledged(
+        self, monitors: Words, before: Words, parents: Numbers, after: Words, actors: Numbers
+    ) -> None:
+        """Who is acknowledged in this step lies at the offset that the recording tells, in the log of who acts.
+
+        `after` are the successors, `parents` the rows of `before` that they come from.
+        """
         for record, offset in self.offsets.items():
-            newly = self.cells.column(after, "acknowledged", record) > self.cells.column(before, "acknowledged", record)
+            was = self.cells.column(before, "acknowledged", record)[parents]
+            newly = self.cells.column(after, "acknowledged", record) > was
             if not newly.any():
                 continue
             rows = np.flatnonzero(newly)

@@ -195,15 +195,14 @@ class Search:
         stages = self.monitor.passed.read(monitors_before)
         permissions = self.script.permissions[stages[parents], steps]
         rows = np.flatnonzero(permissions)
-        rows = rows[
-            self.rules.allow(before, monitors_before, after[rows], parents[rows], steps[rows], permissions[rows])
-        ]
-        parents, steps, permissions = parents[rows], steps[rows], permissions[rows]
-        after = after[rows]
+        after, parents, steps, permissions = after[rows], parents[rows], steps[rows], permissions[rows]
+        rows = np.flatnonzero(self.rules.allow(before, monitors_before, after, parents, steps, permissions))
+        after, parents, steps, permissions = after[rows], parents[rows], steps[rows], permissions[rows]
         monitors = monitors_before[parents]
         actors = self.script.actor[steps]
-        self.monitor.note_acknowledged(monitors, before[parents], after, actors)
-        after = after & self.kept | self.full
+        self.monitor.note_acknowledged(monitors, before, parents, after, actors)
+        after &= self.kept
+        after |= self.full
         by_fault = (permissions == Permission.KILL) | (permissions == Permission.START)
         stages = self.monitor.passed.read(monitors)
         self.monitor.passed.write(monitors, stages + by_fault)
