@@ -48,12 +48,12 @@ CONTROL = RECORDINGS / "kafka-3.9-missed_demotion_control.ndjson"
 WITHOUT_THE_RULE = {"REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0}
 
 
-def explained(outcome: Outcome) -> int:
+def explained(outcome: Outcome, *, is_idempotent: bool = True) -> int:
     """The length of the history, which is certified and, by the second reading, one of the recording."""
     assert isinstance(outcome, Explained)
     history = outcome.history
     certify(history)
-    slow = SlowReading(outcome.recording, history.instance, is_idempotent=True)
+    slow = SlowReading(outcome.recording, history.instance, is_idempotent=is_idempotent)
     assert slow.accepts(history.steps, history.states)
     assert outcome.passed[-1] == len(outcome.recording.lines)
     assert outcome.exit_code == 0
@@ -203,6 +203,7 @@ def test_unrecorded_steps_are_filled_in(tmp_path: Path) -> None:
 def test_what_a_checkpoint_shows_was_in_memory_at_some_moment(tmp_path: Path) -> None:
     follower_knows = (*X_IS_WRITTEN, disk(2, "x", checkpoint=1))
     assert explained(follow(tmp_path, header(2, 1, 2), *follower_knows)) == 6
+    assert explained(follow(tmp_path, header(2, 1, 2), *follower_knows, follower_knows[-1])) == 6
     # An old one may be seen later, and again; a newer one is not older again.
     old = (disk(2, "x", checkpoint=0), disk(2, "x", checkpoint=0))
     assert explained(follow(tmp_path, header(2, 1, 2), *X_IS_WRITTEN, *old, disk(2, "x", checkpoint=1))) == 6
@@ -225,6 +226,14 @@ def test_a_broker_comes_back_with_the_checkpoint_that_was_seen_while_it_was_down
     assert explained(follow(tmp_path, *unseen, protocol="0.10")) == 6
 
 
+def test_each_process_has_checkpoints_of_its_own(tmp_path: Path) -> None:
+    begin = (header(2, 1, 2), *X_IS_WRITTEN, disk(2, "x", checkpoint=1), fault(KILL, 2), fault(START, 2))
+    assert rejected(follow(tmp_path, *begin, disk(2, "x", checkpoint=0)))[0] == 9
+    # Alone in the ISR it has moved on at once; what lies on disk is still what it came back with.
+    seen = disk(1, "x", checkpoint=0)
+    assert explained(follow(tmp_path, header(1, 1), acked("x"), seen, fault(KILL, 1), fault(START, 1), seen)) == 3
+
+
 def test_the_file_of_a_broker_that_does_not_run_does_not_change(tmp_path: Path) -> None:
     begin = (header(2, 1, 2), *X_IS_WRITTEN)
     seen = (disk(2, "x", checkpoint=0), disk(2, "x", checkpoint=1))
@@ -234,11 +243,38 @@ def test_the_file_of_a_broker_that_does_not_run_does_not_change(tmp_path: Path) 
     assert explained(follow(tmp_path, *begin, *between)) == 6
 
 
+def test_a_broker_that_is_killed_while_frozen_comes_back_with_what_was_seen(tmp_path: Path) -> None:
+    lines = (header(2, 1, 2), *X_IS_WRITTEN, fault(FREEZE, 2), disk(2, "x", checkpoint=0), fault(KILL, 2))
+    later = (*lines, fault(FREEZE, 1), fault(START, 2))
+    # It truncates to 0 as it starts, and has nobody to fetch from.
+    assert explained(follow(tmp_path, *later, disk(2), protocol="0.10")) == 6
+    assert rejected(follow(tmp_path, *later, disk(2, "x"), protocol="0.10"))[0] == 11
+    unseen = (header(2, 1, 2), *X_IS_WRITTEN, fault(FREEZE, 2), fault(KILL, 2), *later[-2:], disk(2, "x"))
+    assert explained(follow(tmp_path, *unseen, protocol="0.10")) == 8
+
+
+def test_it_is_the_leader_that_acknowledges_whose_log_has_the_record_there(tmp_path: Path) -> None:
+    lines = (header(1, 1, 2), metadata(1, 1, 2), disk(1, "x"), metadata(2, 2), acked("y", 0))
+    # Broker 1 has x at offset 0, but only broker 2, which has y there, can acknowledge it.
+    assert rejected(follow(tmp_path, *lines, acked("x", 0), retries=1))[0] == 6
+    assert explained(follow(tmp_path, *lines, acked("x", 1), retries=1), is_idempotent=False) == 5
+
+
 def test_a_clean_stop_writes_the_high_watermark_that_the_broker_has(tmp_path: Path) -> None:
     begin = (header(2, 1, 2), *X_IS_WRITTEN, fault(STOP, 2), fault(START, 2))
     # Restarted with the high watermark 1, it has 1 at once; with 0 it would first have to learn it.
     assert explained(follow(tmp_path, *begin, disk(2, "x", checkpoint=1))) == 8
     assert explained(follow(tmp_path, *begin, disk(2, "x", checkpoint=0))) == 6
+
+
+def test_a_broker_that_was_shut_down_comes_back_with_what_it_had(tmp_path: Path) -> None:
+    stopped = (header(2, 1, 2), *X_IS_WRITTEN, disk(2, "x", checkpoint=1), fault(STOP, 2), fault(START, 2))
+    assert explained(follow(tmp_path, *stopped, disk(2, "x"), protocol="0.10")) == 8
+    alone = (header(1, 1), acked("x"), fault(STOP, 1), fault(START, 1))
+    assert explained(follow(tmp_path, *alone, disk(1, "x", checkpoint=1))) == 3
+    assert rejected(follow(tmp_path, *alone, disk(1, "x", checkpoint=0)))[0] == 5
+    # With an older checkpoint it would have truncated here.
+    assert rejected(follow(tmp_path, *stopped, disk(2), protocol="0.10"))[0] == 9
 
 
 def test_a_leader_that_is_shut_down_hands_its_leadership_over_first(tmp_path: Path) -> None:
@@ -303,8 +339,23 @@ def test_a_broker_does_not_halt_of_itself(tmp_path: Path) -> None:
     """Up to 2.0 one that is out of range would: but only a recording says who dies."""
     instance = registry.load("kafka")[0].instance("0.10")
     assert instance.configuration.OUT_OF_RANGE_HALTS
-    lines = (header(1, 1, 2), metadata(1, 1, 2), metadata(2, 1, 2), disk(1, "x"), disk(2), fault(KILL, 1))
+    lines = (header(1, 1, 2), metadata(1, 1, 2), disk(1, "x"), metadata(2, 1, 2), disk(2), metadata(1, 1, 2))
     assert explained(follow(tmp_path, *lines, protocol="0.10")) == 3
+    nobody_leads = metadata(-1, 1, 2)
+    assert rejected(follow(tmp_path, *lines, nobody_leads, protocol="0.10"))[0] == 7
+    assert explained(follow(tmp_path, *lines, fault(KILL, 1), nobody_leads, protocol="0.10")) == 4
+
+
+def test_what_is_sent_again_makes_no_copy_and_keeps_the_order(tmp_path: Path) -> None:
+    y_is_sent = {"kind": "fault", "what": "send", "value": "y"}
+    copied = (header(2, 1, 2), metadata(1, 1, 2), SENT, y_is_sent, disk(1, "x", "x"))
+    assert rejected(follow(tmp_path, *copied))[0] == 5
+    assert explained(follow(tmp_path, *copied, retries=1), is_idempotent=False) == 2
+    # x is refused while the ISR is too small.
+    overtaken = (header(2, 1, 2), metadata(1, 1), SENT, y_is_sent, disk(1, "y", "x"))
+    assert rejected(follow(tmp_path, *overtaken))[0] == 5
+    assert explained(follow(tmp_path, *overtaken, retries=1), is_idempotent=False) == 4
+    assert explained(follow(tmp_path, *overtaken[:4], disk(1, "y"))) == 3
 
 
 def test_a_record_is_not_sent_before_its_line(tmp_path: Path) -> None:

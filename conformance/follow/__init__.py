@@ -1,6 +1,6 @@
 """Following: a recorded run, of the executable cluster or of a real Kafka, has to be a behaviour of the model.
 
-In:  a recording: events (events.py), or observations (observations.py).
+In:  a recording: events (events.py), or observations (observations/).
 Out: a history of the model that it is, or the line from which on there is none.
 
 follow.py decides about a log of events, with reading.py before it, possible.py inside and outcome.py after it;

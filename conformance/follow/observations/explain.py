@@ -121,7 +121,8 @@ def follow_recording(
     """Follow a recording by a generation of the model, within limits of memory in bytes and of time.
 
     `values` are configuration entries and switches, parsed (models/language/model.py, `parse`); `unclean_elections`
-    above 0 allows any number of them. Raises UsageError for bad input.
+    above 0 allows any number of them. Without `retries` producers send again as often as they like, what they have sent
+    behind what is in the log; with it so many times at most, and copies as well. Raises UsageError for bad input.
     """
     recording = read_recording(path)
     if recording.is_empty:
@@ -201,11 +202,14 @@ def instance_for(
 
 
 def _given(instance: Instance, values: Mapping[str, int]) -> str:
+    """What was set, as it is typed."""
     entries = instance.model.entries
-    return "".join(
-        f" {'--switch' if name.isupper() else '--set'} {name}={spell(entries[name], value)}"
+    words = [
+        f"--{'switch' if name.isupper() else 'set'} {name}={spell(entries[name], value)}"
         for name, value in values.items()
-    )
+    ]
+    words += [f"--swap {action}={protocol}" for action, protocol in instance.swaps.items()]
+    return "".join(f" {word}" for word in words)
 
 
 def _lack(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> Lack:
