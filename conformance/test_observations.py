@@ -34,6 +34,7 @@ from conformance.observations_support import (
     fault,
     header,
     metadata,
+    read,
     write,
 )
 from models import registry
@@ -306,6 +307,37 @@ def test_a_frozen_broker_takes_part_in_no_step_but_may_be_elected(tmp_path: Path
     )
     # The leader drops it; a dead one could be removed by the controller as well.
     assert explained(follow(tmp_path, header(1, 1, 2), begin[1], fault(FREEZE, 2), disk(1, "x"), metadata(1, 1))) == 2
+
+
+def test_a_consumer_reads_below_the_high_watermark_of_a_leader_that_is_not_frozen(tmp_path: Path) -> None:
+    begin = (header(1, 1), acked("x"))
+    assert explained(follow(tmp_path, *begin, read("x"))) == 1
+    assert rejected(follow(tmp_path, *begin, fault(FREEZE, 1), read("x")))[0] == 4
+    assert explained(follow(tmp_path, *begin, fault(FREEZE, 1), fault(THAW, 1), read("x"))) == 1
+    # What is not below its high watermark it does not show; and that moves only once broker 2 is dropped.
+    only_here = (header(2, 1, 2), metadata(1, 1, 2), fault(FREEZE, 2), SENT, read("x"))
+    assert explained(follow(tmp_path, *only_here, metadata(1, 1))) == 2
+    assert rejected(follow(tmp_path, *only_here, metadata(1, 1, 2)))[0] == 6
+
+
+def test_a_frozen_broker_is_elected_while_it_is_frozen(tmp_path: Path) -> None:
+    lines = (header(1, 1, 2), fault(FREEZE, 2), metadata(1, 1, 2), metadata(2, 2))
+    assert explained(follow(tmp_path, *lines)) == 1
+
+
+def test_the_controller_removes_a_follower_that_died(tmp_path: Path) -> None:
+    lines = (header(1, 1, 2), metadata(1, 1, 2), fault(KILL, 2), metadata(1, 1))
+    outcome = follow(tmp_path, *lines)
+    assert explained(outcome) == 2
+    assert isinstance(outcome, Explained)
+    assert outcome.history.steps[-1].action == "controller_removes_dead_follower"
+
+
+def test_an_old_view_between_two_elections_holds_nothing_up(tmp_path: Path) -> None:
+    begin = (header(1, 1, 2), metadata(1, 1, 2, epoch=5), metadata(2, 1, 2, epoch=6))
+    leads_again = {**disk(1), "leader_epoch_checkpoint": [[7, 0]]}
+    lines = (*begin, leads_again, metadata(1, 1, 2, epoch=5), metadata(1, 1, 2, epoch=7))
+    assert explained(follow(tmp_path, *lines)) == 3
 
 
 def test_elections_happen_only_as_the_recorded_leaders_require(tmp_path: Path) -> None:
