@@ -15,10 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn, TextIO
 
-from checker.console import ProgressLine, give_up_stdout, prepare_streams
+from checker.console import ProgressLine, give_up_stdout, parse_memory, prepare_streams
+from checker.report import human_bytes
 from conformance.cluster.bugs import Bug
 from conformance.cluster.storage import StorageError
 from conformance.follow.follow import MOST_STATES, follow_log
+from conformance.follow.observations.explain import Explained, follow_recording
+from conformance.follow.observations.reading import is_observation
+from conformance.follow.observations.search import Progress
+from conformance.follow.observations.tell import tell
 from conformance.follow.plan import Plan
 from conformance.follow.record import record
 from conformance.replay.compare import Divergence, replay
@@ -37,6 +42,8 @@ from traces.trace import Trace
 DONE, USAGE, UNDECIDED, DIVERGED, NOTHING, INTERRUPTED = 0, 2, 3, 20, 21, 130
 GRAVEST = (DIVERGED, USAGE, UNDECIDED)
 """Of several files, the first of these codes that one of them has is the code of all."""
+
+MOST_OF_A_LINE = 1 << 16
 
 BUGS = [bug.name.lower() for bug in Bug]
 
@@ -309,21 +316,69 @@ def _add_follow(parser: argparse.ArgumentParser) -> None:
         "files", metavar="LOG", type=Path, nargs="+", help="events of a run, or observations of a Kafka"
     )
     _add_model(parser)
-    parser.add_argument("--most-states", metavar="N", type=_count, default=MOST_STATES, help="possible states, at most")
+    parser.add_argument(
+        "--most-states", metavar="N", type=_count, default=MOST_STATES, help="of events: states, at most"
+    )
+    parser.add_argument("--memory", metavar="SIZE", default="4G", help="of observations: 512M, 8G, ... (default: 4G)")
+    parser.add_argument("--seconds", metavar="N", type=float, help="of observations: end the search after so long")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="of observations: write the history there, as a trace")
     parser.set_defaults(run=_follow)
 
 
 def _follow(arguments: argparse.Namespace) -> int:
     """Every file in its turn: a bad one does not keep the others from being followed."""
-    codes = {_follow_file(path, arguments) for path in arguments.files}
+    codes = set()
+    for path in arguments.files:
+        codes.add(_follow_file(path, arguments))
+        if INTERRUPTED in codes:
+            return INTERRUPTED
     return next((code for code in (*GRAVEST, NOTHING) if code in codes), DONE)
 
 
 def _follow_file(path: Path, arguments: argparse.Namespace) -> int:
     try:
+        if is_observation(_first_line(path)):
+            return _follow_observations(path, arguments)
         return _follow_events(path, arguments.most_states, arguments.protocol, _values(arguments))
     except UsageError as error:
         return _complain(str(error))
+
+
+def _first_line(path: Path) -> str:
+    """As much of it as shows what kind of recording it is. Raises UsageError."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.readline(MOST_OF_A_LINE)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; give a recording that can be read") from None
+
+
+def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
+    model, _ = registry.load("kafka")
+    line = ProgressLine("conform")
+
+    def report(progress: Progress) -> None:
+        line.tell(
+            f"step {progress.depth}, line {progress.lines} of {progress.of}, {progress.states:,} states,"
+            f" {human_bytes(progress.bytes_used)}",
+            progress.seconds,
+        )
+
+    outcome = follow_recording(
+        path,
+        arguments.protocol or list(model.protocols)[-1],
+        _values(arguments),
+        memory=parse_memory(arguments.memory),
+        seconds=arguments.seconds,
+        report=report,
+        announce=line.announce,
+    )
+    line.clear()
+    _say(*tell(outcome))
+    if arguments.out and isinstance(outcome, Explained):
+        kept = folder.write(outcome.history, arguments.out)
+        _say(f"written: {kept}; replay it: conform replay {kept}")
+    return outcome.exit_code
 
 
 def _follow_events(path: Path, most_states: int, protocol: str | None, values: Mapping[str, int]) -> int:
