@@ -33,7 +33,10 @@ def controller_fails_over(s, elected: Replica):
 
 @action
 def controller_removes_dead_follower(s, follower: Replica):
-    """A follower that does not run leaves the ISR; the leader stays, in a new epoch. Kafka: removeReplicaFromIsr."""
+    """A follower that does not run leaves the ISR; the leader stays, in a new epoch. Kafka: removeReplicaFromIsr.
+
+    Left out: one that runs, and stands still until its session is over; its leader can drop it as well.
+    """
     require(s.controller_epoch < s.elections)
     require(follower != s.controller_leader)
     require(s.controller_isr[follower])

@@ -1,7 +1,8 @@
 """What befalls brokers: bounces, crashes, losses of power and of disks, and the restarts that follow.
 
 A process that dies leaves its log as it was written; only a loss of power takes what was not flushed. What comes back
-is the log and a checkpointed high watermark, which can be any that the broker has had, up to its last.
+is the log and a checkpointed high watermark: any up to the last one that the broker had. Left out: a follower's high
+watermark can fall (follower.py), and for up to five seconds its checkpoint is then above it.
 """
 
 from models.kafka.commit import begin_to_lead

@@ -54,13 +54,19 @@ def clear_fetch(s, follower, leader):
 
 
 def forget_own_fetches(s, follower):
-    """The follower's fetchers stop: what was outstanding is never applied (AbstractFetcherManager.removeFetcher...)."""
+    """The follower's fetchers stop: what was outstanding is never applied (AbstractFetcherManager.removeFetcher...).
+
+    Left out: in 0.10 the answer to a fetch of an earlier stay with the same leader is applied if its offset fits.
+    """
     for leader in range(s.replicas):
         clear_fetch(s, follower, leader)
 
 
 def drop_parked_fetches(s, leader):
-    """Fetches that wait at a leader die with it, and are answered with an error when it applies newer metadata."""
+    """Fetches that wait at a leader die with it, and are answered with an error when it applies newer metadata.
+
+    Left out: before 2.1 they carry no epoch, and a leader elected again that missed its demotion goes on with them.
+    """
     for follower in range(s.replicas):
         if s.fetch[follower][leader] == Fetch.PARKED:
             clear_fetch(s, follower, leader)
