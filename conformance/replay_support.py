@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from types import MappingProxyType
 
 import pytest
 
@@ -13,6 +14,24 @@ from models.language.model import Instance
 from traces.trace import Trace
 
 GENERATIONS = ("0.10", "0.11", "2.0", "2.1")
+
+DEFAULT = MappingProxyType({})
+EVERY_FAULT = MappingProxyType(
+    {
+        "records": 3,
+        "log_size": 3,
+        "elections": 5,
+        "crashes": 3,
+        "bounces": 3,
+        "start": 1,
+        "preferred_elections": 2,
+        "unclean_elections": 2,
+        "power_losses": 2,
+        "disk_losses": 1,
+        "retries": 2,
+    }
+)
+EVERY_CLIENT = MappingProxyType({"records": 3, "log_size": 4, "transactions": 2, "delete_records": 1, "retries": 1})
 
 
 @cache

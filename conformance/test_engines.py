@@ -189,7 +189,8 @@ def test_a_guard_that_z3_reads_wrongly_is_noticed(check, monkeypatch):
     monkeypatch.setattr(Relation, "_transition", unguarded)
     code, _, err = check("lamps.py", "--engine", "all", "--bound", "3")
     assert code == 70
-    assert err.count("\n") == 1
+    # On a loaded machine a line about progress can stand before it.
+    assert [line for line in err.splitlines() if " s, Z3 at depth " not in line] == err.splitlines()[-1:]
     assert "only_persons_switch_off: found by the explorer never; by Z3 at step 1, steps " in err
     assert "reproduce: check lamps.py --bound 3 --engine all" in err
     code, _, err = check("lamps.py", "--engine", "z3", "--bound", "3")

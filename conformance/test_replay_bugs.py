@@ -5,8 +5,6 @@ One bug of conformance/cluster/bugs.py is seeded at a time.
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 import pytest
 
 from conformance import golden_support
@@ -14,47 +12,30 @@ from conformance.cluster.bugs import Bug
 from conformance.replay.compare import replay
 from conformance.replay.driver import Driver
 from conformance.replay.walks import walk
-from conformance.replay_support import instance_of
+from conformance.replay_support import DEFAULT, EVERY_CLIENT, EVERY_FAULT, instance_of
 from models import run
 from traces.trace import Trace
 
-FAULTS = MappingProxyType(
-    {
-        "records": 3,
-        "log_size": 3,
-        "elections": 5,
-        "crashes": 3,
-        "bounces": 3,
-        "start": 1,
-        "retries": 2,
-        "preferred_elections": 2,
-        "unclean_elections": 2,
-        "power_losses": 2,
-        "disk_losses": 1,
-    }
-)
-TRANSACTIONS = MappingProxyType({"records": 3, "log_size": 4, "transactions": 2, "delete_records": 1, "retries": 1})
-DEFAULT = MappingProxyType({})
 STEPS = 30
 MOST_WALKS = 120
 
 SEEN = {
     Bug.HW_OFF_BY_ONE: ("2.1", DEFAULT),
     Bug.ACK_BEFORE_ISR: ("2.1", DEFAULT),
-    Bug.TRUNCATION_TO_WRONG_EPOCH_END: ("2.1", FAULTS),
-    Bug.REMOTE_OFFSET_IS_MAXIMUM: ("0.10", FAULTS),
+    Bug.TRUNCATION_TO_WRONG_EPOCH_END: ("2.1", EVERY_FAULT),
+    Bug.REMOTE_OFFSET_IS_MAXIMUM: ("0.10", EVERY_FAULT),
     Bug.EXPANSION_WITHOUT_HIGH_WATERMARK: ("2.1", DEFAULT),
-    Bug.RESPONSE_HW_AFTER_FETCH: ("2.1", TRANSACTIONS),
+    Bug.RESPONSE_HW_AFTER_FETCH: ("2.1", EVERY_CLIENT),
     Bug.EPOCH_CACHE_NOT_TRUNCATED: ("2.1", DEFAULT),
-    Bug.HW_NOT_RECOMPUTED_AFTER_SHRINK: ("2.1", FAULTS),
+    Bug.HW_NOT_RECOMPUTED_AFTER_SHRINK: ("2.1", EVERY_FAULT),
     Bug.MIN_ISR_NOT_CHECKED: ("2.1", DEFAULT),
     Bug.FETCHER_NOT_CLEARED: ("2.1", DEFAULT),
-    Bug.CHECKPOINT_AHEAD: ("2.1", FAULTS),
+    Bug.CHECKPOINT_AHEAD: ("2.1", EVERY_FAULT),
     Bug.LEADER_TRUNCATES_ON_ELECTION: ("2.1", DEFAULT),
     Bug.REMOTE_OFFSETS_NOT_RESET: ("2.1", DEFAULT),
     Bug.PARKED_FETCH_UPDATES: ("2.1", DEFAULT),
     Bug.ISR_WRITE_UNCONDITIONAL: ("2.1", DEFAULT),
-    Bug.OPEN_TRANSACTION_READ: ("2.1", TRANSACTIONS),
+    Bug.OPEN_TRANSACTION_READ: ("2.1", EVERY_CLIENT),
     Bug.ISR_KEEPS_DEAD_FOLLOWER: ("2.1", DEFAULT),
 }
 """Seen by a random walk of this protocol in this configuration."""
@@ -118,6 +99,6 @@ def test_what_is_left_of_a_golden_trace_sees_the_bug(bug):
 
 @pytest.mark.parametrize("bug", INVISIBLE, ids=lambda bug: bug.name)
 def test_what_replay_cannot_see_no_walk_sees(bug):
-    for values in (DEFAULT, FAULTS, TRANSACTIONS):
+    for values in (DEFAULT, EVERY_FAULT, EVERY_CLIENT):
         instance = instance_of("2.1", tuple(values.items()))
         assert not any(is_seen(bug, walk(instance, seed, STEPS)) for seed in range(20))

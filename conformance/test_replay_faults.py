@@ -7,24 +7,8 @@ from types import MappingProxyType
 import pytest
 
 from conformance.replay.walks import walk
-from conformance.replay_support import GENERATIONS, instance_of, must_replay
+from conformance.replay_support import EVERY_CLIENT, EVERY_FAULT, GENERATIONS, instance_of, must_replay
 
-EVERY_FAULT = MappingProxyType(
-    {
-        "records": 3,
-        "log_size": 3,
-        "elections": 5,
-        "crashes": 3,
-        "bounces": 3,
-        "start": 1,
-        "preferred_elections": 2,
-        "unclean_elections": 2,
-        "power_losses": 2,
-        "disk_losses": 1,
-        "retries": 2,
-    }
-)
-EVERY_CLIENT = MappingProxyType({"records": 3, "log_size": 4, "transactions": 2, "delete_records": 1, "retries": 1})
 ACKS_ONE = MappingProxyType({"acks": 1, "retries": 2, "records": 3, "log_size": 3, "power_losses": 1})
 ACKS_ZERO = MappingProxyType({"acks": 0, "brokers_down": 1, "elections": 4})
 FOUR_BROKERS = MappingProxyType({"replicas": 4, "elections": 4, "min_insync_replicas": 1})
