@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -122,12 +123,18 @@ def test_an_event_without_an_action_is_any_step(tmp_path: Path) -> None:
     assert (outcome.verdict, outcome.events, outcome.possible) == (Verdict.FOLLOWS, 30, 1)
 
 
+def without_line(text: str) -> str:
+    """Which line of the model a guard stands in changes with every comment; that one is named does not."""
+    assert re.search(r"\.py:\d+: ", text)
+    return re.sub(r"\.py:\d+: ", ".py: ", text)
+
+
 @pytest.mark.parametrize(
     ("difference", "protocol", "seed", "run", "line", "candidate"),
     [
         (
             *(Difference.CHECKPOINT_ABOVE_HIGH_WATERMARK, "0.11", 1, "1.5", 736),
-            "broker_bounces 0 checkpoint 1: models/kafka/faults.py:57: its guard"
+            "broker_bounces 0 checkpoint 1: models/kafka/faults.py: its guard"
             " `checkpoint <= s.high_watermark[broker]` is false (s.high_watermark[0] = 0)",
         ),
         (
@@ -140,7 +147,7 @@ def test_an_event_without_an_action_is_any_step(tmp_path: Path) -> None:
         ),
         (
             *(Difference.FROZEN_BROKER_TAKEN_FOR_DEAD, "2.1", 3, "3.11", 1188),
-            "controller_removes_dead_follower 1: models/kafka/controller.py:40: its guard `not s.is_up[follower]`"
+            "controller_removes_dead_follower 1: models/kafka/controller.py: its guard `not s.is_up[follower]`"
             " is false (s.is_up[1] = true)",
         ),
     ],
@@ -152,7 +159,7 @@ def test_what_the_model_leaves_out_is_rejected_where_it_is_allowed(
     """A test that fails here may be good news: the model has learnt of it. Then take the difference out of plan.py."""
     outcomes = followed(tmp_path, recorded(Plan(protocol, seed, events=line, allowed=frozenset([difference]))))
     (outcome,) = [outcome for outcome in outcomes if outcome.run == run]
-    assert (outcome.verdict, outcome.line, [str(one) for one in outcome.candidates]) == (
+    assert (outcome.verdict, outcome.line, [without_line(str(one)) for one in outcome.candidates]) == (
         *(Verdict.REJECTED, line),
         [candidate],
     )
@@ -168,11 +175,11 @@ def test_a_rejection_names_the_line_the_candidates_and_the_guards(tmp_path: Path
     (outcome,) = followed(tmp_path, text_of(lines))
     path = tmp_path / "log.ndjson"
     assert outcome.verdict == 20
-    assert outcome.spell()[:4] == [
+    assert [*outcome.spell()[:3], without_line(outcome.spell()[3])] == [
         f"{path}:2: run 2.1 is rejected: no step of the model leads to what was seen",
         "  event 1 at broker 0: leader_answers_parked_fetch",
         "  after 0 events, with 1 possible state",
-        "  leader_answers_parked_fetch 0 to 0: models/kafka/leader.py:73: its guard"
+        "  leader_answers_parked_fetch 0 to 0: models/kafka/leader.py: its guard"
         " `s.fetch[follower][leader] == Fetch.PARKED` is false (s.fetch[0][0] = NONE)",
     ]
 
