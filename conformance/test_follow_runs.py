@@ -125,7 +125,6 @@ def test_an_event_without_an_action_is_any_step(tmp_path: Path) -> None:
 
 def without_line(text: str) -> str:
     """Which line of the model a guard stands in changes with every comment; that one is named does not."""
-    assert re.search(r"\.py:\d+: ", text)
     return re.sub(r"\.py:\d+: ", ".py: ", text)
 
 
