@@ -20,6 +20,7 @@ from checker.report import human_bytes
 from conformance.cluster.bugs import Bug
 from conformance.cluster.storage import StorageError
 from conformance.follow.follow import MOST_STATES, follow_log
+from conformance.follow.ndjson import lines_of
 from conformance.follow.observations.explain import Explained, follow_recording
 from conformance.follow.observations.reading import is_observation
 from conformance.follow.observations.search import Progress
@@ -42,8 +43,6 @@ from traces.trace import Trace
 DONE, USAGE, UNDECIDED, DIVERGED, NOTHING, INTERRUPTED = 0, 2, 3, 20, 21, 130
 GRAVEST = (DIVERGED, USAGE, UNDECIDED)
 """Of several files, the first of these codes that one of them has is the code of all."""
-
-MOST_OF_A_LINE = 1 << 16
 
 BUGS = [bug.name.lower() for bug in Bug]
 
@@ -337,20 +336,12 @@ def _follow(arguments: argparse.Namespace) -> int:
 
 def _follow_file(path: Path, arguments: argparse.Namespace) -> int:
     try:
-        if is_observation(_first_line(path)):
+        _, line = next(lines_of(path), (1, b""))
+        if is_observation(line):
             return _follow_observations(path, arguments)
         return _follow_events(path, arguments.most_states, arguments.protocol, _values(arguments))
     except UsageError as error:
         return _complain(str(error))
-
-
-def _first_line(path: Path) -> str:
-    """As much of it as shows what kind of recording it is. Raises UsageError."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.readline(MOST_OF_A_LINE)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; give a recording that can be read") from None
 
 
 def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:

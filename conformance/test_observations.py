@@ -441,10 +441,10 @@ GOOD = '{"n":0,"kind":"metadata","leader":1,"isr":[1,2]}'
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ([GOOD, '{"n":1,"kind":"ack'], "2: not one JSON object; the line is cut off or damaged: record it anew"),
-        ([GOOD, ""], "2: not one JSON object; "),
-        ([GOOD, "[1]"], "2: not a JSON object; "),
-        ([GOOD, '{"n":1,"n":2,"kind":"note"}'], "2: a key is given twice; keep one of them"),
+        ([GOOD, '{"n":1,"kind":"ack'], "2: not JSON: Unterminated string starting at column 15; one object per line"),
+        ([GOOD, ""], "2: the line is empty; remove it"),
+        ([GOOD, "[1]"], "2: it is no JSON object; one object per line"),
+        ([GOOD, '{"n":1,"n":2,"kind":"note"}'], '2: "n" is said twice; say it once'),
         ([GOOD, '{"n":1,"t":NaN,"kind":"note"}'], "2: NaN is no number of JSON; write a number"),
         ([GOOD, '{"n":1,"kind":"acker","value":"x"}'], '2: unknown kind "acker"; there are: header, acked, '),
         ([GOOD, '{"n":1}'], "2: kind is missing; "),
@@ -504,10 +504,10 @@ def test_bad_input_is_one_line(tmp_path: Path, texts: list[str], message: str) -
 
 
 def test_files_that_are_no_recordings(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no file of that name"):
+    with pytest.raises(UsageError, match="No such file or directory; give a log that can be read"):
         follow_recording(tmp_path / "nowhere", "2.1")
     (tmp_path / "binary").write_bytes(GOOD.encode() + b"\n\xff\xfe\n")
-    with pytest.raises(UsageError, match=r"binary:2: not text in UTF-8; "):
+    with pytest.raises(UsageError, match=r"binary:2: byte 1 is not UTF-8; is it a log\?"):
         follow_recording(tmp_path / "binary", "2.1")
     with pytest.raises(UsageError, match=r"replicas cannot be set: the recording says it; leave it out"):
         follow_recording(LOSS, "2.1", {"replicas": 3})
@@ -515,11 +515,18 @@ def test_files_that_are_no_recordings(tmp_path: Path) -> None:
         follow_recording(LOSS, "9")
 
 
+def test_a_recording_that_is_cut_in_its_last_line_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "recording", header(1, 1), acked("x"))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(UsageError, match=r"recording:2: the file ends in the middle of this line; get the rest"):
+        follow_recording(path, "2.1")
+
+
 def test_observations_are_told_from_event_logs() -> None:
-    assert is_observation(LOSS.read_text().splitlines()[0])
-    assert is_observation('{"kind":"header"}')
+    assert is_observation(LOSS.read_bytes().splitlines()[0])
+    assert is_observation(b'{"kind":"header"}')
     for text in ('{"schema":1,"kind":"header"}', '{"kind":"produce"}', '{"kind":["acked"]}', "[]", "no", ""):
-        assert not is_observation(text)
+        assert not is_observation(text.encode())
 
 
 def test_values_become_records_and_brokers_replicas() -> None:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from conformance.follow.events import SCHEMA, Event, Header, actor_of
-from conformance.follow.lines import get, kind_of, lines_of, only, parsed
-from conformance.follow.variables import Seen, UnreadableError, Variables
+from conformance.follow.ndjson import UnreadableError, bad_line, get, kind_of, objects_of, only
+from conformance.follow.variables import Seen, Variables
 from models import registry
 from models.errors import UsageError
 from models.kafka.state import Start
@@ -58,9 +58,8 @@ def read_log(
     """
     runs: set[str] = set()
     run: _Run | None = None
-    for number, text in lines_of(path):
+    for number, said in objects_of(path):
         try:
-            said = parsed(text)
             if "schema" in said or run is None:
                 began = _began(number, said)
                 if began.header.run in runs:
@@ -72,7 +71,7 @@ def read_log(
             else:
                 yield run.happened(number, said)
         except UnreadableError as error:
-            raise UsageError(f"{path}:{number}: {error}") from None
+            raise bad_line(path, number, error) from None
 
 
 # -------------------------------------------------------------------------------------------------------- the header

@@ -13,6 +13,7 @@ from functools import cached_property
 from math import prod
 
 from conformance.follow.events import Value
+from conformance.follow.ndjson import UnreadableError
 from models.language import NONE
 from models.language.model import Instance, Place, nearest
 from models.run import Cells
@@ -21,10 +22,6 @@ Seen = tuple[tuple[int, Cells], ...]
 """What was seen of a state: where in its cells, and what they hold from there on."""
 
 KEY = re.compile(r"([a-z_]+)((?:\[[0-9]{1,4}\])*)", re.ASCII)
-
-
-class UnreadableError(ValueError):
-    """What a log says has no meaning; the message says what, and the cure, but not where."""
 
 
 @dataclass(frozen=True)

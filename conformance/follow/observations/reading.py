@@ -1,6 +1,6 @@
-"""How the text of a line becomes what it says.
+"""How an object of a line becomes what it says.
 
-In:  the text of a line. Out: a typed line (lines.py). Bad input is one UsageError that names file and line.
+In:  the object that a line is (ndjson.py). Out: a typed line (lines.py). Bad input is a UsageError with file and line.
 
 A kind of line is one entry of `READERS`: recordings of another sort, such as those of the wire, add theirs.
 """
@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from conformance.follow.ndjson import UnreadableError, bad_line, parsed
 from conformance.follow.observations.lines import (
     Acked,
     Befalls,
@@ -24,7 +25,6 @@ from conformance.follow.observations.lines import (
     Remark,
     Sent,
 )
-from models.errors import UsageError
 from models.kafka.state import Acks
 
 REMARKS = ("roles", "note", "result")
@@ -44,7 +44,7 @@ class LineReader:
 
     def refuse(self, what: str, cure: str) -> NoReturn:
         """Say what is wrong with this line."""
-        raise bad_line(self.path, self.number, what, cure)
+        raise bad_line(self.path, self.number, f"{what}; {cure}")
 
     def only(self, *known: str) -> None:
         """Refuse keys that this kind of line does not have: a mistyped key would be evidence that is lost."""
@@ -85,11 +85,6 @@ class LineReader:
 
 
 _ACKS = {"all": Acks.ALL, "-1": Acks.ALL, "1": Acks.ONE, "0": Acks.ZERO}
-
-
-def bad_line(path: Path, number: int, what: str, cure: str) -> UsageError:
-    """The error about one line of a file."""
-    return UsageError(f"{path}:{number}: {what}; {cure}")
 
 
 def is_count(value: Any) -> bool:
@@ -202,28 +197,9 @@ READERS: Mapping[str, Callable[[LineReader, int], Line]] = {
 """How each kind of line is read."""
 
 
-def _object(path: Path, number: int, text: str) -> dict[str, Any]:
-    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
-        keys = dict(found)
-        if len(keys) != len(found):
-            raise bad_line(path, number, "a key is given twice", "keep one of them")
-        return keys
-
-    def constant(name: str) -> NoReturn:
-        raise bad_line(path, number, f"{name} is no number of JSON", "write a number")
-
-    try:
-        found = json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
-    except (ValueError, RecursionError):
-        raise bad_line(path, number, "not one JSON object", "the line is cut off or damaged: record it anew") from None
-    if not isinstance(found, dict):
-        raise bad_line(path, number, "not a JSON object", 'write it as {"n": ..., "kind": ...}')
-    return found
-
-
-def read_line(path: Path, number: int, text: str) -> Line:
-    """The line at this place of a file. Raises UsageError."""
-    line = LineReader(path, number, _object(path, number, text))
+def read_line(path: Path, number: int, said: Mapping[str, Any]) -> Line:
+    """The line at this place of a file, out of what it says. Raises UsageError."""
+    line = LineReader(path, number, said)
     kind = line.required("kind", _is_text, f"one of {', '.join(READERS)}")
     if kind not in READERS:
         line.refuse(f"unknown kind {_shown(kind)}", f"there are: {', '.join(READERS)}")
@@ -233,13 +209,13 @@ def read_line(path: Path, number: int, text: str) -> Line:
     return READERS[kind](line, -1 if n is None else n)
 
 
-def is_observation(text: str) -> bool:
+def is_observation(line: bytes) -> bool:
     """Whether the first line of a file begins a recording of observations: it has a kind that is read here.
 
     Event logs begin with the version of their schema instead.
     """
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        said = parsed(line)
+    except UnreadableError:
         return False
-    return isinstance(found, dict) and "schema" not in found and str(found.get("kind")) in READERS
+    return "schema" not in said and str(said.get("kind")) in READERS

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from conformance.follow.ndjson import bad_line, objects_of
 from conformance.follow.observations.lines import (
     Acked,
     Befalls,
@@ -22,7 +24,7 @@ from conformance.follow.observations.lines import (
     Remark,
     Sent,
 )
-from conformance.follow.observations.reading import bad_line, read_line
+from conformance.follow.observations.reading import read_line
 from models.errors import UsageError
 from models.kafka.state import Acks
 
@@ -86,7 +88,7 @@ class Recording:
 
 def read_recording(path: Path) -> Recording:
     """The recording in a file. Raises UsageError."""
-    lines = [read_line(path, number, text) for number, text in enumerate(_texts(path), 1)]
+    lines = [read_line(path, number, said) for number, said in _objects(path)]
     _check_order(path, lines)
     header = next((line for line in lines if isinstance(line, Header)), None)
     claims = _without_first_starts(line for line in lines if not isinstance(line, Header | Remark))
@@ -105,19 +107,10 @@ def read_recording(path: Path) -> Recording:
     )
 
 
-def _texts(path: Path) -> list[str]:
-    try:
-        if not path.is_file():
-            raise UsageError(f"{path}: no file of that name; give a recording")
-        if path.stat().st_size > MOST_BYTES:
-            raise UsageError(f"{path}: larger than {MOST_BYTES >> 20} MiB; give a shorter recording")
-        texts = path.read_bytes().decode().split("\n")
-        return texts if texts[-1] else texts[:-1]
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}; give a recording") from None
-    except UnicodeDecodeError as error:
-        number = path.read_bytes()[: error.start].count(b"\n") + 1
-        raise bad_line(path, number, "not text in UTF-8", "the line is damaged: record it anew") from None
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    if path.is_file() and path.stat().st_size > MOST_BYTES:
+        raise UsageError(f"{path}: larger than {MOST_BYTES >> 20} MiB; give a shorter recording")
+    return objects_of(path)
 
 
 def _check_order(path: Path, lines: list[Line]) -> None:
@@ -125,10 +118,10 @@ def _check_order(path: Path, lines: list[Line]) -> None:
     for position, line in enumerate(lines):
         if isinstance(line, Header):
             if position:
-                raise bad_line(path, line.number, "a header behind other lines", "put it first, once")
+                raise bad_line(path, line.number, "a header behind other lines; put it first, once")
             continue
         if line.n <= before:
-            raise bad_line(path, line.number, f"n is {line.n} after {before}", "put the lines in the order of n")
+            raise bad_line(path, line.number, f"n is {line.n} after {before}; put the lines in the order of n")
         before = line.n
 
 
@@ -152,20 +145,20 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
             known |= line.brokers
     if claims and not replicas:
         cure = "replicas are the brokers that appear on disk or in the metadata, or as replicas of a header"
-        raise bad_line(path, claims[0].number, "nothing says which brokers hold the partition", cure)
+        raise bad_line(path, claims[0].number, f"nothing says which brokers hold the partition; {cure}")
     conditions = dict.fromkeys(replicas, ("running", 0))
     for line in claims:
         if not isinstance(line, Fault):
             continue
         if line.broker not in replicas | known:
             cure = "replicas are the brokers that appear on disk or in the metadata: correct the number"
-            raise bad_line(path, line.number, f"nobody knows broker {line.broker}", cure)
+            raise bad_line(path, line.number, f"nobody knows broker {line.broker}; {cure}")
         if line.broker in replicas:
             condition, since = conditions[line.broker]
             if condition not in ALLOWED[line.what]:
                 told = f"is {condition} since line {since}" if since else "runs from the start"
                 cure = "a line is missing or wrong"
-                raise bad_line(path, line.number, f"{line.what.value}: broker {line.broker} {told}", cure)
+                raise bad_line(path, line.number, f"{line.what.value}: broker {line.broker} {told}; {cure}")
             conditions[line.broker] = (BECOMES[line.what], line.number)
     return tuple(sorted(replicas))
 
@@ -177,10 +170,10 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
     for line in claims:
         if isinstance(line, Sent) and line.value in found:
             what = f"{line.value} is sent after it was seen at line {found[line.value]}"
-            raise bad_line(path, line.number, what, "give each record a value of its own")
+            raise bad_line(path, line.number, f"{what}; give each record a value of its own")
         if isinstance(line, Acked) and acked.setdefault(line.value, line.number) != line.number:
             what = f"{line.value} was acknowledged at line {acked[line.value]} already"
-            raise bad_line(path, line.number, what, "give each record a value of its own")
+            raise bad_line(path, line.number, f"{what}; give each record a value of its own")
         for value in _named(line):
             found.setdefault(value, line.number)
     return tuple(found)
@@ -200,7 +193,7 @@ def _acks(path: Path, claims: list[Line]) -> Acks:
     for line, acks in told:
         if acks != told[0][1]:
             what = f"acks={acks.spelling} after acks={told[0][1].spelling} at line {told[0][0].number}"
-            raise bad_line(path, line.number, what, "give recordings of one acks at a time")
+            raise bad_line(path, line.number, f"{what}; give recordings of one acks at a time")
     return told[0][1] if told else Acks.ALL
 
 
@@ -218,5 +211,5 @@ def _has_epochs(path: Path, claims: list[Line]) -> bool:
     for line in told:
         if with_epochs and line.leader_epoch is None:
             what = "leader_epoch is missing, while other lines tell epochs"
-            raise bad_line(path, line.number, what, "give it in every metadata line, or epochs nowhere")
+            raise bad_line(path, line.number, f"{what}; give it in every metadata line, or epochs nowhere")
     return with_epochs

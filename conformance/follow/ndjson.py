@@ -1,10 +1,10 @@
-"""The lines of an NDJSON file, each a whole JSON object, and what is said in them, each of the type that it has to be.
+"""Lines of NDJSON, each a whole JSON object, and what is said in them, each of the type that it has to be.
 
-In:  a file; or one line of it.
-Out: the lines with their numbers, from 1; what a line says.
+In:  a file; or one object of it.
+Out: the objects with the numbers of their lines, from 1; what an object says.
 
-A line that is none raises UsageError with file and number here, and UnreadableError, without them, where one line is
-looked at. A file of any length is read in the memory of a few lines.
+What is wrong with a line is an UnreadableError, without its place; with file and line it is a UsageError (`bad_line`).
+A file of any length is read in the memory of a few lines.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from conformance.follow.variables import UnreadableError
 from models.errors import UsageError
 from models.language.model import nearest
 
@@ -23,20 +22,40 @@ MOST_BYTES = 1 << 20
 """How long a line may be."""
 
 
+class UnreadableError(ValueError):
+    """What a line says has no meaning; the message says what, and the cure, but not where."""
+
+
+def bad_line(path: Path, number: int, what: object) -> UsageError:
+    """The error about one line of a file."""
+    return UsageError(f"{path}:{number}: {what}")
+
+
+def objects_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """What the lines of a file say, each of them a whole object. Raises UsageError."""
+    for number, line in lines_of(path):
+        try:
+            said = parsed(line)
+        except UnreadableError as error:
+            raise bad_line(path, number, error) from None
+        yield number, said
+
+
 def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
     """The lines of a file, each of them whole. Raises UsageError."""
     try:
+        if path.exists() and not path.is_file():  # what is read from a pipe is gone
+            raise UsageError(f"{path}: no ordinary file; give a log that can be read")
         with path.open("rb") as file:
             for number in itertools.count(1):
                 line = file.readline(MOST_BYTES + 1)
                 if not line:
                     return
                 if len(line) > MOST_BYTES:
-                    raise UsageError(f"{path}:{number}: the line is longer than {MOST_BYTES} bytes; is it a log?")
+                    raise bad_line(path, number, f"the line is longer than {MOST_BYTES} bytes; is it a log?")
                 if not line.endswith(b"\n"):
-                    raise UsageError(
-                        f"{path}:{number}: the file ends in the middle of this line; get the rest, or remove the line"
-                    )
+                    cut = "the file ends in the middle of this line; get the rest, or remove the line"
+                    raise bad_line(path, number, cut)
                 yield number, line
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}; give a log that can be read") from None
@@ -47,11 +66,13 @@ def parsed(line: bytes) -> dict[str, Any]:
     if not line.strip():
         raise UnreadableError("the line is empty; remove it")
     try:
-        said = json.loads(line.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
+        said = json.loads(line.decode("utf-8").rstrip("\n"), object_pairs_hook=_once, parse_constant=_no_number)
     except UnicodeDecodeError as error:
         raise UnreadableError(f"byte {error.start + 1} is not UTF-8; is it a log?") from None
     except json.JSONDecodeError as error:
-        raise UnreadableError(f"not JSON: {error.msg} at column {error.colno}; one object per line") from None
+        raise UnreadableError(
+            f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}; one object per line"
+        ) from None
     except RecursionError:
         raise UnreadableError("it is nested too deeply; is it a log?") from None
     except UnreadableError:
@@ -73,7 +94,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise UnreadableError(f"{name} is no number of JSON; write a whole number")
+    raise UnreadableError(f"{name} is no number of JSON; write a number")
 
 
 def get(said: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> Any:
