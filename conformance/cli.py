@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn, TextIO
 
-from checker.console import ProgressLine, give_up_stdout, parse_memory, prepare_streams
+from checker.console import ProgressLine, give_up_stdout, interrupts, parse_memory, prepare_streams
 from checker.report import human_bytes
 from conformance.cluster.bugs import Bug
 from conformance.cluster.storage import StorageError
@@ -23,10 +23,11 @@ from conformance.follow.follow import MOST_STATES, follow_log
 from conformance.follow.ndjson import lines_of
 from conformance.follow.observations.explain import Explained, follow_recording
 from conformance.follow.observations.reading import is_observation
-from conformance.follow.observations.search import Progress
+from conformance.follow.observations.search import Progress as SearchProgress
 from conformance.follow.observations.tell import tell
 from conformance.follow.plan import Plan
 from conformance.follow.record import record
+from conformance.follow.watch import Progress, Watch
 from conformance.replay.compare import Divergence, replay
 from conformance.replay.coverage import Coverage, spelled
 from conformance.replay.driver import Driver
@@ -247,12 +248,15 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bug", choices=BUGS, metavar="NAME", help="seed a bug in the cluster (conform replay --help)")
     parser.add_argument("--replicas", metavar="N", type=_count, default=Plan.replicas, help="brokers (default: 3)")
     parser.add_argument("--acks", choices=["0", "1", "all"], default=Plan.acks, help="of the producer (default: all)")
-    parser.add_argument("--min-insync-replicas", metavar="N", type=_count, default=Plan.min_insync_replicas)
+    parser.add_argument(
+        "--min-insync-replicas", metavar="N", type=_count, default=Plan.min_insync_replicas, help="(default: 2)"
+    )
     parser.add_argument(
         "--missing", metavar="SHARE", type=_share, default=0.0, help="of the events left out of the log"
     )
     parser.add_argument("--unseen", metavar="SHARE", type=_share, default=0.0, help="of the variables left out of each")
     parser.add_argument("--most-states", metavar="N", type=_count, default=MOST_STATES, help="possible states, at most")
+    parser.add_argument("--seconds", metavar="N", type=_seconds, help="end the following after so long: undecided")
     parser.add_argument("--log", metavar="FILE", type=Path, help="where the log goes (default: a new file in runs/)")
     parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' own logs as files, in a new folder")
     parser.set_defaults(run=_run)
@@ -266,6 +270,23 @@ def _share(text: str) -> float:
     if not 0 <= share <= 1:
         raise argparse.ArgumentTypeError(f"{text} is not a share between 0 and 1")
     return share
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds above 0")
+    return seconds
+
+
+def _memory(text: str) -> int:
+    try:
+        return parse_memory(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("--memory ")) from None
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -282,10 +303,15 @@ def _run(arguments: argparse.Namespace) -> int:
         unseen=arguments.unseen,
     )
     path, stream = _new_log(arguments)
+    line, began = ProgressLine("conform"), time.monotonic()
     with stream:
-        record(plan, stream, str(path), arguments.logs)
+        record(
+            *(plan, stream, str(path), arguments.logs),
+            lambda events: line.tell(f"{events:,} of {plan.events:,} events recorded", time.monotonic() - began),
+        )
+    line.clear()
     _say(f"recorded: {path}")
-    return _follow_events(path, arguments.most_states, None, {})
+    return _follow_events(path, arguments, None, {})
 
 
 def _pair(given: str) -> tuple[str, str]:
@@ -301,10 +327,11 @@ def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:
     candidates = [arguments.log] if arguments.log else (Path("runs") / f"{stem}-{n}.ndjson" for n in itertools.count(1))
     for path in candidates:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.parent.is_dir():
+                path.parent.mkdir(parents=True)
+            if path.exists() or path.is_symlink():
+                continue
             return path, path.open("x", encoding="utf-8")
-        except FileExistsError:
-            continue
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror}; write the log elsewhere, with --log FILE") from None
     raise UsageError(f"{arguments.log}: it is there already, and nothing is overwritten; give another --log FILE")
@@ -318,8 +345,10 @@ def _add_follow(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--most-states", metavar="N", type=_count, default=MOST_STATES, help="of events: states, at most"
     )
-    parser.add_argument("--memory", metavar="SIZE", default="4G", help="of observations: 512M, 8G, ... (default: 4G)")
-    parser.add_argument("--seconds", metavar="N", type=float, help="of observations: end the search after so long")
+    parser.add_argument(
+        "--memory", metavar="SIZE", type=_memory, default="4G", help="of observations: 512M, 8G, ... (default: 4G)"
+    )
+    parser.add_argument("--seconds", metavar="N", type=_seconds, help="end each file after so long: undecided")
     parser.add_argument("--out", metavar="DIR", type=Path, help="of observations: write the history there, as a trace")
     parser.set_defaults(run=_follow)
 
@@ -339,7 +368,7 @@ def _follow_file(path: Path, arguments: argparse.Namespace) -> int:
         _, line = next(lines_of(path), (1, b""))
         if is_observation(line):
             return _follow_observations(path, arguments)
-        return _follow_events(path, arguments.most_states, arguments.protocol, _values(arguments))
+        return _follow_events(path, arguments, arguments.protocol, _values(arguments))
     except UsageError as error:
         return _complain(str(error))
 
@@ -347,23 +376,26 @@ def _follow_file(path: Path, arguments: argparse.Namespace) -> int:
 def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
     model, _ = registry.load("kafka")
     line = ProgressLine("conform")
+    with interrupts() as seen:
 
-    def report(progress: Progress) -> None:
-        line.tell(
-            f"step {progress.depth}, line {progress.lines} of {progress.of}, {progress.states:,} states,"
-            f" {human_bytes(progress.bytes_used)}",
-            progress.seconds,
+        def report(progress: SearchProgress) -> None:
+            line.tell(
+                f"step {progress.depth}, line {progress.lines} of {progress.of}, {progress.states:,} states,"
+                f" {human_bytes(progress.bytes_used)}",
+                progress.seconds,
+            )
+            if seen:  # while LLVM compiled, where the exception was lost
+                raise KeyboardInterrupt
+
+        outcome = follow_recording(
+            path,
+            arguments.protocol or list(model.protocols)[-1],
+            _values(arguments),
+            memory=arguments.memory,
+            seconds=arguments.seconds,
+            report=report,
+            announce=line.announce,
         )
-
-    outcome = follow_recording(
-        path,
-        arguments.protocol or list(model.protocols)[-1],
-        _values(arguments),
-        memory=parse_memory(arguments.memory),
-        seconds=arguments.seconds,
-        report=report,
-        announce=line.announce,
-    )
     line.clear()
     _say(*tell(outcome))
     if arguments.out and isinstance(outcome, Explained):
@@ -372,11 +404,23 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
     return outcome.exit_code
 
 
-def _follow_events(path: Path, most_states: int, protocol: str | None, values: Mapping[str, int]) -> int:
-    codes = set()
-    for outcome in follow_log(path, most_states, protocol, values):
-        _say(*outcome.spell())
-        codes.add(int(outcome.verdict))
+def _follow_events(path: Path, arguments: argparse.Namespace, protocol: str | None, values: Mapping[str, int]) -> int:
+    """Every run of a log in its turn."""
+    line = ProgressLine("conform")
+
+    def report(progress: Progress) -> None:
+        line.tell(f"line {progress.line:,}, {progress.possible:,} possible states", progress.seconds)
+
+    watch, codes = Watch(arguments.seconds, report), set()
+    try:
+        for outcome in follow_log(path, arguments.most_states, protocol, values, watch):
+            line.clear()
+            _say(*outcome.spell())
+            codes.add(int(outcome.verdict))
+    except KeyboardInterrupt:
+        line.clear()
+        print(f"conform: {path}:{watch.line}: interrupted at this line, nothing is decided", file=sys.stderr)
+        return INTERRUPTED
     return next((code for code in (*GRAVEST, NOTHING) if code in codes), DONE)
 
 

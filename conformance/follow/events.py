@@ -22,8 +22,9 @@ An event says what happened, where, and what was seen afterwards:
      "arguments": {"leader": 0, "follower": 2}, "state": {"high_watermark[0]": 1, "fetch[2][0]": "PARKED"}}
 
 - `number`: 1, 2, 3, ... without a break, if nothing is missing. A gap means that as many events were lost.
-- `broker`: where it happened; null for what the controller or a client did.
-- `action`: the name of an action of the model; null where it is not known what happened, only that something did.
+- `broker`: where it happened; null for what the controller or a client did, and where it is not known.
+- `action`: the name of an action of the model; null where it is not known what happened, only that something did (at
+  this broker, if one is named).
 - `arguments`: by the action's own names: numbers counted from 0 (brokers, offsets, epochs, records), or a list of
   numbers for a set. What is absent or null is not known; everything that it could have been is tried.
 - `state`: variables of the model as they were seen after the event. A key is a variable, or a part of one:

@@ -15,9 +15,12 @@ from pathlib import Path
 from conformance.follow.outcome import Outcome, Verdict, explain, why_not_at_the_start
 from conformance.follow.possible import Possible, TooManyError
 from conformance.follow.reading import Began, Happened, read_log
+from conformance.follow.watch import TimeOverError, Watch
 
 MOST_STATES = 10_000
 """How many possible states are carried along, if nothing else is said."""
+
+TIME_IS_OVER = "the time is over; give more with --seconds"
 
 MOST_MISSING = 100
 """How many events may be missing in one place: as many rounds of every possible step would be taken."""
@@ -28,19 +31,23 @@ def follow_log(
     most_states: int = MOST_STATES,
     protocol: str | None = None,
     values: Mapping[str, int] | None = None,
+    watch: Watch | None = None,
 ) -> Iterator[Outcome]:
     """What becomes of each run in a log, when it has been read to its end; one outcome without a run for an empty log.
 
     A run that is rejected or undecided is still read to its end: what is damaged is refused wherever it stands. With
     `protocol` or `values` (names and numbers of the configuration), so is the log of another configuration. Raises
-    UsageError, `FILE:LINE: what; cure`; nothing that came before it in the same run is accepted.
+    UsageError, `FILE:LINE: what; cure`; nothing that came before it in the same run is accepted. With a `watch`, what
+    is not followed when its time is over is undecided.
     """
+    watch = watch or Watch()
     following: _Following | None = None
     for line in read_log(path, protocol, values):
+        watch.line = line.line
         if isinstance(line, Began):
             if following is not None:
                 yield following.outcome
-            following = _Following(path, line, most_states)
+            following = _Following(path, line, most_states, watch)
         elif following is not None:
             following.happened(line)
     yield following.outcome if following is not None else Outcome(Verdict.NOTHING, path)
@@ -49,8 +56,9 @@ def follow_log(
 class _Following:
     """One run, event after event."""
 
-    def __init__(self, path: Path, began: Began, most_states: int) -> None:
+    def __init__(self, path: Path, began: Began, most_states: int, watch: Watch) -> None:
         self._began = began
+        self._watch = watch
         self._most = most_states
         self._possible: Possible | None = None
         self._so_far = Outcome(Verdict.NOTHING, path, began.header.run)
@@ -58,7 +66,7 @@ class _Following:
         self._events = 0
         self._missing = 0
         try:
-            self._possible = Possible(began.instance, began.seen, most_states)
+            self._possible = Possible(began.instance, began.seen, most_states, watch)
         except TooManyError:
             self._end = self._undecided(began.line, f"more than {most_states} starts are possible; raise the limit")
         else:
@@ -98,6 +106,9 @@ class _Following:
         except TooManyError:
             why = f"more than {self._most} states are possible; raise the limit, or leave less out of the log"
             self._end = replace(self._undecided(line.line, why), event=line.event)
+        except TimeOverError:
+            self._end = replace(self._undecided(line.line, TIME_IS_OVER), event=line.event)
+        self._watch.possible = len(self._possible.states)
         if self._end is None:
             self._events += 1
             self._missing += line.missing

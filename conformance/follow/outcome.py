@@ -83,11 +83,9 @@ class Outcome:
             case Verdict.NOTHING:
                 return [f"{name}: nothing to follow, there is no event"]
             case Verdict.UNDECIDED:
-                return [
-                    f"{self.path}:{self.line}: {name} is undecided: {self.why}",
-                    f"  {self.event}",
-                    f"  after {so_far}",
-                ]
+                found = [f"{self.path}:{self.line}: {name} is undecided: {self.why}"]
+                found += [] if self.event is None else [f"  {self.event}"]
+                return [*found, f"  after {so_far}, with {_count(self.possible, 'possible state')}"]
         found = [f"{self.path}:{self.line}: {name} is rejected: {self.why}"]
         if self.event is not None:
             found.append(f"  {self.event}")

@@ -160,6 +160,7 @@ class _Run:
         self.instance = instance = began.instance
         self.slots = {slot.name: number for number, slot in enumerate(instance.model.slots)}
         self.steps: dict[tuple[int, tuple[int, ...]], Step] = {}
+        self.steps_at: dict[int, Sequence[Step]] = {}
         self.last = 0
 
     def happened(self, line: int, said: Mapping[str, Any]) -> Happened:
@@ -196,7 +197,7 @@ class _Run:
         if event.action is None:
             if event.arguments:
                 raise UnreadableError("there are arguments, but no action; leave them out, or name the action")
-            return self.instance.steps
+            return self.instance.steps if event.broker is None else self._steps_at(event.broker)
         if event.action not in self.slots:
             raise UnreadableError(f"there is no action {event.action[:60]}; {nearest(event.action[:60], self.slots)}")
         slot = self.slots[event.action]
@@ -210,6 +211,18 @@ class _Run:
         self._note_actor(event, arguments)
         given = [_ordinals(choice, arguments.get(choice.parameter.name)) for choice in choices]
         return [self._step(slot, ordinals) for ordinals in itertools.product(*given)]
+
+    def _steps_at(self, broker: int) -> Sequence[Step]:
+        """Every step that happens at a broker."""
+        if broker not in self.steps_at:
+            self.steps_at[broker] = [step for step in self.instance.steps if self._broker_of(step) == broker]
+        return self.steps_at[broker]
+
+    def _broker_of(self, step: Step) -> int | None:
+        actor = actor_of(step.action)
+        choices = self.instance.slot_choices[step.slot]
+        told = {choice.parameter.name: ordinal for choice, ordinal in zip(choices, step.ordinals, strict=True)}
+        return None if actor is None else told[actor]
 
     def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
         """The broker at which it happened is an argument of the action, and told twice if both are there."""

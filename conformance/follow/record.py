@@ -6,6 +6,7 @@ Out: lines of NDJSON. The same plan gives the same lines, byte for byte.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
@@ -18,16 +19,24 @@ from conformance.follow.writing import Writer
 from models.errors import UsageError
 
 
-def record(plan: Plan, stream: TextIO, name: str, directory: Path | None = None) -> int:
+def record(
+    plan: Plan,
+    stream: TextIO,
+    name: str,
+    directory: Path | None = None,
+    report: Callable[[int], None] = lambda events: None,
+) -> int:
     """Writes runs to a stream, which `name` names in errors; how many lines. With a directory, brokers' logs are files.
 
-    Raises UsageError for what the plan asks for and does not exist, and where a disk is full. What was written by then
-    is a log that ends too early, or in the middle of a line; the latter is refused when it is read.
+    `report` is told after every run how many events there were so far. Raises UsageError for what the plan asks for and
+    does not exist, and where a disk is full. What was written by then is a log that ends too early, or in the middle of
+    a line; the latter is refused when it is read.
     """
     writer = Writer(plan, stream, name)
     try:
         while writer.events < plan.events:
             RecordedRun(plan, writer, directory).go()
+            report(writer.events)
         writer.close()
     except (ClusterError, SwitchError) as error:
         raise UsageError(str(error)) from None
