@@ -208,13 +208,21 @@ class SlowReading:
                 return
         if not self.election_is_required(moment, step, before, s):
             return
+        if s.next_record > len(self.recording.values):  # an instance has one record at least
+            return
         if any(s.next_record > self.recording.record(late.value) for late in self.sent_later(moment.passed)):
             return
         newly = [r for r in range(s.records) if s.acknowledged[r] and not before.acknowledged[r]]
         actor = given.get("leader", given.get("broker"))
         for record in newly:
             offset = self.offset_told(record)
-            if offset is not None and not (offset < s.log_size and s.log_record[actor][offset] == record):
+            is_there = (
+                actor is not None
+                and offset is not None
+                and offset < s.log_size
+                and s.log_record[actor][offset] == record
+            )
+            if offset is not None and not is_there:
                 elsewhere |= {record}
         yield Moment(self._plain(after), passed, (seen, comes_back, elsewhere))
 
@@ -257,7 +265,9 @@ class SlowReading:
                     or s.high_watermark[replica] == values[at]
                     or (at == 0 and comes_back[replica] == values[0])
                 ):
-                    yield replace(moment, guess=(_put(seen, replica, at + 1), comes_back, elsewhere))
+                    # From here on it comes back with this one, unless it writes a later one.
+                    changed = _put(comes_back, replica, values[at])
+                    yield replace(moment, guess=(_put(seen, replica, at + 1), changed, elsewhere))
             elif s.is_up[replica] and comes_back[replica] != s.high_watermark[replica]:
                 changed = _put(comes_back, replica, s.high_watermark[replica])
                 yield replace(moment, guess=(seen, changed, elsewhere))
@@ -327,14 +337,19 @@ class SlowReading:
             )
         if isinstance(line, Metadata):
             if self.metadata_from(passed) is not line:
-                return True
+                return all(
+                    other.leader == line.leader
+                    for other in recording.lines[:passed]
+                    if isinstance(other, Metadata) and line.leader is not None and other.leader is not None
+                    if line.leader_epoch is not None and other.leader_epoch == line.leader_epoch
+                )
             return (
                 s.controller_leader == recording.replica(line.leader or 0)
                 and line.leader_epoch in (None, s.controller_epoch + recording.first_epoch)
                 and {recording.brokers[r] for r in range(s.replicas) if s.controller_isr[r]} == line.isr
             )
         if isinstance(line, Read):
-            return any(
+            return not line.records or any(
                 s.leader[r] == r
                 and not self.is_frozen(passed, r)
                 and s.high_watermark[r] >= len(line.records)

@@ -314,6 +314,8 @@ def test_a_consumer_reads_below_the_high_watermark_of_a_leader_that_is_not_froze
     assert explained(follow(tmp_path, *begin, read("x"))) == 1
     assert rejected(follow(tmp_path, *begin, fault(FREEZE, 1), read("x")))[0] == 4
     assert explained(follow(tmp_path, *begin, fault(FREEZE, 1), fault(THAW, 1), read("x"))) == 1
+    # Who reads nothing may have found nobody who could be read from.
+    assert explained(follow(tmp_path, *begin, fault(FREEZE, 1), read())) == 1
     # What is not below its high watermark it does not show; and that moves only once broker 2 is dropped.
     only_here = (header(2, 1, 2), metadata(1, 1, 2), fault(FREEZE, 2), SENT, read("x"))
     assert explained(follow(tmp_path, *only_here, metadata(1, 1))) == 2
@@ -358,6 +360,16 @@ def test_recorded_epochs_count_the_elections(tmp_path: Path) -> None:
     assert explained(follow(tmp_path, *begin, metadata(2, 1, 2, epoch=6), metadata(1, 1, epoch=5))) == 1
 
 
+def test_an_epoch_has_one_leader_also_where_an_old_view_tells_it(tmp_path: Path) -> None:
+    begin = (header(1, 1, 2), metadata(1, 1, 2, epoch=5), metadata(2, 1, 2, epoch=6))
+    assert explained(follow(tmp_path, *begin, metadata(1, 1, epoch=5))) == 1
+    outcome = follow(tmp_path, *begin, metadata(2, 1, epoch=5))
+    assert rejected(outcome)[0] == 4
+    assert "the leader of epoch 5 was broker 2: true of 0 of 14, instead: it was broker 1 by line 2 (14)" in flat(
+        outcome
+    )
+
+
 def test_unclean_elections_come_by_option_or_header(tmp_path: Path) -> None:
     lines = (fault(KILL, 1), metadata(1, 1), metadata(2, 2))
     assert rejected(follow(tmp_path, header(1, 1, 2), *lines))[0] == 4
@@ -390,6 +402,18 @@ def test_what_is_sent_again_makes_no_copy_and_keeps_the_order(tmp_path: Path) ->
     assert rejected(follow(tmp_path, *overtaken))[0] == 5
     assert explained(follow(tmp_path, *overtaken, retries=1), is_idempotent=False) == 4
     assert explained(follow(tmp_path, *overtaken[:4], disk(1, "y"))) == 3
+
+
+def test_acks_is_what_the_recording_says_or_else_what_is_asked_for(tmp_path: Path) -> None:
+    alone = (header(2, 1), metadata(1, 1), disk(1, "x"))
+    outcome = follow(tmp_path, *alone, retries=0)
+    assert rejected(outcome)[0] == 3
+    assert "producers send the records of the recording with acks=all, in the order" in flat(outcome)
+    assert explained(follow(tmp_path, *alone, retries=0, acks=1), is_idempotent=False) == 1
+    said = {**acked("x"), "acks": "1"}
+    assert explained(follow(tmp_path, *alone, said, retries=0), is_idempotent=False) == 1
+    with pytest.raises(UsageError, match=r"acks cannot be set: the recording says it; leave it out"):
+        follow(tmp_path, *alone, said, acks=1)
 
 
 def test_a_record_is_not_sent_before_its_line(tmp_path: Path) -> None:
@@ -456,7 +480,7 @@ GOOD = '{"n":0,"kind":"metadata","leader":1,"isr":[1,2]}'
         ([GOOD, '{"n":1,"kind":"acked","value":"x","ofset":1}'], "2: unknown key 'ofset'; this kind has: value, "),
         ([GOOD, '{"n":1,"kind":"acked","value":"x","acks":2}'], "2: acks is 2; it has to be all, 1 or 0"),
         (
-            [GOOD, '{"n":1,"kind":"acked","value":"x"}', '{"n":2,"kind":"acked","value":"y","acks":1}'],
+            [GOOD, '{"n":1,"kind":"acked","value":"x","acks":-1}', '{"n":2,"kind":"acked","value":"y","acks":1}'],
             "3: acks=1 after acks=all at line 2; ",
         ),
         (

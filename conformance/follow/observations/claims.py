@@ -62,7 +62,7 @@ class Claims:
             yield from self._disk(position, line)
         elif isinstance(line, Metadata):
             yield from self._metadata(position, line)
-        elif isinstance(line, Read):
+        elif isinstance(line, Read) and line.records:  # who reads nothing may have reached nobody
             yield self._read(line)
         elif isinstance(line, Fault) and line.what is Befalls.START:
             yield from self._started(line)
@@ -207,6 +207,7 @@ class Claims:
             default=0,
         )
         if is_old(recording, line, newest):
+            yield from self._old_view(position, line)
             return
         if line.leader is None:
             yield self._without_leader()
@@ -230,6 +231,16 @@ class Claims:
             [int(broker in line.isr) for broker in recording.brokers],
             lambda found: _listed([broker for broker, is_in in zip(recording.brokers, found, strict=True) if is_in]),
         )
+
+    def _old_view(self, position: int, line: Metadata) -> Iterator[Claim]:
+        """What is said of an earlier epoch can only contradict what was said of it before: an epoch has one leader."""
+        for earlier in self.recording.lines[:position]:
+            is_same = isinstance(earlier, Metadata) and earlier.leader_epoch == line.leader_epoch
+            if isinstance(earlier, Metadata) and is_same and None not in (line.leader, earlier.leader):
+                if line.leader != earlier.leader:
+                    says = f"the leader of epoch {line.leader_epoch} was broker {line.leader}"
+                    yield self._never(says, f"it was broker {earlier.leader} by line {earlier.number}")
+                return
 
     def _without_leader(self) -> Claim:
         def columns(states: Words, monitors: Words) -> list[Numbers]:

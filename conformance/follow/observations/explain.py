@@ -27,10 +27,10 @@ from traces.trace import Trace
 
 FROM_THE_RECORDING = (
     *("replicas", "records", "log_size", "elections", "crashes", "bounces", "preferred_elections"),
-    *("power_losses", "disk_losses", "delete_records", "transactions", "acks"),
+    *("power_losses", "disk_losses", "delete_records", "transactions"),
     *("start", "start_isr", "common_records", "brokers_down"),
 )
-"""What of a configuration the recording says, and nobody else."""
+"""What of a configuration the recording says, and nobody else; it may say `acks` as well."""
 
 MOST_EXAMPLES = 5
 
@@ -167,7 +167,7 @@ def instance_for(
     `retries`, `sent_again` is how often an idempotent one sends something again.
     """
     for name in values:
-        if name in FROM_THE_RECORDING:
+        if name in FROM_THE_RECORDING or (name == "acks" and recording.acks is not None):
             raise UsageError(f"{name} cannot be set: the recording says it; leave it out")
     model = registry.load("kafka")[0]
     elections = elections_required(recording)
@@ -194,7 +194,7 @@ def instance_for(
             "preferred_elections": elections,
             "unclean_elections": max(1, elections) if is_unclean else 0,
             "retries": values.get("retries", 0) if sent_again is None else sent_again,
-            "acks": int(recording.acks),
+            **({} if recording.acks is None else {"acks": int(recording.acks)}),
             "start": 1,
         },
         swaps,

@@ -30,7 +30,7 @@ class Acked(Line):
 
     value: str
     offset: int | None
-    acks: Acks
+    acks: Acks | None
 
 
 @dataclass(frozen=True)

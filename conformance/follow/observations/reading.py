@@ -117,8 +117,7 @@ def _acked(line: LineReader, n: int) -> Line:
     line.only("value", "offset", "acks")
     value = line.required("value", _is_text, "the record")
     offset = line.optional("offset", is_count, "an offset")
-    acks = line.acks()
-    return Acked(line.number, n, value, offset, Acks.ALL if acks is None else acks)
+    return Acked(line.number, n, value, offset, line.acks())
 
 
 def _disk(line: LineReader, n: int) -> Line:

@@ -64,7 +64,7 @@ class Recording:
     values: tuple[str, ...]
     min_insync_replicas: int | None
     unclean_election: bool | None
-    acks: Acks
+    acks: Acks | None
     has_epochs: bool
     first_epoch: int
 
@@ -187,14 +187,14 @@ def _named(line: Line) -> tuple[str, ...]:
     return line.records if isinstance(line, Read) else ()
 
 
-def _acks(path: Path, claims: list[Line]) -> Acks:
-    """What the producer asked for; the model knows one kind of producer at a time."""
+def _acks(path: Path, claims: list[Line]) -> Acks | None:
+    """What the producer asked for, if it is told; the model knows one kind of producer at a time."""
     told = [(line, line.acks) for line in claims if isinstance(line, Acked | Sent) and line.acks is not None]
     for line, acks in told:
         if acks != told[0][1]:
             what = f"acks={acks.spelling} after acks={told[0][1].spelling} at line {told[0][0].number}"
             raise bad_line(path, line.number, f"{what}; give recordings of one acks at a time")
-    return told[0][1] if told else Acks.ALL
+    return told[0][1] if told else None
 
 
 def _epochs(line: Line) -> list[int]:

@@ -10,14 +10,15 @@ from __future__ import annotations
 from conformance.follow.observations.explain import Effort, Explained, Nothing, Outcome, Rejected, Undecided
 from conformance.follow.observations.lines import Acked, Disk, Fault, Line, Metadata, Read, Sent
 from conformance.follow.observations.recording import Recording
+from models.kafka.state import Acks
 from models.language.model import spell_element
 from traces.show import view
 from traces.table import wrapped
 
 RESTS_ON = (
-    "Rejected means: no history in which producers send the records of the recording, in the order in which they first"
-    " appear, and nothing else (what they send again keeps that order, unless retries say otherwise); brokers crash,"
-    " freeze and start where the recording says so; and elections happen as its leaders require."
+    "Rejected means: no history in which producers send the records of the recording with acks={acks}, in the order in"
+    " which they first appear, and nothing else (what they send again keeps that order, unless retries say otherwise);"
+    " brokers crash, freeze and start where the recording says so; and elections happen as its leaders require."
 )
 
 
@@ -61,7 +62,8 @@ def _rejected(outcome: Rejected) -> list[str]:
         found += wrapped(f"{lack.claim}: true of {have}{', instead: ' if instead else ''}{instead}", "  ")
     if outcome.lacks and all(lack.true_of for lack in outcome.lacks):
         found.append("  never all of it at once")
-    return [*found, *wrapped(RESTS_ON), _effort(outcome.effort)]
+    acks = Acks(outcome.instance.configuration.acks).spelling
+    return [*found, *wrapped(RESTS_ON.format(acks=acks)), _effort(outcome.effort)]
 
 
 def _undecided(outcome: Undecided) -> list[str]:
