@@ -156,14 +156,18 @@ class SlowReading:
         faults = self.faults_before(passed, self.recording.brokers[replica])
         return faults[-1:] == [Befalls.STOP]
 
+    def newest_before(self, position: int) -> int:
+        told = (line for line in self.recording.lines[:position] if isinstance(line, Metadata))
+        return max((line.leader_epoch or 0 for line in told), default=0)
+
     def metadata_from(self, position: int) -> Metadata | None:
         """The next line that tells of a leader, and not of one that is known to be past."""
-        epochs = [line.leader_epoch or 0 for line in self.recording.lines[:position] if isinstance(line, Metadata)]
-        newest = max(epochs, default=0)
-        for line in self.recording.lines[position:]:
+        for later, line in enumerate(self.recording.lines[position:], position):
             tells = isinstance(line, Metadata) and line.leader is not None
-            if isinstance(line, Metadata) and tells and (line.leader_epoch is None or line.leader_epoch >= newest):
-                return line
+            if isinstance(line, Metadata) and tells:
+                is_old = line.leader_epoch is not None and line.leader_epoch < self.newest_before(later)
+                if not is_old:
+                    return line
         return None
 
     def by_step(self, moment: Moment, step: Step, after: Cells) -> Iterator[Moment]:
@@ -241,7 +245,10 @@ class SlowReading:
         if self.recording.has_epochs:
             if s.controller_epoch == before.controller_epoch:
                 return True
-            if told is None or told.leader_epoch is None:
+            if told is None:  # perhaps it is told that nobody leads
+                newest = self.newest_before(len(self.recording.lines)) - self.recording.first_epoch
+                return bool(s.controller_epoch <= newest)
+            if told.leader_epoch is None:
                 return False
             left = told.leader_epoch - self.recording.first_epoch - s.controller_epoch
             return left > 0 or (left == 0 and s.controller_leader == leader)

@@ -360,6 +360,15 @@ def test_recorded_epochs_count_the_elections(tmp_path: Path) -> None:
     assert explained(follow(tmp_path, *begin, metadata(2, 1, 2, epoch=6), metadata(1, 1, epoch=5))) == 1
 
 
+def test_an_epoch_in_which_nobody_leads_makes_later_views_of_earlier_ones_old(tmp_path: Path) -> None:
+    # Nobody runs; the controller drops broker 2, which takes an epoch, and then an old view is told.
+    begin = (header(1, 1, 2), metadata(1, 1, 2, epoch=5), fault(KILL, 1), fault(KILL, 2), metadata(-1, 1, epoch=6))
+    assert explained(follow(tmp_path, *begin)) == 3
+    assert explained(follow(tmp_path, *begin, metadata(1, 1, 2, epoch=5))) == 3
+    assert explained(follow(tmp_path, *begin, metadata(1, 1, 2, epoch=5), metadata(1, 1, epoch=6))) == 3
+    assert rejected(follow(tmp_path, *begin, metadata(1, 1, 2, epoch=6)))[0] == 6
+
+
 def test_an_epoch_has_one_leader_also_where_an_old_view_tells_it(tmp_path: Path) -> None:
     begin = (header(1, 1, 2), metadata(1, 1, 2, epoch=5), metadata(2, 1, 2, epoch=6))
     assert explained(follow(tmp_path, *begin, metadata(1, 1, epoch=5))) == 1
@@ -402,6 +411,15 @@ def test_what_is_sent_again_makes_no_copy_and_keeps_the_order(tmp_path: Path) ->
     assert rejected(follow(tmp_path, *overtaken))[0] == 5
     assert explained(follow(tmp_path, *overtaken, retries=1), is_idempotent=False) == 4
     assert explained(follow(tmp_path, *overtaken[:4], disk(1, "y"))) == 3
+
+
+def test_a_record_that_was_not_acknowledged_has_its_place_by_the_logs(tmp_path: Path) -> None:
+    begin = (header(1, 1), metadata(1, 1), acked("x", 0), acked("z", 2))
+    outcome = follow(tmp_path, *begin, disk(1, "x", "y", "z"), disk(1, "x", "y", "z", "v", "w"))
+    assert explained(outcome) == 5
+    assert isinstance(outcome, Explained)
+    assert outcome.recording.values == ("x", "y", "z", "v", "w")
+    assert rejected(follow(tmp_path, *begin, disk(1, "x", "z", "y")))[0] == 4
 
 
 def test_acks_is_what_the_recording_says_or_else_what_is_asked_for(tmp_path: Path) -> None:

@@ -54,8 +54,8 @@ class Recording:
     """What was seen of one partition, in order.
 
     `lines` are those that claim something. `brokers` are the replicas in ascending order, `values` the records in the
-    order in which they were sent. `has_epochs`: every change of the leader epoch is known, by `leader_epoch`;
-    `first_epoch` is the lowest one that is told.
+    order in which they were sent, as far as that is known. `has_epochs`: every change of the leader epoch is known, by
+    `leader_epoch`; `first_epoch` is the lowest one that is told.
     """
 
     path: Path
@@ -164,8 +164,12 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
 
 
 def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
-    """The records, in the order of their first appearance."""
+    """The records, in the order of their first appearance; but one that a log shows before known ones precedes them.
+
+    An answer can be lost, or come late: then the log is what tells that the record was sent.
+    """
     found: dict[str, int] = {}
+    order: list[str] = []
     acked: dict[str, int] = {}
     for line in claims:
         if isinstance(line, Sent) and line.value in found:
@@ -174,9 +178,13 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
         if isinstance(line, Acked) and acked.setdefault(line.value, line.number) != line.number:
             what = f"{line.value} was acknowledged at line {acked[line.value]} already"
             raise bad_line(path, line.number, f"{what}; give each record a value of its own")
-        for value in _named(line):
-            found.setdefault(value, line.number)
-    return tuple(found)
+        next_one: str | None = None
+        for value in reversed(_named(line)):
+            if value not in found:
+                found[value] = line.number
+                order.insert(len(order) if next_one is None else order.index(next_one), value)
+            next_one = value
+    return tuple(order)
 
 
 def _named(line: Line) -> tuple[str, ...]:

@@ -68,8 +68,8 @@ class Rules:
     ) -> Truths:
         """Elections happen as the recorded leaders require.
 
-        Where epochs are recorded, as many as the next one says, and the last of them is of its leader; otherwise one,
-        where the next leader is another one.
+        Where epochs are recorded, as many as the next one says, and the last of them is of its leader, if one is told;
+        otherwise one, where the next leader is another one.
         """
         column = self.cells.column
         leader, required = column(after, "controller_leader"), self.leader[stages]
@@ -77,7 +77,8 @@ class Rules:
         if self.script.recording.has_epochs:
             epoch, most_epoch = column(after, "controller_epoch"), self.most_epoch[stages]
             is_new = epoch > column(states_before, "controller_epoch")[parents]
-            are = ~is_new | (epoch < most_epoch) | ((epoch == most_epoch) & (leader == required))
+            is_free = (leader == required) | (required == NOBODY)
+            are = ~is_new | (epoch < most_epoch) | ((epoch == most_epoch) & is_free)
         else:
             # Nobody is elected who leads already, so this can happen once.
             are = (permissions != Permission.ELECTION) | (leader == required)

@@ -74,7 +74,8 @@ class Stage:
 
     `stopping`: they were told to shut down, and have not been started since. `incarnations` counts how often each was
     started. `leader` is whom the next metadata line (that is not older than what was seen) names, NOBODY where none
-    follows; `most_epoch` is its epoch, `most_sent` how many records can have been sent at most.
+    follows; `most_epoch` is its epoch, or the last of which it is told that nobody leads. `most_sent` is how many
+    records can have been sent at most.
     """
 
     line: Line
@@ -173,9 +174,8 @@ def _stages(recording: Recording) -> Iterator[Stage]:
     incarnations = [0] * len(recording.brokers)
     newest = 0
     for position, line in enumerate(recording.lines):
-        target = next_leader(recording, position, newest)
+        target, epoch = next_leader(recording, position, newest)
         leader = NOBODY if target is None or target.leader is None else recording.replica(target.leader)
-        epoch = newest if target is None or target.leader_epoch is None else target.leader_epoch - recording.first_epoch
         situation = (
             *(frozenset(down), frozenset(frozen), frozenset(stopping), tuple(incarnations)),
             *(leader, epoch, _most_sent(recording, position)),
@@ -204,12 +204,17 @@ def _befall(what: Befalls, replica: int, down: set[int], frozen: set[int], stopp
         stopping.discard(replica)
 
 
-def next_leader(recording: Recording, position: int, newest: int) -> Metadata | None:
-    """The next metadata line from `position` on that names a leader and is not older than what was seen."""
+def next_leader(recording: Recording, position: int, newest: int) -> tuple[Metadata | None, int]:
+    """The next metadata line from `position` on that names a leader and is not older than what was seen; and its epoch.
+
+    Without one, the last epoch of which it is told that nobody leads.
+    """
     for line in recording.lines[position:]:
-        if isinstance(line, Metadata) and line.leader is not None and not is_old(recording, line, newest):
-            return line
-    return None
+        if isinstance(line, Metadata) and not is_old(recording, line, newest):
+            newest = newest if line.leader_epoch is None else line.leader_epoch - recording.first_epoch
+            if line.leader is not None:
+                return line, newest
+    return None, newest
 
 
 def is_old(recording: Recording, line: Metadata, newest: int) -> bool:
