@@ -420,6 +420,10 @@ def test_a_record_that_was_not_acknowledged_has_its_place_by_the_logs(tmp_path: 
     assert isinstance(outcome, Explained)
     assert outcome.recording.values == ("x", "y", "z", "v", "w")
     assert rejected(follow(tmp_path, *begin, disk(1, "x", "z", "y")))[0] == 4
+    # The first of its copies counts.
+    outcome = follow(tmp_path, *begin[:2], disk(1, "x", "y", "x"), retries=1)
+    assert isinstance(outcome, Rejected)  # alone, the leader acknowledges at once, and nothing is sent again
+    assert outcome.recording.values == ("x", "y")
 
 
 def test_acks_is_what_the_recording_says_or_else_what_is_asked_for(tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
             what = f"{line.value} was acknowledged at line {acked[line.value]} already"
             raise bad_line(path, line.number, f"{what}; give each record a value of its own")
         next_one: str | None = None
-        for value in reversed(_named(line)):
+        for value in reversed(dict.fromkeys(_named(line))):  # copies come later
             if value not in found:
                 found[value] = line.number
                 order.insert(len(order) if next_one is None else order.index(next_one), value)
