@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from types import MappingProxyType
 
@@ -11,6 +12,7 @@ from conformance.replay.compare import replay
 from conformance.replay.driver import Driver
 from models import registry
 from models.language.model import Instance
+from traces.certify import behaviour
 from traces.trace import Trace
 
 GENERATIONS = ("0.10", "0.11", "2.0", "2.1")
@@ -37,6 +39,14 @@ EVERY_CLIENT = MappingProxyType({"records": 3, "log_size": 4, "transactions": 2,
 @cache
 def instance_of(protocol: str, values: tuple[tuple[str, int], ...] = ()) -> Instance:
     return registry.load("kafka")[0].instance(protocol, dict(values))
+
+
+def trace_of(steps: Sequence[str], protocol: str = "2.1", **values: int) -> Trace:
+    """The behaviour that takes these steps, from the last initial state: every replica is in the ISR."""
+    instance = instance_of(protocol, tuple(values.items()))
+    spelled = {instance.spell_step(step): step for step in instance.steps}
+    initial = len(instance.initial_states) - 1
+    return behaviour(instance, initial, [spelled[step] for step in steps], None, "", None)
 
 
 def must_replay(trace: Trace, what: object = "") -> Driver:

@@ -16,19 +16,11 @@ from conformance.replay.driver import Driver
 from conformance.replay.system import StepRefusedError, load_driver
 from conformance.replay.timing import UntimelyError, timing_of
 from conformance.replay.walks import walk
+from conformance.replay_support import trace_of
 from models import registry
 from models.errors import UsageError
-from traces.certify import behaviour
-from traces.trace import Trace
 
 KAFKA = registry.load("kafka")[0]
-
-
-def trace_of(steps: list[str], protocol: str = "2.1", **values: int) -> Trace:
-    instance = KAFKA.instance(protocol, values)
-    spelled = {instance.spell_step(step): step for step in instance.steps}
-    initial = len(instance.initial_states) - 1  # every replica is in the ISR
-    return behaviour(instance, initial, [spelled[step] for step in steps], None, "", None)
 
 
 # ------------------------------------------------------------------------------------------- it writes nothing inside

@@ -76,10 +76,10 @@ class LeaderEpochFileCache:
         Since KIP-279 the answer names the largest epoch at or below the one asked for; before, the one asked for.
         """
         kip101 = self._switches.TRUNC <= Truncation.KIP101
-        if leader_epoch == UNDEFINED_EPOCH and not kip101:
-            return UNDEFINED_END
-        if leader_epoch == self.latest_epoch:  # 0.11 comes here too with -1 and an empty cache
+        if leader_epoch == self.latest_epoch and (leader_epoch != UNDEFINED_EPOCH or kip101):  # -1: an empty cache
             return EpochEndOffset(leader_epoch, log_end_offset)
+        if leader_epoch == UNDEFINED_EPOCH:
+            return UNDEFINED_END
         higher = [each for each in self._entries if each.leader_epoch > leader_epoch]
         lower = [each for each in self._entries if each.leader_epoch <= leader_epoch]
         if not higher:
@@ -96,6 +96,10 @@ class LeaderEpochFileCache:
     def truncate_from_end(self, offset: int) -> None:
         """Drops the entries that begin at or after an offset. LeaderEpochFileCache.truncateFromEnd."""
         self._entries = [each for each in self._entries if each.start_offset < offset]
+
+    def starts_below(self, offset: int) -> bool:
+        """Whether the first entry begins before an offset."""
+        return bool(self._entries) and self._entries[0].start_offset < offset
 
     def truncate_from_start(self, offset: int) -> None:
         """Drops the entries that begin at or before an offset, but lets the last of them begin there."""

@@ -3,9 +3,10 @@
 In:  records from a client or a leader; a `Storage` that keeps what is written.
 Out: reads, offsets, epoch ends; everything written goes to the storage first.
 
-log start offset <= last stable offset <= high watermark <= log end offset, but for one case: before 2.4 truncation
-leaves the high watermark where it was (HW_CLAMPED_AT_TRUNCATION off), above the log's end, or below the start of a log
-that was emptied (KAFKA-9491), until the next fetch response. Source: fact sheet, section 1.
+log start offset <= last stable offset <= high watermark <= log end offset, but for two cases before 2.4, where nothing
+keeps the high watermark within the log (HW_CLAMPED_AT_TRUNCATION off): truncation leaves it where it was, above the
+log's end, or below the start of a log that was emptied (KAFKA-9491), until the next fetch response; and a response of
+a leader that has deleted less than the follower can bring one below the log start. Source: fact sheet, section 1.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Log:
             self._high_watermark = max(self._log_start_offset, self._high_watermark)
         self._epochs = LeaderEpochFileCache(stored.epoch_entries, switches, bug)
         self._epochs.truncate_from_end(self.log_end_offset)
-        if self._log_start_offset > self._base_offset:
+        if self._epochs.starts_below(self._log_start_offset):  # the checkpoint of epochs is older than the log start
             self._epochs.truncate_from_start(self._log_start_offset)
         self._producers = ProducerStateManager(bug)
         self._producers.rebuild(self._records, self._log_start_offset, self._high_watermark)
@@ -157,8 +158,12 @@ class Log:
         return True
 
     def update_high_watermark(self, offset: int) -> None:
-        """The follower takes over its leader's high watermark, up or down, within its own log. Section 1.2."""
-        self._set_high_watermark(max(self._log_start_offset, min(offset, self.log_end_offset)))
+        """The follower takes over its leader's high watermark, up or down, as far as its own log reaches. Section 1.2.
+
+        In the 2.1 tree it can come to lie below the log start (ReplicaFetcherThread.processPartitionData).
+        """
+        self._set_high_watermark(min(offset, self.log_end_offset))
+        self._keep_high_watermark_above_log_start()
 
     def bring_high_watermark_inside(self) -> None:
         """A high watermark that the log does not reach, or has left behind, becomes the log start."""
@@ -176,6 +181,7 @@ class Log:
         self._epochs.truncate_from_start(offset)
         self._storage.write_epochs(self._epochs.entries)
         self._producers.log_start_moved(offset)
+        self._keep_high_watermark_above_log_start()
         return True
 
     def checkpoint_high_watermark(self) -> None:
@@ -201,6 +207,11 @@ class Log:
     def _drop_epochs(self, offset: int) -> None:
         self._epochs.truncate_from_end(offset)
         self._storage.write_epochs(self._epochs.entries)
+
+    def _keep_high_watermark_above_log_start(self) -> None:
+        """Since the high watermark lives in the log (2.4)."""
+        if self._switches.HW_CLAMPED_AT_TRUNCATION and self._high_watermark < self._log_start_offset:
+            self._set_high_watermark(self._log_start_offset)
 
     def _set_high_watermark(self, offset: int) -> None:
         self._high_watermark = offset

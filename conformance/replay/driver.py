@@ -9,6 +9,7 @@ writes a field of a broker.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -69,10 +70,12 @@ class Driver:
         start = replace(start_of(self.instance, trace.states[0]), checkpointed=tuple(self.timing.checkpointed.items()))
         folder = None if self.logs is None else self.logs / f"trace-{self.begun}"
         self.cluster = Cluster(switches_of(self.instance), start, settings, self.bug, folder)
+        self.seen = Witnessed(common=max(cells_of(self.instance, trace.states[0], "log_end_offset")))
+        self.seen.note(self.cluster.observe())  # brokers that are down for good were up once, and were read from
         for broker, is_up in enumerate(cells_of(self.instance, trace.states[0], "is_up")):
             if not is_up:
                 self.cluster.crash(broker)
-        self.seen = Witnessed(common=max(cells_of(self.instance, trace.states[0], "log_end_offset")))
+                self.seen.lose_memory(broker)
         self.position = 0
         self._between_steps()
 
@@ -101,7 +104,7 @@ class Driver:
         for view in self.cluster.observe().brokers:
             if (self.position, view.number) in self.timing.checkpoints:
                 self.cluster.fire(view.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
-            if view.is_up and view.log_start_offset > 0:  # the model loses no log start
+            if view.is_up and self.configuration.delete_records:  # the model takes every log start for checkpointed
                 self.cluster.fire(view.number, TimerKind.LOG_START_OFFSET_CHECKPOINT)
         if self.position in self.timing.pauses:
             self.cluster.advance(LAG + 1)
@@ -133,7 +136,18 @@ class Driver:
         return payload_of(cells_of(self.instance, self.trace.states[self.position - 1], "next_record")[0])
 
     def _producer_appends(self, leader: int) -> None:
-        acts.append(self.cluster, self._next_payload(), leader, ACKS[int(self.configuration.acks)])
+        producer = self._producer_with_room(leader)
+        acts.append(self.cluster, self._next_payload(), leader, ACKS[int(self.configuration.acks)], producer)
+
+    def _producer_with_room(self, leader: int) -> str:
+        """One that need not wait for an answer before it sends: the model's records may come from several producers."""
+        most, sent = self.configuration.max_in_flight_requests, dict(self.cluster.observe().sent)
+        names = (f"{PRODUCER} {number}" if number else PRODUCER for number in itertools.count())
+        return next(
+            name
+            for name in names
+            if sum(one.is_in_flight and one.broker == leader for one in sent.get(name, ())) < most
+        )
 
     _producer_is_refused = _producer_appends
 
@@ -147,10 +161,12 @@ class Driver:
 
     def _producer_retries(self, record: int, leader: int) -> None:
         """Whatever of the earlier requests is still in flight is given up: no answer came in time."""
-        attempts = [one for one in dict(self.cluster.observe().sent)[PRODUCER] if one.payload == payload_of(record)]
-        for attempt in attempts:
-            self.cluster.disconnect(attempt.number)
-        self.cluster.resend(attempts[0].number, leader)
+        for producer, sent in self.cluster.observe().sent:
+            attempts = [one for one in sent if one.payload == payload_of(record)]
+            if attempts:
+                for attempt in attempts:
+                    self.cluster.disconnect(attempt.number, producer)
+                self.cluster.resend(attempts[0].number, leader, producer)
         self._deliver_last()
 
     def _producer_appends_in_transaction(self, leader: int, transaction: int) -> None:

@@ -93,6 +93,10 @@ class Witnessed:
             if broker.leadership is not None:
                 self._read(broker, aborted)
 
+    def lose_memory(self, broker: int) -> None:
+        """The broker is down from the start: of its epochs, it has those that it will load from its disk."""
+        del self.last_epochs[broker]
+
     def _read(self, leader: BrokerView, aborted: set[int]) -> None:
         """What readers of this leader get, of either isolation level."""
         assert leader.high_watermark is not None

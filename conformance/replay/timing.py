@@ -7,7 +7,8 @@ Out: `Timing`: when followers have to become slow, and when checkpoints have to 
 A leader drops from its ISR whoever was not caught up within replica.lag.time.max.ms (section 4.1 of the fact sheet;
 Partition.getOutOfSyncReplicas, Replica.updateFetchState). So a shrink that drops some followers and keeps others asks
 for a pause after the last moment at which one of the former had caught up, and before the last such moment of each of
-the latter. A checkpoint is a high watermark that the broker had at some moment since it last started.
+the latter. A checkpoint is a high watermark that the broker had at some moment since it last started. And the producer
+of a transaction waits where too many of its requests are unanswered.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ from traces.trace import Trace
 
 RESTARTS = ("broker_restarts", "broker_bounces")
 SHRINK = "leader_shrinks_isr"
+SEND_IN_TRANSACTION = "producer_appends_in_transaction"
+TIMED = (*RESTARTS, SHRINK, SEND_IN_TRANSACTION)
+"""The steps of which not every one that the model takes can be taken by a cluster."""
 
 
 class UntimelyError(UsageError):
-    """The trace needs a clock or a timer that no cluster has: the model allows more than can be."""
+    """The trace needs a clock, a timer or a producer that there is not: the model allows more than can be."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ class _Shrink:
 
 def timing_of(trace: Trace) -> Timing:
     """What a cluster needs that is to go this way. Raises UntimelyError where nothing makes it do so."""
+    _must_not_have_to_wait(trace)
     shrinks = list(_shrinks(trace))
     forbidden = {position for shrink in shrinks for position in shrink.kept}
     pauses: set[int] = set()
@@ -81,6 +86,27 @@ def timing_of(trace: Trace) -> Timing:
         frozenset((position, broker) for broker, position, _ in written if position >= 0),
         {broker: what for broker, position, what in written if position < 0},
     )
+
+
+def _must_not_have_to_wait(trace: Trace) -> None:
+    """A producer sends no more while max.in.flight.requests.per.connection of its requests to a leader are unanswered.
+
+    The model asks for that where a request is sent again, only. Records without a transaction can come from several
+    producers; those of one transaction come from one. Kafka: NetworkClient.canSendRequest.
+    """
+    most = trace.instance.configuration.max_in_flight_requests
+    for position, step in enumerate(trace.steps, start=1):
+        if step.action == SEND_IN_TRANSACTION:
+            before, (leader, transaction) = State(trace.instance, trace.states[position - 1]), step.ordinals
+            unanswered = sum(
+                before.transaction_of[record] == transaction and before.pending[record] == leader
+                for record in range(before.next_record)
+            )
+            if unanswered >= most:
+                raise UntimelyError(
+                    f"step {position} sends another record of transaction {transaction} while {unanswered} are"
+                    f" unanswered, with max_in_flight_requests {most}; the model's producer does not wait, Kafka's does"
+                )
 
 
 def _states(trace: Trace) -> list[State]:

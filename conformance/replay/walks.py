@@ -3,7 +3,7 @@
 In:  an `Instance` of kafka, a seed, a number of steps.
 Out: a `Trace` that shows no property.
 
-Each next step is as likely as any other that is enabled; steps that no clock or timer of a cluster allows at that place
+Each next step is as likely as any other that is enabled; steps that no clock, timer or producer allows at that place
 (timing.py) are left out.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 
-from conformance.replay.timing import RESTARTS, SHRINK, UntimelyError, timing_of
+from conformance.replay.timing import TIMED, UntimelyError, timing_of
 from models import run
 from models.language.model import Instance, Step
 from traces.trace import Trace
@@ -36,7 +36,7 @@ def with_step(trace: Trace, step: Step) -> Trace | None:
     if after is None:
         return None
     longer = Trace(trace.instance, (*trace.states, after), (*trace.steps, step), None, None, "")
-    if step.action in (*RESTARTS, SHRINK):
+    if step.action in TIMED:
         try:
             timing_of(longer)
         except UntimelyError:
