@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -164,11 +165,11 @@ def _replay_files(arguments: argparse.Namespace, system: System, coverage: Cover
             f"conform: there is no trace in {' '.join(map(str, arguments.files))}; check writes some", file=sys.stderr
         )
         return NOTHING
-    codes = {_replay_file(path, system, coverage) for path in paths}
+    codes = {_replay_file(path, system, coverage, _on_what(arguments)) for path in paths}
     return next((code for code in GRAVEST if code in codes), DONE)
 
 
-def _replay_file(path: Path, system: System, coverage: Coverage | None) -> int:
+def _replay_file(path: Path, system: System, coverage: Coverage | None, options: Sequence[str]) -> int:
     try:
         trace = folder.read(path, None)
         divergence = _replayed(trace, system, coverage)
@@ -180,7 +181,7 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None) -> int:
     if divergence is None:
         _say(f"{path}: replayed, {trace.length} steps; the same after every step")
         return DONE
-    _tell(path, trace, divergence)
+    _tell(path, trace, divergence, options)
     return DIVERGED
 
 
@@ -195,8 +196,14 @@ def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Cover
             progress.clear()
             end = divergence.position
             kept = replace(trace, states=trace.states[: end + 1], steps=trace.steps[:end])
-            path = folder.write(replace(kept, command=_command(arguments, number)), arguments.out)
-            _tell(path, trace, divergence)
+            command = _command(arguments, number)
+            try:
+                path = folder.write(replace(kept, command=command), arguments.out)
+            except UsageError as error:  # what was found is told all the same
+                _say(*divergence.lines(trace), f"  replay it: {command}")
+                _complain(str(error))
+            else:
+                _tell(path, trace, divergence, _on_what(arguments))
             return DIVERGED
         progress.tell(f"{number + 1} of {arguments.walks} walks replayed", time.monotonic() - begun)
     progress.clear()
@@ -210,10 +217,18 @@ def _command(arguments: argparse.Namespace, number: int) -> str:
     """What replays this walk again."""
     options = [f"--protocol {arguments.protocol}"] if arguments.protocol else []
     options += [f"--switch {given}" for given in arguments.switch] + [f"--set {given}" for given in arguments.set]
-    options += [f"--bug {arguments.bug}"] if arguments.bug else []
     return " ".join(
-        ["conform replay --walks 1", f"--seed {arguments.seed + number}", f"--steps {arguments.steps}", *options]
+        [
+            *("conform replay --walks 1", f"--seed {arguments.seed + number}", f"--steps {arguments.steps}"),
+            *(*options, *_on_what(arguments)),
+        ]
     )
+
+
+def _on_what(arguments: argparse.Namespace) -> list[str]:
+    """The options that say what a trace is replayed on."""
+    options = [f"--bug {arguments.bug}"] if arguments.bug else []
+    return options + ([f"--driver {shlex.quote(str(arguments.driver))}"] if arguments.driver else [])
 
 
 def _replayed(trace: Trace, system: System, coverage: Coverage | None) -> Divergence | None:
@@ -224,9 +239,15 @@ def _replayed(trace: Trace, system: System, coverage: Coverage | None) -> Diverg
         return replay(trace, system)
 
 
-def _tell(path: Path, trace: Trace, divergence: Divergence) -> None:
+def _tell(path: Path, trace: Trace, divergence: Divergence, options: Sequence[str]) -> None:
     first, *rest = divergence.lines(trace)
-    _say(f"{path}: {first}", *(f"  {line}" for line in rest), f"  see the whole of it: trace show {path}")
+    quoted = shlex.quote(str(path))
+    _say(
+        f"{path}: {first}",
+        *(f"  {line}" for line in rest),
+        f"  see the whole of it: trace show {quoted}",
+        f"  replay it: {' '.join(['conform replay', quoted, *options])}",
+    )
 
 
 def _say(*lines: str) -> None:

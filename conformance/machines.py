@@ -2,15 +2,18 @@
 
 In:  an `Instance` of kafka, and perhaps a bug to seed in the cluster.
 Out: a `RuleBasedStateMachine`: one rule an action; invariants: the cluster shows what the model says, and properties
-     of states that the model promises hold. `shrunk` runs one, and gives what it found; `keep` writes it as a trace.
+     of states that the model promises hold. `shrunk` runs one, and gives what it found; `keep` writes it as a trace;
+     `must_hold` does both, and fails with the command that replays it, as does the machine's `TestCase` in a test run.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest import TestCase
 
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
@@ -29,10 +32,12 @@ from conformance.replay.system import StepRefusedError
 from conformance.replay.timing import timing_of
 from conformance.replay.walks import with_step
 from models import run
+from models.errors import UsageError
 from models.language.declare import Kind
 from models.language.model import Instance, Step
 from traces.certify import judgements
-from traces.folder import write
+from traces.folder import DEFAULT, write
+from traces.itf import label
 from traces.trace import Trace, property_of
 
 STEPS = 30
@@ -127,7 +132,15 @@ def machine_of(instance: Instance, bug: str | None = None, promised: Sequence[st
     for number, slot in enumerate(instance.model.slots):
         if instance.choices[number] is not None:
             members[slot.name] = _rule(number)
-    return type("ModelAndCluster", (Machine,), members)
+    made: type[Machine] = type("ModelAndCluster", (Machine,), members)
+
+    class ModelAndClusterTestCase(TestCase):
+        def runTest(self) -> None:  # noqa: N802  (the name is unittest's)
+            """What a test run of this machine does."""
+            must_hold(made, settings.default.max_examples if settings.default else 100)
+
+    made.TestCase = ModelAndClusterTestCase  # type: ignore[assignment]  # Hypothesis computes its own
+    return made
 
 
 def keep(failure: Failure, folder: Path, bug: str | None = None) -> tuple[Path, str]:
@@ -137,7 +150,23 @@ def keep(failure: Failure, folder: Path, bug: str | None = None) -> tuple[Path, 
         trace = failure.trace
         verdict = judgements(trace.instance, property_of(trace.instance, failure.broken), trace.states, trace.steps)[-1]
     path = write(replace(failure.trace, property_name=failure.broken, verdict=verdict), folder)
-    return path, f"conform replay {path}{f' --bug {bug}' if bug else ''}"
+    return path, f"conform replay {shlex.quote(str(path))}{f' --bug {bug}' if bug else ''}"
+
+
+def must_hold(machine: type[Machine], examples: int, steps: int = STEPS, folder: Path = DEFAULT) -> None:
+    """Run a machine. Raises AssertionError with the shrunk history, where it was written, and what replays it."""
+    failure = shrunk(machine, examples, steps)
+    if failure is None:
+        return
+    trace = failure.trace
+    told = failure.divergence.lines(trace) if failure.divergence else [f"{failure.broken} is broken"]
+    history = [f"{number:3}  {trace.instance.spell_step(step)}" for number, step in enumerate(trace.steps, start=1)]
+    try:
+        path, command = keep(failure, folder, machine.bug)
+        last = [f"written: {path}", f"replay it: {command}"]
+    except UsageError as error:
+        last = [str(error)]
+    raise AssertionError("\n".join([label(trace.instance), *history, *told, *last]))
 
 
 def _rule(slot: int) -> Callable[..., None]:

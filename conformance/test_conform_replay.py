@@ -61,6 +61,7 @@ def test_a_divergence_is_a_unified_diff_with_step_and_variable(conform, loss):
         *("  -pending                    [0 none]", "  -acknowledged               {}"),
         *("  +pending                    [none none]", "  +acknowledged               {a}"),
         f"  see the whole of it: trace show {loss}",
+        f"  replay it: conform replay {loss} --bug ack_before_isr",
     ]
 
 
@@ -253,6 +254,54 @@ def test_an_error_in_a_driver_is_told_as_the_drivers(conform, tmp_path):
     code, out, err = conform(f"replay --driver mine.py --walks 200 {TWO_REPLICAS}")
     assert (code, out) == (2, "")
     assert err == "conform: mine.py: take fails: AttributeError: 'Driver' object has no attribute 'in_sink'\n"
+
+
+def driver_that(observe: str) -> str:
+    return f"class Driver:\n def begin(self, trace): pass\n def take(self, step): pass\n def observe(self): {observe}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("raise SystemExit(0)", "mine.py: it cannot be loaded: SystemExit: 0"),
+        (driver_that("raise SystemExit(0)"), "mine.py: observe fails: SystemExit: 0"),
+        (driver_that("pass"), "mine.py: observe gives None; give a dict: name of a variable -> its value"),
+        (driver_that("return 5"), "mine.py: observe gives 5; give a dict: name of a variable -> its value"),
+        (driver_that("return {}"), "the driver shows nothing of the system, so nothing was compared"),
+        (driver_that("return {'isr': [None, (None,) * 3, None]}"), "the driver shows nothing of the system"),
+        (
+            driver_that("return {'is_up': ('y', 'y', 'n')}"),
+            "the driver shows ('y', 'y', 'n') in is_up; in a tuple show",
+        ),
+    ],
+)
+def test_a_driver_that_leaves_or_shows_nothing_has_not_replayed_anything(conform, tmp_path, text, why):
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    code, out, err = conform("replay --driver mine.py --walks 1 --steps 2")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"conform: {why}")
+    assert err.count("\n") == 1
+
+
+def test_what_was_found_is_told_even_where_it_cannot_be_written(conform, tmp_path):
+    (tmp_path / "taken").write_text("", encoding="utf-8")
+    code, out, err = conform("replay --walks 50 --bug ack_before_isr --out taken")
+    assert code == 20
+    assert re.match(r"diverges after step \d+ \(producer_appends at 0\), first in pending:\n", out)
+    command = out.splitlines()[-1].removeprefix("  replay it: conform ")
+    assert err.startswith("conform: taken: the trace cannot be written: ")
+    assert conform(command)[0] == 20
+
+
+def test_a_walk_of_ones_own_broker_is_taken_again_on_it(conform, tmp_path):
+    (tmp_path / "mine.py").write_text(driver_that("return {'log_end_offset': (9, 9, 9)}"), encoding="utf-8")
+    code, out, _ = conform("replay --driver mine.py --walks 1")
+    assert code == 20
+    command = out.splitlines()[-1].removeprefix("  replay it: conform ")
+    assert command.endswith(" --driver mine.py")
+    assert conform(command)[0] == 20
+    written = json.loads(Path(out.partition(":")[0]).read_text(encoding="utf-8"))["#meta"]["isrcheck"]["command"]
+    assert written == "conform replay --walks 1 --seed 0 --steps 30 --driver mine.py"
 
 
 # -------------------------------------------------------------------------------------------------------- as a process

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from checker.explore import Limits, explore
-from conformance.machines import keep, machine_of, shrunk
+from conformance.machines import keep, machine_of, must_hold, shrunk
 from models import registry
 from models.language.model import Instance
 
@@ -40,7 +40,7 @@ def run_command(command: str) -> subprocess.CompletedProcess[str]:
 )
 def test_cluster_and_model_go_the_same_way_and_what_is_promised_holds(protocol, promised):
     """In 2.1 every property of states is promised; the older ones break some (models/verdicts.toml)."""
-    assert shrunk(machine_of(kafka(protocol), promised=promised), examples=40) is None
+    must_hold(machine_of(kafka(protocol), promised=promised), examples=40)
 
 
 @pytest.mark.parametrize(
@@ -96,3 +96,29 @@ def test_a_bug_in_the_cluster_is_shrunk_to_a_trace_that_shows_it(tmp_path):
         f"{path}: diverges after step 1 (producer_appends at 0), first in high_watermark:\n"
     )
     assert run_command(command.partition(" --bug")[0]).returncode == 0
+
+
+MACHINE = """
+from conformance.machines import machine_of
+from models import registry
+
+TestModelAndCluster = machine_of(registry.load("kafka")[0].instance("2.1", {}), bug="hw_off_by_one").TestCase
+"""
+
+
+def test_a_machine_that_fails_in_a_test_run_prints_the_command_that_replays_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "test_mine.py").write_text(MACHINE, encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "test_mine.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1
+    lines = [line.removeprefix("E").strip() for line in ran.stdout.splitlines()]
+    (command,) = [line.removeprefix("replay it: ") for line in lines if line.startswith("replay it: ")]
+    assert "1  producer_appends at 0" in lines
+    assert "diverges after step 1 (producer_appends at 0), first in high_watermark:" in lines
+    assert command.startswith("conform replay counterexamples/kafka_2.1_behaviour_")
+    assert run_command(command).returncode == 20

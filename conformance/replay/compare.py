@@ -47,19 +47,30 @@ class Divergence:
 def replay(trace: Trace, system: System) -> Divergence | None:
     """Take a system through a trace.
 
-    Raises UsageError where what the driver shows is not a variable of the model, or not of its shape.
+    Raises UsageError where what the driver shows is not a variable of the model, or not of its shape; and where it
+    shows nothing at all, for then nothing was compared.
     """
     system.begin(trace)
+    is_blind = True
     for position, cells in enumerate(trace.states):
         if position:
             try:
                 system.take(trace.steps[position - 1])
             except StepRefusedError as error:
                 return Divergence(position, None, cells, str(error))
-        differing, found = compared(trace.instance, cells, system.observe())
+        seen = system.observe()
+        is_blind = is_blind and all(_is_unseen(value) for value in seen.values())
+        differing, found = compared(trace.instance, cells, seen)
         if differing is not None:
             return Divergence(position, differing, found)
+    if is_blind:
+        raise UsageError("the driver shows nothing of the system, so nothing was compared; give a variable in observe")
     return None
+
+
+def _is_unseen(value: Any) -> bool:
+    """None, or lists of nothing else."""
+    return value is None or (isinstance(value, list | tuple) and all(map(_is_unseen, value)))
 
 
 def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple[str | None, Cells]:
@@ -69,8 +80,10 @@ def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple
         place = instance.places.get(name)
         if place is None:
             raise UsageError(f"the driver shows {name}, which {instance.model.name} does not have")
-        given = value if isinstance(value, tuple) and len(value) == place.count else _flat(place, value, place.sizes)
-        for offset, cell in enumerate(given):
+        in_a_row = isinstance(value, tuple) and len(value) == place.count
+        if in_a_row and not all(cell is None or isinstance(cell, int) for cell in value):
+            raise UsageError(f"the driver shows {value!r} in {name}; in a tuple show the numbers of all its cells")
+        for offset, cell in enumerate(value if in_a_row else _flat(place, value, place.sizes)):
             if cell is not None:
                 found[place.offset + offset] = cell
     for name, place in instance.places.items():

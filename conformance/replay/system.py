@@ -32,7 +32,8 @@ class System(Protocol):
     def observe(self) -> Mapping[str, Any]:
         """What can be seen: a variable of the model -> its value, lists in lists for its indices, NONE for nobody.
 
-        A tuple gives all its cells in a row. What is left out is not compared, nor is a part that is given as None.
+        A tuple gives all its cells in a row. What is left out is not compared, nor is a part that is given as None; but
+        something has to be shown in the course of a trace.
         """
 
 
@@ -42,7 +43,7 @@ def load_driver(path: Path) -> Callable[[], System]:
         found = run_path(str(path)).get("Driver")
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give the file with your driver") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # whoever leaves while a trace is replayed has not replayed it
         raise UsageError(f"{path}: it cannot be loaded: {type(error).__name__}: {error}") from None
     missing = [name for name in ("begin", "take", "observe") if not callable(getattr(found, name, None))]
     if not isinstance(found, type) or missing:
@@ -67,7 +68,9 @@ class Guarded:
 
     def observe(self) -> Mapping[str, Any]:
         """As the driver does."""
-        found: Mapping[str, Any] = self._asked("observe", self.system.observe)
+        found = self._asked("observe", self.system.observe)
+        if not isinstance(found, Mapping):
+            raise UsageError(f"{self.path}: observe gives {found!r}; give a dict: name of a variable -> its value")
         return found
 
     def _asked(self, name: str, method: Callable[..., Any], *arguments: Any) -> Any:
@@ -75,5 +78,5 @@ class Guarded:
             return method(*arguments)
         except (StepRefusedError, UsageError):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise UsageError(f"{self.path}: {name} fails: {type(error).__name__}: {error}") from None
