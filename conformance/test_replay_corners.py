@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from conformance.cluster.epoch_cache import EpochEntry, LeaderEpochFileCache
+from conformance.cluster.log import Log
 from conformance.cluster.switches import generation
+from conformance.replay.compare import replay
+from conformance.replay.driver import Driver
 from conformance.replay.timing import UntimelyError, timing_of
 from conformance.replay.walks import walk
 from conformance.replay_support import instance_of, must_replay, trace_of
@@ -102,3 +105,19 @@ def test_no_epoch_ends_nowhere_whatever_lies_below_the_first_entry():
         switches = generation("0.11").with_switch("EPOCH_BELOW_FIRST_ENTRY", below)
         assert LeaderEpochFileCache([EpochEntry(2, 2)], switches, None).end_offset_for(-1, 4).end_offset == -1
         assert LeaderEpochFileCache([], switches, None).end_offset_for(-1, 4).end_offset == 4
+
+
+@pytest.mark.parametrize("decided", ["coordinator_aborts 0", "coordinator_commits 0"])
+def test_readers_of_either_level_are_given_what_the_model_says(decided, monkeypatch):
+    """They ask, like any consumer; a leader that forgets what was aborted, or gives too much, is seen."""
+    steps = ["producer_appends_in_transaction at 0 in 0", decided, "leader_appends_marker of 0 at 0"]
+    trace = trace_of(steps, replicas=1, min_insync_replicas=1, transactions=1)
+    must_replay(trace)
+    with monkeypatch.context() as broken:
+        broken.setattr(Log, "aborted_transactions", lambda self, start, end: ())
+        found = replay(trace, Driver())
+        assert (found and found.variable) == ("read_committed_record" if "aborts" in decided else None)
+    monkeypatch.setattr(Log, "last_stable_offset", property(lambda self: self.high_watermark))
+    found = replay(trace, Driver())
+    assert found is not None
+    assert (found.position, found.variable) == (1, "read_committed_record")

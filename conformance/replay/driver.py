@@ -18,8 +18,9 @@ from conformance.cluster import acts
 from conformance.cluster.broker import TimerKind
 from conformance.cluster.cluster import PRODUCER, Cluster
 from conformance.cluster.controller import Election
-from conformance.cluster.messages import Acks, LeaderAndIsr
-from conformance.cluster.records import Control
+from conformance.cluster.messages import Acks, Isolation, LeaderAndIsr
+from conformance.cluster.observe import BrokerView
+from conformance.cluster.records import Control, Record
 from conformance.cluster.settings import ClusterError, Settings, Start
 from conformance.cluster.switches import Switches, generation
 from conformance.replay.projection import Projected, Witnessed, payload_of, producer_of, project
@@ -78,6 +79,8 @@ class Driver:
                 self.seen.lose_memory(broker)
         self.position = 0
         self._between_steps()
+        for isolation in Isolation:  # readers, who have asked nothing yet
+            self.cluster.drop(self.cluster.consume(0, isolation.value, isolation))
 
     def take(self, step: Step) -> None:
         """Take the next step of the trace. Raises StepRefusedError."""
@@ -92,8 +95,21 @@ class Driver:
     def observe(self) -> Projected:
         """Every variable of the model but the budgets."""
         view = self.cluster.observe()
-        self.seen.note(view)
+        leaders = [broker for broker in view.brokers if broker.leadership is not None]
+        self.seen.note(
+            view, {leader.number: {each: self._read(leader, each) for each in Isolation} for leader in leaders}
+        )
         return project(self.instance, view, self.seen)
+
+    def _read(self, leader: BrokerView, isolation: Isolation) -> tuple[Record, ...]:
+        """What a consumer is given who asks a leader for everything from its log start on."""
+        self.cluster.seek(leader.log_start_offset, isolation.value)
+        before = self._all_read(isolation)
+        acts.read(self.cluster, leader.number, isolation.value, isolation)
+        return self._all_read(isolation)[len(before) :]
+
+    def _all_read(self, isolation: Isolation) -> tuple[Record, ...]:
+        return next(one.read for one in self.cluster.observe().consumers if one.name == isolation.value)
 
     # ---------------------------------------------------------------------------------------------- between two steps
 

@@ -9,11 +9,11 @@ follower has given up) is left out here as well. The budgets are not in the clus
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from conformance.cluster.fetcher import Mode
-from conformance.cluster.messages import Acks, Errors, FetchResponse
+from conformance.cluster.messages import Acks, Errors, FetchResponse, Isolation
 from conformance.cluster.observe import BrokerView, ClusterView
 from conformance.cluster.records import Control, ProducerStamp, Record
 from models.kafka.state import BUDGETS, Fetch, TransactionState, Truncation
@@ -26,6 +26,9 @@ LEFT_OUT = frozenset(f"{name}_left" for name in BUDGETS)
 TRANSACTIONAL = "transaction "
 
 Projected = dict[str, tuple[int, ...]]
+
+Reads = Mapping[int, Mapping[Isolation, Iterable[Record]]]
+"""What a leader, by its number, has given to a consumer of either level who asked for everything."""
 
 
 def payload_of(record: int) -> str:
@@ -65,8 +68,8 @@ class Witnessed:
     last_log_end_offset: dict[int, int] = field(default_factory=dict)
     number_of: Callable[[str], int] = record_of
 
-    def note(self, view: ClusterView) -> None:
-        """Look at the cluster once more."""
+    def note(self, view: ClusterView, reads: Reads | None = None) -> None:
+        """Look at the cluster once more. `reads` is what consumers were given; without it, what they could be."""
         aborted = {_producer_id(view, name) for name, control in view.decided if control is Control.ABORT}
         controller = view.controller
         if len(self.elections) <= controller.leader_epoch:
@@ -90,15 +93,26 @@ class Witnessed:
                 }
             self.last_log_end_offset[number] = end
             self.log_start_offset = max(self.log_start_offset, broker.log_start_offset)
-            if broker.leadership is not None:
-                self._read(broker, aborted)
+            if broker.leadership is not None and reads is not None:
+                self._was_read(broker, reads[number])
+            elif broker.leadership is not None:
+                self._could_read(broker, aborted)
 
     def lose_memory(self, broker: int) -> None:
         """The broker is down from the start: of its epochs, it has those that it will load from its disk."""
         del self.last_epochs[broker]
 
-    def _read(self, leader: BrokerView, aborted: set[int]) -> None:
-        """What readers of this leader get, of either isolation level."""
+    def _was_read(self, leader: BrokerView, reads: Mapping[Isolation, Iterable[Record]]) -> None:
+        """What consumers of this leader were given; markers of transactions, which nobody is given, lie between it."""
+        assert leader.high_watermark is not None
+        markers = [one for one in leader.log if one.control is not None and one.offset < leader.high_watermark]
+        for record in (*reads[Isolation.READ_UNCOMMITTED], *markers):
+            self.exposed.setdefault(record.offset, record)
+        for record in reads[Isolation.READ_COMMITTED]:
+            self.committed.setdefault(record.offset, record)
+
+    def _could_read(self, leader: BrokerView, aborted: set[int]) -> None:
+        """What readers of this leader would get, of either isolation level, worked out from its log."""
         assert leader.high_watermark is not None
         assert leader.last_stable_offset is not None
         for record in leader.log:
