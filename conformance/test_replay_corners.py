@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.cluster import acts
 from conformance.cluster.epoch_cache import EpochEntry, LeaderEpochFileCache
 from conformance.cluster.log import Log
 from conformance.cluster.switches import generation
-from conformance.replay.compare import replay
+from conformance.replay.compare import compared, replay
 from conformance.replay.driver import Driver
 from conformance.replay.timing import UntimelyError, timing_of
 from conformance.replay.walks import walk
 from conformance.replay_support import instance_of, must_replay, trace_of
+from models.kafka.state import Fetch
 
 
 @pytest.mark.parametrize("protocol", ["0.10", "2.1"])
@@ -121,3 +123,14 @@ def test_readers_of_either_level_are_given_what_the_model_says(decided, monkeypa
     found = replay(trace, Driver())
     assert found is not None
     assert (found.position, found.variable) == (1, "read_committed_record")
+
+
+def test_a_fetch_that_the_model_does_not_have_is_not_dropped_but_seen():
+    trace = trace_of(["producer_appends at 0", "producer_appends at 0"])
+    driver = Driver()
+    driver.begin(trace)
+    driver.take(trace.steps[0])
+    acts.ask(driver.cluster, 1, 0)
+    driver.take(trace.steps[1])
+    assert driver.observe()["fetch"] == (0, 0, 0, Fetch.ANSWERED, 0, 0, 0, 0, 0)
+    assert compared(trace.instance, trace.states[2], driver.observe())[0] == "fetch"

@@ -126,12 +126,18 @@ class Driver:
             self.cluster.advance(LAG + 1)
 
     def _give_up_fetches(self) -> None:
-        """Connections break for fetches that nobody waits for any more in the model."""
-        stages = cells_of(self.instance, self.trace.states[self.position], "fetch")
+        """Connections break for the fetches that this step of the model leaves nobody waiting for.
+
+        One that the model did not have before stays, and is seen.
+        """
+        before, after = (
+            cells_of(self.instance, self.trace.states[at], "fetch") for at in (max(0, self.position - 1), self.position)
+        )
         replicas = self.configuration.replicas
         for follower in range(replicas):
             for leader in range(replicas):
-                if stages[follower * replicas + leader] == Fetch.NONE:
+                pair = follower * replicas + leader
+                if before[pair] != Fetch.NONE and after[pair] == Fetch.NONE:
                     self._give_up(follower, leader)
 
     def _give_up(self, follower: int, leader: int) -> None:
