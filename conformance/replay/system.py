@@ -47,7 +47,9 @@ def load_driver(path: Path) -> Callable[[], System]:
         raise UsageError(f"{path}: it cannot be loaded: {type(error).__name__}: {error}") from None
     missing = [name for name in ("begin", "take", "observe") if not callable(getattr(found, name, None))]
     if not isinstance(found, type) or missing:
-        raise UsageError(f"{path}: it needs a class Driver with begin, take and observe (conformance/README.md)")
+        raise UsageError(
+            f"{path}: it needs a class Driver with begin, take and observe; see conformance/examples/own_broker.py"
+        )
     return found
 
 
