@@ -134,3 +134,18 @@ def test_a_fetch_that_the_model_does_not_have_is_not_dropped_but_seen():
     driver.take(trace.steps[1])
     assert driver.observe()["fetch"] == (0, 0, 0, Fetch.ANSWERED, 0, 0, 0, 0, 0)
     assert compared(trace.instance, trace.states[2], driver.observe())[0] == "fetch"
+
+
+@pytest.mark.parametrize("protocol", ["2.0", "2.1"])
+def test_an_epoch_that_ends_earlier_in_the_followers_log_is_cut_there(protocol):
+    """KIP-279 takes the smaller of both ends; too rare for random walks. Kafka: AbstractFetcherThread.maybeTruncate."""
+    steps = [
+        *("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"),
+        *("controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1"),
+        *("producer_appends at 0", "producer_appends at 0", "controller_elects_preferred 0"),
+        *("broker_becomes_leader 0 in epoch 2", "producer_appends at 0", "broker_becomes_follower 1 in epoch 2"),
+        "follower_reconciles 1 with 0",
+    ]
+    driver = must_replay(trace_of(steps, protocol, records=5, log_size=4, preferred_elections=2))
+    assert acts.payloads(driver.cluster, 0) == ("a", "c", "d", "e")
+    assert acts.payloads(driver.cluster, 1) == ("a",)
