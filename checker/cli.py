@@ -269,3 +269,7 @@ def _answer_configuration(options: Options, searches: Searches) -> int:
     stopped = _was_interrupted([main_run[1].exploration])
     code = found.code(strict=options.strict)
     return _finish(options, answer.text(found, history), answer.answer_object(found), traces, code, stopped)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
