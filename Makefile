@@ -13,7 +13,7 @@ test: .venv/ready-for-tests
 lint: .venv/ready-for-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy models checker traces conformance/cluster conformance/replay conformance/follow conformance/cli.py
+	$(BIN)/mypy models checker traces conformance/cluster conformance/replay conformance/follow conformance/console.py conformance/cli.py
 
 benchmark: .venv/ready
 	$(BIN)/python -m benchmarks.limit_loop

@@ -1,8 +1,8 @@
 """Following: a recorded run, of the executable cluster or of a real Kafka, has to be a behaviour of the model.
 
 In:  a recording: events (events.py), or observations (observations/).
-Out: a history of the model that it is, or the line from which on there is none.
+Out: that it is one (for observations: the shortest), or the line from which on there is none.
 
-follow.py decides about a log of events, with reading.py before it, possible.py inside and outcome.py after it;
-record.py makes logs of random runs of the cluster, by a plan (plan.py).
+command.py is what a person types. follow.py decides about a log of events, with reading.py before it, possible.py
+inside and outcome.py after it; record.py makes logs of random runs of the cluster, by a plan (plan.py).
 """

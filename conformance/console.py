@@ -1,0 +1,112 @@
+"""What the commands of `conform` share: their exit codes, how they talk, and the words that several of them take.
+
+In:  words that a person typed; what a command has to say. Out: values; text on stdout, one line of error on stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from checker.console import give_up_stdout, parse_memory
+from conformance.cluster.bugs import Bug
+from models import registry
+from models.errors import UsageError
+from models.language.model import Instance, nearest, parse
+
+DONE, USAGE, UNDECIDED, DIVERGED, NOTHING, INTERRUPTED = 0, 2, 3, 20, 21, 130
+GRAVEST = (DIVERGED, USAGE, UNDECIDED, NOTHING)
+"""Of several files, the first of these codes that one of them has is the code of all."""
+
+BUGS = [bug.name.lower() for bug in Bug]
+
+
+def gravest(codes: set[int]) -> int:
+    """The exit code for all of several files."""
+    return next((code for code in GRAVEST if code in codes), DONE)
+
+
+def say(*lines: str) -> None:
+    """Print; where nobody reads on, the rest goes nowhere, and the exit code stays what it is."""
+    try:
+        print("\n".join(lines), flush=True)
+    except BrokenPipeError:
+        give_up_stdout()
+
+
+def complain(message: str) -> int:
+    """One line on stderr, whatever a file has put into the message."""
+    line = "".join(character if character.isprintable() else " " for character in message)
+    print(f"conform: {line[:1000]}", file=sys.stderr)
+    return USAGE
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """The options that say which model of kafka is meant."""
+    parser.add_argument("--protocol", metavar="NAME", help="a generation of kafka (default: the newest)")
+    parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="a protocol switch")
+    parser.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", default=[], help="an entry of the configuration"
+    )
+
+
+def instance_of(arguments: argparse.Namespace) -> Instance:
+    """The model of kafka as asked for. Raises UsageError."""
+    model, _ = registry.load("kafka")
+    return model.instance(arguments.protocol or list(model.protocols)[-1], values_of(arguments))
+
+
+def values_of(arguments: argparse.Namespace) -> dict[str, int]:
+    """What --switch and --set say. Raises UsageError."""
+    model, _ = registry.load("kafka")
+    values = {}
+    for name, text in map(pair, (*arguments.switch, *arguments.set)):
+        if name not in model.entries:
+            raise UsageError(f"{model.name} has no {name}; {nearest(name, model.entries)}")
+        values[name] = parse(name, model.entries[name], text)
+    return values
+
+
+def pair(given: str) -> tuple[str, str]:
+    """NAME=VALUE. Raises UsageError."""
+    name, equals, text = given.partition("=")
+    if not equals:
+        raise UsageError(f"{given}: write it as NAME=VALUE")
+    return name, text
+
+
+def count(text: str) -> int:
+    """A number of 1 or more."""
+    if not text.isascii() or not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of 1 or more")
+    return int(text)
+
+
+def share(text: str) -> float:
+    """A number between 0 and 1."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a share between 0 and 1")
+    return found
+
+
+def seconds(text: str) -> float:
+    """A time above 0."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 < found < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds above 0")
+    return found
+
+
+def memory(text: str) -> int:
+    """Bytes, from 512M or 8G."""
+    try:
+        return parse_memory(text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("--memory ")) from None

@@ -1,0 +1,193 @@
+"""`conform run` and `conform follow`: is what a cluster did, or was seen of a real Kafka, a behaviour of the model?
+
+In:  the words that were typed. Out: text on stdout, errors on stderr, an exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TextIO
+
+from checker.console import ProgressLine, interrupts
+from checker.report import human_bytes
+from conformance.console import (
+    BUGS,
+    INTERRUPTED,
+    add_model,
+    complain,
+    count,
+    gravest,
+    memory,
+    pair,
+    say,
+    seconds,
+    share,
+    values_of,
+)
+from conformance.follow.follow import MOST_STATES, follow_log
+from conformance.follow.ndjson import lines_of
+from conformance.follow.observations.explain import Explained, follow_recording
+from conformance.follow.observations.reading import is_observation
+from conformance.follow.observations.search import Progress as SearchProgress
+from conformance.follow.observations.tell import tell
+from conformance.follow.plan import Plan
+from conformance.follow.record import record
+from conformance.follow.watch import Progress, Watch
+from models import registry
+from models.errors import UsageError
+from traces import folder
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """The words that `conform run` takes."""
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="decides everything that happens (default: 0)")
+    parser.add_argument("--steps", metavar="N", type=count, default=1000, help="events to record (default: 1000)")
+    parser.add_argument("--protocol", metavar="NAME", default=Plan.protocol, help="a generation (default: the newest)")
+    parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="a protocol switch")
+    parser.add_argument("--bug", choices=BUGS, metavar="NAME", help="seed a bug in the cluster (conform replay --help)")
+    parser.add_argument("--replicas", metavar="N", type=count, default=Plan.replicas, help="brokers (default: 3)")
+    parser.add_argument("--acks", choices=["0", "1", "all"], default=Plan.acks, help="of the producer (default: all)")
+    parser.add_argument(
+        "--min-insync-replicas", metavar="N", type=count, default=Plan.min_insync_replicas, help="(default: 2)"
+    )
+    parser.add_argument("--missing", metavar="SHARE", type=share, default=0.0, help="of the events left out of the log")
+    parser.add_argument("--unseen", metavar="SHARE", type=share, default=0.0, help="of the variables left out of each")
+    parser.add_argument("--most-states", metavar="N", type=count, default=MOST_STATES, help="possible states, at most")
+    parser.add_argument("--seconds", metavar="N", type=seconds, help="end the following after so long: undecided")
+    parser.add_argument("--log", metavar="FILE", type=Path, help="where the log goes (default: a new file in runs/)")
+    parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' own logs as files, in a new folder")
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    plan = Plan(
+        protocol=arguments.protocol,
+        seed=arguments.seed,
+        events=arguments.steps,
+        switches=dict(pair(given) for given in arguments.switch),
+        bug=arguments.bug,
+        replicas=arguments.replicas,
+        acks=arguments.acks,
+        min_insync_replicas=arguments.min_insync_replicas,
+        missing=arguments.missing,
+        unseen=arguments.unseen,
+    )
+    path, stream = _new_log(arguments)
+    line, began = ProgressLine("conform"), time.monotonic()
+    with stream:
+        record(
+            *(plan, stream, str(path), arguments.logs),
+            lambda events: line.tell(f"{events:,} of {plan.events:,} events recorded", time.monotonic() - began),
+        )
+    line.clear()
+    say(f"recorded: {path}")
+    return _follow_events(path, arguments, None, {})
+
+
+def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:
+    """A file that was not there before. Raises UsageError."""
+    stem = f"{arguments.protocol}-seed-{arguments.seed}{f'-{arguments.bug}' if arguments.bug else ''}"
+    candidates = [arguments.log] if arguments.log else (Path("runs") / f"{stem}-{n}.ndjson" for n in itertools.count(1))
+    for path in candidates:
+        try:
+            if not path.parent.is_dir():
+                path.parent.mkdir(parents=True)
+            if path.exists() or path.is_symlink():
+                continue
+            return path, path.open("x", encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}; write the log elsewhere, with --log FILE") from None
+    raise UsageError(f"{arguments.log}: it is there already, and nothing is overwritten; give another --log FILE")
+
+
+def add_follow(parser: argparse.ArgumentParser) -> None:
+    """The words that `conform follow` takes."""
+    parser.add_argument(
+        "files", metavar="LOG", type=Path, nargs="+", help="events of a run, or observations of a Kafka"
+    )
+    add_model(parser)
+    parser.add_argument(
+        "--most-states", metavar="N", type=count, default=MOST_STATES, help="of events: states, at most"
+    )
+    parser.add_argument(
+        "--memory", metavar="SIZE", type=memory, default="4G", help="of observations: 512M, 8G, ... (default: 4G)"
+    )
+    parser.add_argument("--seconds", metavar="N", type=seconds, help="end each file after so long: undecided")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="of observations: write the history there, as a trace")
+    parser.set_defaults(run=_follow)
+
+
+def _follow(arguments: argparse.Namespace) -> int:
+    """Every file in its turn: a bad one does not keep the others from being followed."""
+    codes = set()
+    for path in arguments.files:
+        codes.add(_follow_file(path, arguments))
+        if INTERRUPTED in codes:
+            return INTERRUPTED
+    return gravest(codes)
+
+
+def _follow_file(path: Path, arguments: argparse.Namespace) -> int:
+    try:
+        _, line = next(lines_of(path), (1, b""))
+        if is_observation(line):
+            return _follow_observations(path, arguments)
+        return _follow_events(path, arguments, arguments.protocol, values_of(arguments))
+    except UsageError as error:
+        return complain(str(error))
+
+
+def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
+    model, _ = registry.load("kafka")
+    line = ProgressLine("conform")
+    with interrupts() as seen:
+
+        def report(progress: SearchProgress) -> None:
+            line.tell(
+                f"step {progress.depth}, line {progress.lines} of {progress.of}, {progress.states:,} states,"
+                f" {human_bytes(progress.bytes_used)}",
+                progress.seconds,
+            )
+            if seen:  # while LLVM compiled, where the exception was lost
+                raise KeyboardInterrupt
+
+        outcome = follow_recording(
+            path,
+            arguments.protocol or list(model.protocols)[-1],
+            values_of(arguments),
+            memory=arguments.memory,
+            seconds=arguments.seconds,
+            report=report,
+            announce=line.announce,
+        )
+    line.clear()
+    say(*tell(outcome))
+    if arguments.out and isinstance(outcome, Explained):
+        kept = folder.write(outcome.history, arguments.out)
+        say(f"written: {kept}; replay it: conform replay {kept}")
+    return outcome.exit_code
+
+
+def _follow_events(path: Path, arguments: argparse.Namespace, protocol: str | None, values: Mapping[str, int]) -> int:
+    """Every run of a log in its turn."""
+    line = ProgressLine("conform")
+
+    def report(progress: Progress) -> None:
+        line.tell(f"line {progress.line:,}, {progress.possible:,} possible states", progress.seconds)
+
+    watch, codes = Watch(arguments.seconds, report), set()
+    try:
+        for outcome in follow_log(path, arguments.most_states, protocol, values, watch):
+            line.clear()
+            say(*outcome.spell())
+            codes.add(int(outcome.verdict))
+    except KeyboardInterrupt:
+        line.clear()
+        print(f"conform: {path}:{watch.line}: interrupted at this line, nothing is decided", file=sys.stderr)
+        return INTERRUPTED
+    return gravest(codes)

@@ -1,0 +1,168 @@
+"""`conform replay`: traces, folders of them, or random walks, on the cluster or on a system of a person's own.
+
+In:  the words that were typed. Out: text on stdout, errors on stderr, an exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from checker.console import ProgressLine
+from conformance.console import (
+    BUGS,
+    DIVERGED,
+    DONE,
+    NOTHING,
+    UNDECIDED,
+    add_model,
+    complain,
+    count,
+    gravest,
+    instance_of,
+    say,
+)
+from conformance.replay.compare import Divergence, replay
+from conformance.replay.coverage import Coverage, spelled
+from conformance.replay.driver import Driver
+from conformance.replay.system import Guarded, System, load_driver
+from conformance.replay.timing import UntimelyError
+from conformance.replay.walks import walk
+from models.errors import UsageError
+from traces import folder
+from traces.itf import label
+from traces.trace import Trace
+
+
+def add_replay(parser: argparse.ArgumentParser) -> None:
+    """The words that it takes."""
+    parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="a trace, or a folder of traces")
+    parser.add_argument("--walks", metavar="N", type=count, help="replay N random behaviours of the model instead")
+    parser.add_argument("--steps", metavar="N", type=count, default=30, help="steps of each of them (default: 30)")
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="the first one's seed (default: 0)")
+    add_model(parser)
+    parser.add_argument("--bug", choices=BUGS, metavar="NAME", help=f"seed a bug in the cluster: {', '.join(BUGS)}")
+    parser.add_argument(
+        "--driver", type=Path, metavar="FILE.py", help="the driver of a system of your own; this runs it"
+    )
+    parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' logs as files, in a new folder")
+    parser.add_argument("--coverage", action="store_true", help="tell which actions and lines the traces never touched")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", default=folder.DEFAULT, help="where a walk that diverges goes"
+    )
+    parser.set_defaults(run=_replay)
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    if arguments.driver and (arguments.bug or arguments.logs or arguments.coverage):
+        raise UsageError("--bug, --logs and --coverage are about the cluster; with --driver leave them out")
+    if bool(arguments.files) == bool(arguments.walks):
+        raise UsageError("give traces to replay, or --walks N for random ones; see conform replay --help")
+    if arguments.files and (arguments.protocol or arguments.switch or arguments.set):
+        raise UsageError(
+            "a trace says its own protocol and configuration; --protocol, --switch and --set go with --walks"
+        )
+    system: System = Driver(arguments.bug, arguments.logs)
+    if arguments.driver:
+        system = Guarded(arguments.driver, load_driver(arguments.driver))
+    coverage = Coverage() if arguments.coverage else None
+    code = (_replay_walks if arguments.walks else _replay_files)(arguments, system, coverage)
+    if coverage:
+        say(*spelled(coverage))
+    return code
+
+
+def _replay_files(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
+    """Every file in its turn: one that is no trace does not keep the others from being replayed."""
+    paths = [path for given in arguments.files for path in (folder.files(given) if given.is_dir() else [given])]
+    if not paths:
+        print(
+            f"conform: there is no trace in {' '.join(map(str, arguments.files))}; check writes some", file=sys.stderr
+        )
+        return NOTHING
+    codes = {_replay_file(path, system, coverage, _on_what(arguments)) for path in paths}
+    return gravest(codes)
+
+
+def _replay_file(path: Path, system: System, coverage: Coverage | None, options: Sequence[str]) -> int:
+    try:
+        trace = folder.read(path, None)
+        divergence = _replayed(trace, system, coverage)
+    except UntimelyError as error:
+        say(f"{path}: UNDECIDED: {error}")
+        return UNDECIDED
+    except UsageError as error:
+        return complain(str(error) if str(error).startswith(str(path)) else f"{path}: {error}")
+    if divergence is None:
+        say(f"{path}: replayed, {trace.length} steps; the same after every step")
+        return DONE
+    _tell(path, trace, divergence, options)
+    return DIVERGED
+
+
+def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
+    """Random walks, up to the first that diverges: that one is kept as a trace."""
+    instance = instance_of(arguments)
+    progress, begun = ProgressLine("conform"), time.monotonic()
+    for number in range(arguments.walks):
+        trace = walk(instance, arguments.seed + number, arguments.steps)
+        divergence = _replayed(trace, system, coverage)
+        if divergence is not None:
+            progress.clear()
+            end = divergence.position
+            kept = replace(trace, states=trace.states[: end + 1], steps=trace.steps[:end])
+            command = _command(arguments, number)
+            try:
+                path = folder.write(replace(kept, command=command), arguments.out)
+            except UsageError as error:  # what was found is told all the same
+                say(*divergence.lines(trace), f"  replay it: {command}")
+                complain(str(error))
+            else:
+                _tell(path, trace, divergence, _on_what(arguments))
+            return DIVERGED
+        progress.tell(f"{number + 1} of {arguments.walks} walks replayed", time.monotonic() - begun)
+    progress.clear()
+    say(f"{arguments.walks} random walks of {label(instance)}, {arguments.steps} steps each: the same after every step")
+    return DONE
+
+
+def _command(arguments: argparse.Namespace, number: int) -> str:
+    """What replays this walk again."""
+    options = [f"--protocol {arguments.protocol}"] if arguments.protocol else []
+    options += [f"--switch {given}" for given in arguments.switch] + [f"--set {given}" for given in arguments.set]
+    return " ".join(
+        [
+            *("conform replay --walks 1", f"--seed {arguments.seed + number}", f"--steps {arguments.steps}"),
+            *(*options, *_on_what(arguments)),
+        ]
+    )
+
+
+def _on_what(arguments: argparse.Namespace) -> list[str]:
+    """The options that say what a trace is replayed on."""
+    options = [f"--bug {arguments.bug}"] if arguments.bug else []
+    return options + ([f"--driver {shlex.quote(str(arguments.driver))}"] if arguments.driver else [])
+
+
+def _replayed(trace: Trace, system: System, coverage: Coverage | None) -> Divergence | None:
+    if coverage is None:
+        return replay(trace, system)
+    coverage.note(trace)
+    with coverage.watching():
+        return replay(trace, system)
+
+
+def _tell(path: Path, trace: Trace, divergence: Divergence, options: Sequence[str]) -> None:
+    first, *rest = divergence.lines(trace)
+    quoted = shlex.quote(str(path))
+    say(
+        f"{path}: {first}",
+        *(f"  {line}" for line in rest),
+        f"  see the whole of it: trace show {quoted}",
+        f"  replay it: {' '.join(['conform replay', quoted, *options])}",
+    )
