@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,11 +37,15 @@ BATCH_BYTES = 1 << 18
 
 @dataclass(frozen=True)
 class Limits:
-    """What a search may use: transitions from an initial state, bytes, seconds (None: no limit)."""
+    """What a search may use: transitions from an initial state, bytes, seconds (None: no limit); threads.
+
+    What it finds does not hang on the number of threads, unless memory or time end it.
+    """
 
     depth: int | None = None
     memory: int = 4 << 30
     seconds: float | None = None
+    threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,7 @@ class Exploration:
 class Reached:
     """The states that a search has seen, to be asked about."""
 
-    def __init__(self, kernel: Kernel, store: Store, levels: Sequence[int], initial: int | None) -> None:
+    def __init__(self, kernel: Kernel, store: Any, levels: Sequence[int], initial: int | None) -> None:
         self.kernel = kernel
         self.store = store
         self.levels = levels
@@ -133,31 +138,33 @@ class Reached:
 
     def sample(self, most: int) -> list[Cells]:
         """So many of the states, spread evenly over the search."""
-        words, count = self.kernel.layout.words, self.store.count
-        states = self.store.states
-        return [
-            self.kernel.layout.unpack([int(word) for word in states[at * words : (at + 1) * words]])
-            for at in range(0, count, max(1, count // most))
-        ]
+        count = self.store.count
+        numbers = range(0, count, max(1, count // most))
+        return [self.kernel.layout.unpack([int(word) for word in one]) for one in self.store.states_at(numbers)]
 
     def find(self, cells: Sequence[int | None]) -> Witness | None:
         """The path to the first state that has these cells, whatever it has where they are None."""
-        words = self.kernel.layout.words
-        states = self.store.states[: self.store.count * words].reshape(-1, words)
+        number = self.store.first_where(lambda states: self._matching(states, cells))
+        if number is None:
+            return None
+        position, steps = self.store.path(number)
+        return Witness(position if self.initial is None else self.initial, tuple(steps))
+
+    def _matching(self, states: NDArray[np.uint64], cells: Sequence[int | None]) -> NDArray[np.bool_]:
+        """Which of the packed states, one a row, have these cells."""
         matching = np.ones(len(states), bool)
         for bits, value in zip(self.kernel.layout.bits, cells, strict=True):
             if value is None:
                 continue
             mask = (1 << bits.width) - 1
             if not 0 <= value - bits.low <= mask:
-                return None
+                return np.zeros(len(states), bool)
             if bits.width:
                 found = (states[:, bits.word] >> np.uint64(bits.shift)) & np.uint64(mask)
                 matching &= found == np.uint64(value - bits.low)
             if not matching.any():
-                return None
-        position, steps = self.store.path(int(np.argmax(matching)))
-        return Witness(position if self.initial is None else self.initial, tuple(steps))
+                break
+        return matching
 
 
 @dataclass(frozen=True)
@@ -198,7 +205,7 @@ def explore(
     """
     if initial is not None and not 0 <= initial < len(instance.initial_states):
         raise UsageError(f"there is no initial state {initial}; they are 0..{len(instance.initial_states) - 1}")
-    search = Search(instance, limits, kernel or kernel_of(instance, announce), report)
+    search = _search_of(limits)(instance, limits, kernel or kernel_of(instance, announce), report)
     search.count_all = count_all
     search.decisive = 3 if want_permitted else 0
     search.initial = initial
@@ -209,6 +216,14 @@ def explore(
     if keep_states:
         result.reached = Reached(search.kernel, search.store, result.levels, initial)
     return result
+
+
+def _search_of(limits: Limits) -> type[Search]:
+    if limits.threads == 1:
+        return Search
+    from checker.threads import ThreadedSearch  # here, for it is made of what stands here
+
+    return ThreadedSearch
 
 
 class Search:
@@ -237,7 +252,7 @@ class Search:
         room = max(4 * steps, BATCH_BYTES // (8 * layout.words + 16), len(instance.initial_states))
         self.batch = Batch.of(room, layout.words)
         self.room = room
-        self.store = Store(layout.words, steps, limits.memory)
+        self.store = self.new_store(layout.words, steps, limits.memory)
         self.before = layout.buffer(instance)
         self.after = layout.buffer(instance)
         self.active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
@@ -246,6 +261,10 @@ class Search:
         self.started = time.monotonic()
         self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
         self.reported = self.started
+
+    def new_store(self, words: int, steps: int, memory: int) -> Any:
+        """Where the states are kept."""
+        return Store(words, steps, memory)
 
     def run(self) -> Exploration:
         """Search, and say what was found, also where a limit or a person ends it."""
@@ -265,7 +284,7 @@ class Search:
         result.bytes_used = self.store.bytes_used
         result.fired = [int(count) for count in self.fired]
         first = len(self._start_states())
-        new = np.bincount(self.store.steps[first : self.store.count], minlength=self.instance.first_steps[-1])
+        new = self.store.found_by(first, self.instance.first_steps[-1])
         bounds = self.instance.first_steps
         result.new = [int(new[low:high].sum()) for low, high in pairwise(bounds)]
         self._collect()
@@ -408,8 +427,7 @@ class Search:
         """The kernel saw an index or a value out of range: let the reference say where."""
         position, path = self.store.path(index)
         steps = tuple(path)
-        words = self.kernel.layout.words
-        cells = self.kernel.layout.unpack([int(w) for w in self.store.states[index * words : (index + 1) * words]])
+        cells = self.kernel.layout.unpack([int(word) for word in self.store.state(index)])
         history = f"after {len(steps)} step{'s' * (len(steps) > 1)}" if steps else "in an initial state"
         taken = steps
         try:

@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 from checker.console import machine_memory, parse_memory
 from checker.explore import Limits
 from checker.kafka_keys import Role
+from checker.shards import MOST_SHARDS
 from models import registry
 from models.errors import UsageError
 from models.language.model import Instance, Model, nearest, parse, spell
@@ -100,6 +101,7 @@ def read_options(words: Sequence[str]) -> Options:
     )
     parser.add_argument("--continue", dest="count_all", action="store_true", help="count all violating states")
     parser.add_argument("--memory", metavar="SIZE", help="for the states, such as 8G (default: half of the machine's)")
+    parser.add_argument("--threads", metavar="N", help="of the explorer (1); whatever their number, it finds the same")
     parser.add_argument(
         "--seconds",
         metavar="S",
@@ -147,7 +149,7 @@ def read_options(words: Sequence[str]) -> Options:
         known.target,
         _whole("--bound", known.bound),
         known.count_all,
-        Limits(_whole("--bound", known.bound), _memory(known.memory), _seconds(known.seconds)),
+        Limits(_whole("--bound", known.bound), _memory(known.memory), _seconds(known.seconds), _threads(known.threads)),
         known.seconds is not None,
         known.json,
         known.strict,
@@ -255,6 +257,14 @@ def _seconds(text: str | None) -> float | None:
     return seconds
 
 
+def _threads(text: str | None) -> int:
+    if text is None:
+        return 1
+    if not text.isdecimal() or not text.isascii() or not 1 <= int(text[:MOST_DIGITS]) <= MOST_SHARDS:
+        raise UsageError(f"--threads {text}: not a number of threads; give 1 to {MOST_SHARDS}")
+    return int(text)
+
+
 def model_of(options: Options) -> tuple[Model, str | None]:
     """The model that was named, or written in FILE.py, and the protocol that its name carries. Raises UsageError."""
     assert options.target is not None
@@ -309,7 +319,18 @@ def _given(model: Model, options: Options) -> Iterator[tuple[str, str]]:
 
 
 RESERVED = (
-    *("--help", "--bound", "--protocol", "--set", "--switch", "--swap", "--continue", "--memory", "--seconds"),
+    *(
+        "--help",
+        "--bound",
+        "--protocol",
+        "--set",
+        "--switch",
+        "--swap",
+        "--continue",
+        "--memory",
+        "--seconds",
+        "--threads",
+    ),
     *(
         "--engine",
         "--prove",

@@ -279,7 +279,7 @@ class Searches:
         """Search from one initial state, to see whether something is possible."""
         progress = ProgressLine(report.title(instance))
         kernel = self._kernel(instance, progress.announce)
-        limits = Limits(memory=self.options.limits.memory, seconds=seconds)
+        limits = replace(self.options.limits, depth=None, seconds=seconds)
         exploration = explore(instance, limits, only=only, initial=initial, kernel=kernel, report=progress.report)
         progress.clear()
         if exploration.stopped == "interrupt":

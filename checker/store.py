@@ -13,7 +13,7 @@ Memory is reserved once and becomes real as it is touched, so that a search grow
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,10 +48,10 @@ def compiled(*signatures: Any) -> Callable[[Callable[..., Any]], Callable[..., A
 
     def compile_one(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
-            made: Callable[..., Any] = njit(list(signatures), cache=True)(function)
+            made: Callable[..., Any] = njit(list(signatures), cache=True, nogil=True)(function)
         except Exception:
             # No folder can be written to, or what lies there is damaged: compiled for this run alone.
-            made = njit(list(signatures))(function)
+            made = njit(list(signatures), nogil=True)(function)
         return made
 
     return compile_one
@@ -208,6 +208,11 @@ def reserve(count: int, kind: Any) -> NDArray[Any]:
     return np.frombuffer(memory, kind, count)
 
 
+def recent_states(words: int) -> NDArray[np.uint64]:
+    """What `sift` remembers states in, empty."""
+    return np.zeros((words + 1) << RECENT_BITS, np.uint64)
+
+
 class Full(Exception):
     """The memory that a search was given is used up."""
 
@@ -248,7 +253,7 @@ class Store:
         self.steps: NDArray[Any] = reserve(self.room, step_type)
         self.bits = FIRST_TABLE_BITS
         self.table: NDArray[np.uint64] = reserve(1 << self.bits, np.uint64)
-        self.recent: NDArray[np.uint64] = np.zeros((words + 1) << RECENT_BITS, np.uint64)
+        self.recent = recent_states(words)
         self.count = 0
 
     @property
@@ -258,9 +263,13 @@ class Store:
 
     def add(self, batch: Batch, size: int) -> None:
         """Insert a batch. Raises Full where the memory does not allow it; what fitted is kept, in order."""
-        done = 0
         rest = sift(batch.states, self.words, size, self.recent, batch.kept, batch.hashes)
-        while done < rest:
+        self.insert(batch, batch.kept, batch.hashes, 0, rest)
+
+    def insert(self, batch: Batch, kept: NDArray[np.uint32], hashes: NDArray[np.uint64], first: int, last: int) -> None:
+        """Insert the successors at kept[first..last-1] of a batch, which have these hashes. Raises Full, as `add`."""
+        done = first
+        while done < last:
             # What the table takes is not there for states.
             left = (self.memory - self.table.nbytes) // self.bytes_of_state
             room = min(self.room, int(FULLNESS * len(self.table)), max(1, left))
@@ -275,13 +284,13 @@ class Store:
                 batch.states,
                 batch.parents,
                 batch.steps,
-                batch.kept,
-                batch.hashes,
+                kept,
+                hashes,
                 done,
-                rest,
+                last,
                 room,
             )
-            if done < rest:
+            if done < last:
                 self._grow()
 
     def _grow(self) -> None:
@@ -293,6 +302,23 @@ class Store:
         move(self.table, table, self.bits + 1)
         self.table = table
         self.bits += 1
+
+    def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:
+        """The words of these states."""
+        return map(self.state, numbers)
+
+    def first_where(self, is_match: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int | None:
+        """The first state for which this is true; it is asked of states as rows."""
+        matching = is_match(self.states[: self.count * self.words].reshape(-1, self.words))
+        return int(np.argmax(matching)) if matching.any() else None
+
+    def state(self, index: int) -> NDArray[np.uint64]:
+        """The words of a state."""
+        return self.states[index * self.words : (index + 1) * self.words]
+
+    def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
+        """How many states, from `first` on, each of so many steps has found."""
+        return np.bincount(self.steps[first : self.count], minlength=steps)
 
     def path(self, index: int) -> tuple[int, list[int]]:
         """The initial state (its index) and the numbers of the steps that lead from it to a state."""

@@ -212,6 +212,19 @@ def test_memory_that_is_used_up_ends_undecided_with_what_was_found(check_json, c
     assert found["log_matching"] == ("UNDECIDED", None)
 
 
+def test_what_is_found_does_not_hang_on_the_number_of_threads(check_json):
+    """Counts, depths, and the counterexamples themselves."""
+
+    def told(threads):
+        words = ("kafka", "--protocol", "0.10", "--acks", "1", "--bound", "6", "--continue", "--threads", threads)
+        code, content = check_json(*words)
+        (run,) = content["runs"]
+        properties = [(one["name"], one["verdict"], one["depth"]) for one in run["properties"]]
+        return code, run["levels"], run["generated"], run["actions"], properties
+
+    assert told("1") == told("2") == told("5")
+
+
 def test_what_is_permitted_counts_with_strict_only(check):
     assert check("kafka", "--protocol", "0.10", "--acks", "1", "--bound", "3")[0] == 0
     assert check("kafka", "--protocol", "0.10", "--acks", "1", "--bound", "3", "--strict")[0] == 12
@@ -512,6 +525,9 @@ BAD = {
     "kafka --memory nan": "--memory nan: not a size; write it as 512M or 8G",
     "kafka --memory 1e400G": "--memory 1e400G: not a size; write it as 512M or 8G",
     "kafka --seconds 0": "--seconds 0: not a time; give a number of seconds above 0",
+    "kafka --threads 0": "--threads 0: not a number of threads; give 1 to 64",
+    "kafka --threads 65": "--threads 65: not a number of threads; give 1 to 64",
+    "kafka --threads many": "--threads many: not a number of threads; give 1 to 64",
     "kafka --seconds -1": "--seconds -1: not a time; give a number of seconds above 0",
     "kafka --seconds nan": "--seconds nan: not a time; give a number of seconds above 0",
     "kafka --seconds inf": "--seconds inf: not a time; give a number of seconds above 0",

@@ -9,8 +9,9 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import pytest
 import checker
 from checker import explore as engine
 from checker import store
+from checker import threads as threaded
 from checker.explore import Exploration, Finding, Findings, Limits, Progress, Witness, explore
 from checker.kernel import kernel_of
 from checker.verdict import Word, verdicts
@@ -130,6 +132,12 @@ def written(folder: Path, text: str = COUNTERS, name: str = "counters.py") -> Pa
     return path
 
 
+@pytest.fixture(params=[1, 3], ids=["one thread", "three threads"])
+def limits(request: pytest.FixtureRequest) -> Callable[..., Limits]:
+    """Limits with so many threads: nothing that is found may hang on their number."""
+    return partial(Limits, threads=request.param)
+
+
 @pytest.fixture(scope="module")
 def counters(tmp_path_factory: pytest.TempPathFactory) -> Model:
     return registry.load_file(written(tmp_path_factory.mktemp("counters")))
@@ -228,10 +236,15 @@ def assert_same(found: Exploration, naive: Naive) -> None:
 @pytest.mark.parametrize(("count_all", "want_permitted"), [(True, False), (False, False), (False, True)])
 @pytest.mark.parametrize("depth", [None, 0, 1, 2, 3, 4])
 def test_it_finds_what_a_naive_search_finds(
-    counters: Model, forgiven: int, count_all: bool, want_permitted: bool, depth: int | None
+    counters: Model,
+    forgiven: int,
+    count_all: bool,
+    want_permitted: bool,
+    depth: int | None,
+    limits: Callable[..., Limits],
 ) -> None:
     instance = counters.instance(None, {"forgiven": forgiven})
-    found = explore(instance, Limits(depth, MEMORY), count_all=count_all, want_permitted=want_permitted)
+    found = explore(instance, limits(depth, MEMORY), count_all=count_all, want_permitted=want_permitted)
     assert_same(found, Naive(instance, depth, count_all, want_permitted).search())
 
 
@@ -247,19 +260,19 @@ def test_it_finds_what_a_naive_search_finds(
     ],
 )
 def test_it_finds_what_a_naive_search_finds_in_registered_models(
-    name: str, bounds: Mapping[str, int], depth: int | None
+    name: str, bounds: Mapping[str, int], depth: int | None, limits: Callable[..., Limits]
 ) -> None:
     model, protocol = registry.load(name)
     instance = model.instance(protocol or next(iter(model.protocols)), bounds)
-    found = explore(instance, Limits(depth, MEMORY), count_all=True)
+    found = explore(instance, limits(depth, MEMORY), count_all=True)
     assert_same(found, Naive(instance, depth, count_all=True).search())
 
 
 # ------------------------------------------------------------------------------------------------- exact figures
 
 
-def test_two_phase_commit_has_288_states_with_three_resource_managers() -> None:
-    found = explore(registry.load("examples/two_phase_commit")[0].instance(), Limits(memory=MEMORY))
+def test_two_phase_commit_has_288_states_with_three_resource_managers(limits: Callable[..., Limits]) -> None:
+    found = explore(registry.load("examples/two_phase_commit")[0].instance(), limits(memory=MEMORY))
     assert (found.distinct, found.generated, found.exhausted, found.frontier) == (288, 1145, True, 0)
     assert found.levels == [1, 7, 21, 38, 50, 54, 49, 36, 21, 9, 2]
     assert {
@@ -271,9 +284,9 @@ def test_two_phase_commit_has_288_states_with_three_resource_managers() -> None:
     }
 
 
-def test_two_phase_commit_has_296448_states_with_seven_resource_managers() -> None:
+def test_two_phase_commit_has_296448_states_with_seven_resource_managers(limits: Callable[..., Limits]) -> None:
     model, _ = registry.load("examples/two_phase_commit")
-    found = explore(model.instance(None, {"resource_managers": 7}), Limits(memory=MEMORY))
+    found = explore(model.instance(None, {"resource_managers": 7}), limits(memory=MEMORY))
     assert (found.distinct, found.generated, len(found.levels), found.exhausted) == (296_448, 2_744_705, 23, True)
     assert [verdict.word for verdict in verdicts(found)] == [Word.HOLDS, Word.REACHED, Word.REACHED]
 
@@ -307,10 +320,12 @@ def least_by_brute_force(instance: Instance, prop: Property, most: int) -> Witne
 
 
 @pytest.mark.parametrize("name", ["never_level", "total_below_six", "grows_by_one", "rests_high", "total_is_the_sum"])
-def test_the_counterexample_is_the_least_of_the_shortest(counters: Model, name: str) -> None:
+def test_the_counterexample_is_the_least_of_the_shortest(
+    counters: Model, name: str, limits: Callable[..., Limits]
+) -> None:
     instance = counters.instance()
     prop = next(prop for prop in instance.properties if prop.name == name)
-    found = explore(instance, Limits(3, MEMORY), only=[name]).findings[name].found.witness
+    found = explore(instance, limits(3, MEMORY), only=[name]).findings[name].found.witness
     assert found == least_by_brute_force(instance, prop, 3)
     spelled = found and [instance.spell_step(instance.step(number)) for number in found.steps]
     # All start in state 0, where counter 0 has gone to 2, since the order of the starts comes first.
@@ -334,16 +349,23 @@ def everything(found: Exploration) -> tuple[object, ...]:
 @pytest.mark.parametrize("batch_bytes", [1, 1 << 10, 1 << 18])
 @pytest.mark.parametrize("recent_bits", [0, 3, 12])
 def test_the_size_of_the_pieces_changes_nothing(
-    counters: Model, monkeypatch: pytest.MonkeyPatch, chunk: int, batch_bytes: int, recent_bits: int
+    counters: Model,
+    monkeypatch: pytest.MonkeyPatch,
+    chunk: int,
+    batch_bytes: int,
+    recent_bits: int,
+    limits: Callable[..., Limits],
 ) -> None:
     instance = counters.instance()
-    expected = {count_all: explore(instance, Limits(memory=MEMORY), count_all=count_all) for count_all in (False, True)}
+    expected = {count_all: explore(instance, limits(memory=MEMORY), count_all=count_all) for count_all in (False, True)}
     monkeypatch.setattr(engine, "CHUNK", chunk)
     monkeypatch.setattr(engine, "BATCH_BYTES", batch_bytes)
+    monkeypatch.setattr(threaded, "MOST_CHUNK", chunk)
+    monkeypatch.setattr(threaded, "LANE_BYTES", batch_bytes)
     monkeypatch.setattr(store, "RECENT_BITS", recent_bits)
     monkeypatch.setattr(store, "FIRST_TABLE_BITS", 1)
     for count_all, one in expected.items():
-        assert everything(explore(instance, Limits(memory=MEMORY), count_all=count_all)) == everything(one)
+        assert everything(explore(instance, limits(memory=MEMORY), count_all=count_all)) == everything(one)
 
 
 # ---------------------------------------------------------------------------------------------------------- limits
@@ -359,8 +381,8 @@ def assert_books_in_order(found: Exploration) -> None:
     assert not found.exhausted or found.frontier == 0
 
 
-def test_depth_zero_looks_at_the_initial_states_only(counters: Model) -> None:
-    found = explore(counters.instance(), Limits(0, MEMORY), count_all=True)
+def test_depth_zero_looks_at_the_initial_states_only(counters: Model, limits: Callable[..., Limits]) -> None:
+    found = explore(counters.instance(), limits(0, MEMORY), count_all=True)
     assert (found.levels, found.generated, found.frontier, found.depth, found.judged) == ([3], 0, 3, 0, 0)
     assert not found.exhausted and found.is_complete
     assert {verdict.prop.name: verdict.text for verdict in verdicts(found)} == {
@@ -374,33 +396,37 @@ def test_depth_zero_looks_at_the_initial_states_only(counters: Model) -> None:
     }
 
 
-def test_an_initial_state_can_violate(tmp_path: Path) -> None:
+def test_an_initial_state_can_violate(tmp_path: Path, limits: Callable[..., Limits]) -> None:
     text = COUNTERS.replace("for first in (2, 0, 1)", "for first in (1, 7, 0, 7)").replace(
         "top = bound(3", "top = bound(7"
     )
     instance = registry.load_file(written(tmp_path, text)).instance()
-    findings = explore(instance, Limits(0, MEMORY)).findings["total_below_six"]
+    findings = explore(instance, limits(0, MEMORY)).findings["total_below_six"]
     assert findings == Findings(Finding(1, Witness(1, ())), Finding())
 
 
 @pytest.mark.parametrize("kibibytes", [0, 512, 1024, 2048])
-def test_memory_that_ends_leaves_the_books_in_order(kibibytes: int) -> None:
+def test_memory_that_ends_leaves_the_books_in_order(kibibytes: int, limits: Callable[..., Limits]) -> None:
     model, _ = registry.load("examples/two_phase_commit")
     instance = model.instance(None, {"resource_managers": 7})
-    found = explore(instance, Limits(memory=max(1, kibibytes << 10)))
+    found = explore(instance, limits(memory=max(1, kibibytes << 10)))
     assert found.stopped == "memory" and not found.is_complete and not found.exhausted
-    # The first table is there in any case.
-    assert found.bytes_used <= max(kibibytes << 10, (8 << store.FIRST_TABLE_BITS) + 14)
+    # The first table is there in any case, in every shard.
+    threads = found.limits.threads
+    assert found.bytes_used <= max(kibibytes << 10, threads * ((8 << store.FIRST_TABLE_BITS) + 15))
     assert_books_in_order(found)
-    full = explore(instance, Limits(memory=MEMORY))
+    full = explore(instance, limits(memory=MEMORY))
     assert found.levels[: found.judged + 1] == full.levels[: found.judged + 1]
     words = {verdict.prop.name: verdict.word for verdict in verdicts(found)}
     assert words["consistent"] is Word.UNDECIDED
 
 
-def test_memory_for_fewer_than_the_initial_states(counters: Model) -> None:
-    found = explore(counters.instance(), Limits(memory=1))
-    assert (found.stopped, found.distinct, found.generated, found.frontier) == ("memory", 1, 0, 1)
+def test_memory_for_fewer_than_the_initial_states(counters: Model, limits: Callable[..., Limits]) -> None:
+    found = explore(counters.instance(), limits(memory=1))
+    # There is room for one state in every shard.
+    least = 1 if found.limits.threads == 1 else found.distinct
+    assert (found.stopped, found.distinct, found.generated, found.frontier) == ("memory", least, 0, least)
+    assert least <= min(found.limits.threads, len(found.instance.initial_states))
     assert_books_in_order(found)
 
 
@@ -417,40 +443,46 @@ class Clock:
 
 @pytest.mark.parametrize("seconds", [1.5, 3.5, 7.5, 20.5])
 def test_seconds_that_end_leave_the_books_in_order(
-    counters: Model, monkeypatch: pytest.MonkeyPatch, seconds: float
+    counters: Model, monkeypatch: pytest.MonkeyPatch, seconds: float, limits: Callable[..., Limits]
 ) -> None:
     kernel = kernel_of(counters.instance())
     monkeypatch.setattr(engine, "time", Clock())
     monkeypatch.setattr(engine, "CHUNK", 2)
-    found = explore(counters.instance(), Limits(memory=MEMORY, seconds=seconds), kernel=kernel)
+    monkeypatch.setattr(threaded, "MOST_CHUNK", 1)
+    found = explore(counters.instance(), limits(memory=MEMORY, seconds=seconds), kernel=kernel)
     assert found.stopped == "seconds" and not found.is_complete and not found.exhausted
     assert_books_in_order(found)
     assert found.judged < len(found.levels)
 
 
 @pytest.mark.parametrize("after", [1, 4, 9, 30])
-def test_an_interrupt_keeps_what_was_found(counters: Model, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+def test_an_interrupt_keeps_what_was_found(
+    counters: Model, monkeypatch: pytest.MonkeyPatch, after: int, limits: Callable[..., Limits]
+) -> None:
     reports: list[Progress] = []
+    last = after if limits().threads == 1 else min(after, 12)  # three threads are done sooner
 
     def report(progress: Progress) -> None:
         reports.append(progress)
-        if len(reports) == after:
+        if len(reports) == last:
             raise KeyboardInterrupt
 
     kernel = kernel_of(counters.instance())
-    whole = explore(counters.instance(), Limits(memory=MEMORY), count_all=True, kernel=kernel)
+    whole = explore(counters.instance(), limits(memory=MEMORY), count_all=True, kernel=kernel)
     monkeypatch.setattr(engine, "time", Clock())
     monkeypatch.setattr(engine, "CHUNK", 2)
-    found = explore(counters.instance(), Limits(memory=MEMORY), count_all=True, kernel=kernel, report=report)
+    monkeypatch.setattr(threaded, "MOST_CHUNK", 1)
+    found = explore(counters.instance(), limits(memory=MEMORY), count_all=True, kernel=kernel, report=report)
     assert found.stopped == "interrupt" and not found.is_complete
     assert (found.generated, found.distinct) >= (reports[-1].generated, reports[-1].distinct)
     assert_books_in_order(found)
     for name, findings in found.findings.items():
         assert findings.found.witness in (None, whole.findings[name].found.witness)
         assert findings.found.count <= whole.findings[name].found.count
-    # By then the two counters that have reached 2 have been seen, and the verdict says so.
     words = {verdict.prop.name: verdict.word for verdict in verdicts(found)}
-    assert (words["never_level"] is Word.VIOLATED) == (after == 30)
+    if found.limits.threads == 1:
+        # By then the two counters that have reached 2 have been seen, and the verdict says so.
+        assert (words["never_level"] is Word.VIOLATED) == (after == 30)
     assert words["total_is_the_sum"] is Word.UNDECIDED
 
 
@@ -481,12 +513,14 @@ LEAVES = [
 
 
 @pytest.mark.parametrize(("old", "new", "function", "says"), LEAVES, ids=[function for _, _, function, _ in LEAVES])
-def test_leaving_a_range_says_where(tmp_path: Path, old: str, new: str, function: str, says: str) -> None:
+def test_leaving_a_range_says_where(
+    tmp_path: Path, old: str, new: str, function: str, says: str, limits: Callable[..., Limits]
+) -> None:
     text = COUNTERS.replace(old, new)
     assert text != COUNTERS
     path = written(tmp_path, text)
     with pytest.raises(ModelError) as failure:
-        explore(registry.load_file(path).instance(), Limits(memory=MEMORY), count_all=True)
+        explore(registry.load_file(path).instance(), limits(memory=MEMORY), count_all=True)
     message = str(failure.value)
     line = next(number for number, one in enumerate(text.splitlines(), 1) if one.startswith(f"def {function}("))
     assert message.startswith(f"{path}:{line}: ")
