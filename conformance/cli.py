@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from checker.console import give_up_stdout, prepare_streams
+from checker.console import give_up_stdout, interrupts, prepare_streams
 from conformance.cluster.storage import StorageError
 from conformance.console import DONE, INTERRUPTED, complain
 from conformance.follow.command import add_follow, add_run
@@ -29,6 +29,12 @@ class _Parser(argparse.ArgumentParser):
 def main(words: Sequence[str] | None = None) -> int:
     """Run `conform` and return its exit code."""
     prepare_streams()
+    with interrupts():  # also where a shell that starts it in the background has Ctrl-C ignored
+        return _guarded(words)
+
+
+def _guarded(words: Sequence[str] | None) -> int:
+    """Run `conform`, and turn whatever goes wrong into one line and an exit code."""
     try:
         try:
             arguments = _parser().parse_args(words)

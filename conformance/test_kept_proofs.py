@@ -198,7 +198,7 @@ def test_a_proof_depends_on_every_module_that_makes_it():
             waiting += imports(path)
     own = {name.removeprefix("checker.") for name in seen if name.startswith("checker.")}
     # The explorer, of which the prover takes the word for a path, and what it is made of.
-    aside = {"explore", "kernel", "layout", "store", "lower", "machine", "native", "cache"}
+    aside = {"explore", "threads", "shards", "kernel", "layout", "store", "lower", "machine", "native", "cache"}
     assert own - set(MODULES) == aside
     assert set(MODULES) - own == {"kept_proofs"}
     languages = {Path(module.__file__).stem for module in (run, declare, model, syntax)}
