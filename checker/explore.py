@@ -153,17 +153,9 @@ class Reached:
     def _matching(self, states: NDArray[np.uint64], cells: Sequence[int | None]) -> NDArray[np.bool_]:
         """Which of the packed states, one a row, have these cells."""
         matching = np.ones(len(states), bool)
-        for bits, value in zip(self.kernel.layout.bits, cells, strict=True):
-            if value is None:
-                continue
-            mask = (1 << bits.width) - 1
-            if not 0 <= value - bits.low <= mask:
-                return np.zeros(len(states), bool)
-            if bits.width:
-                found = (states[:, bits.word] >> np.uint64(bits.shift)) & np.uint64(mask)
-                matching &= found == np.uint64(value - bits.low)
-            if not matching.any():
-                break
+        for position, value in enumerate(cells):
+            if value is not None and matching.any():
+                matching &= self.kernel.layout.column(states, position) == value
         return matching
 
 
@@ -319,12 +311,16 @@ class Search:
     def _start(self) -> None:
         """The states that the search starts from are the first states, each its own predecessor."""
         states = self._start_states()
+        self._put(self.batch, states, 0)
+        self.store.add(self.batch, len(states))
+
+    def _put(self, batch: Batch, states: Sequence[Cells], first: int) -> None:
+        """States to start from into a batch; they are numbered from `first`."""
         words = self.kernel.layout.words
         for position, cells in enumerate(states):
-            self.batch.states[position * words : (position + 1) * words] = self.kernel.layout.pack(cells)
-            self.batch.parents[position] = position
-            self.batch.steps[position] = 0
-        self.store.add(self.batch, len(states))
+            batch.states[position * words : (position + 1) * words] = self.kernel.layout.pack(cells)
+            batch.parents[position] = first + position
+            batch.steps[position] = 0
 
     def is_open(self) -> bool:
         """Whether going on can change a verdict or a count."""

@@ -81,6 +81,12 @@ class Layout:
         """The cells of one packed state."""
         return tuple((int(words[bits.word]) >> bits.shift & (1 << bits.width) - 1) + bits.low for bits in self.bits)
 
+    def column(self, states: NDArray[np.uint64], position: int) -> NDArray[np.int64]:
+        """The value of one cell in each of the packed states, one a row."""
+        bits = self.bits[position]
+        found = (states[:, bits.word] >> np.uint64(bits.shift)) & np.uint64((1 << bits.width) - 1)
+        return found.astype(np.int64) + bits.low
+
 
 def layout_of(instance: Instance) -> Layout:
     """Lay out the states of an instance: a cell takes the bits of its range, and lies in one word."""

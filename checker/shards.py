@@ -84,7 +84,10 @@ def interleave(keys: Any, bounds: Any, shards: Any, owners: Any, first: Any) -> 
 
 
 class Shards:
-    """States by number, within a limit of memory in bytes; new ones get their numbers by `close_level`."""
+    """States by number, within a limit of memory in bytes; new ones get their numbers by `close_level`.
+
+    The newest level that has numbers is, in each shard, that from `opened` to `closed`.
+    """
 
     def __init__(self, words: int, steps: int, memory: int, shards: int) -> None:
         self.words = words
@@ -93,6 +96,7 @@ class Shards:
             store.bytes_of_state += 1  # its owner
         self.owners: NDArray[np.uint8] = reserve(min(MOST_STATES, sum(store.room for store in self.stores)), np.uint8)
         self.numbered = 0
+        self.opened = [0] * shards
         self.closed = [0] * shards
 
     @property
@@ -115,22 +119,25 @@ class Shards:
         bounds = np.cumsum([0, *map(len, keys)])
         interleave(np.concatenate(keys), bounds, len(self.stores), self.owners, self.numbered)
         self.numbered += int(bounds[-1])
-        self.closed = [store.count for store in self.stores]
+        self.opened, self.closed = self.closed, [store.count for store in self.stores]
 
-    def locals_at(self, number: int, known: int = 0, locals_there: Sequence[int] = ()) -> list[int]:
+    def locals_at(self, number: int, known: int, locals_there: Sequence[int]) -> list[int]:
         """For each shard, how many of its states have a smaller number; counted on from where that is known."""
         more = np.bincount(self.owners[known:number], minlength=len(self.stores))
-        return [int(one) + before for one, before in zip(more, locals_there or [0] * len(self.stores), strict=True)]
+        return [int(one) + before for one, before in zip(more, locals_there, strict=True)]
 
     def gather(self, chunk: NDArray[np.uint64], first: int, last: int, locals_there: Sequence[int]) -> None:
         """Put consecutive states side by side."""
         for shard, store in enumerate(self.stores):
             pick(store.states, self.words, locals_there[shard], self.owners, first, last, shard, chunk)
 
-    def number_of(self, shard: int, local: int, level: int) -> int:
-        """The number of a state of a shard, in the level that begins with the number `level`."""
-        there = np.flatnonzero(self.owners[level : self.numbered] == shard)
-        return level + int(there[local - self.locals_at(level)[shard]])
+    def number_of(self, shard: int, local: int) -> int:
+        """The number of a state of a shard, in the newest level."""
+        return self._number_since(sum(self.opened), shard, local - self.opened[shard])
+
+    def _number_since(self, first: int, shard: int, local: int) -> int:
+        """The number of a shard's state, counted among those of its states whose number is `first` or more."""
+        return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
         """How many states each of so many steps has found; the `first` ones are there from the start, by step 0."""
@@ -141,7 +148,7 @@ class Shards:
 
     def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:
         """The words of these states; their numbers ascend."""
-        known, locals_there = 0, self.locals_at(0)
+        known, locals_there = 0, [0] * len(self.stores)
         for number in numbers:
             locals_there = self.locals_at(number, known, locals_there)
             known, shard = number, int(self.owners[number])
@@ -151,7 +158,7 @@ class Shards:
     def first_where(self, is_match: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int | None:
         """The first state for which this is true; it is asked of states as rows."""
         found = [(shard, store.first_where(is_match)) for shard, store in enumerate(self.stores)]
-        return min((self.number_of(shard, local, 0) for shard, local in found if local is not None), default=None)
+        return min((self._number_since(0, shard, local) for shard, local in found if local is not None), default=None)
 
     def state(self, number: int) -> NDArray[np.uint64]:
         """The words of a state."""

@@ -110,15 +110,11 @@ class ThreadedSearch(Search):
 
     def _start(self) -> None:
         states = self._start_states()
-        words = self.kernel.layout.words
         lane = self.lanes[0]
         for low in range(0, len(states), self.lane_room):
             part = states[low : low + self.lane_room]
-            for position, cells in enumerate(part):
-                lane.batch.states[position * words : (position + 1) * words] = self.kernel.layout.pack(cells)
-                lane.batch.parents[position] = low + position
-                lane.batch.steps[position] = 0
-            lane.sort(words, len(part), self.threads)
+            self._put(lane.batch, part, low)
+            lane.sort(self.kernel.layout.words, len(part), self.threads)
             self._merge([lane])
         self.store.close_level()
 
@@ -134,8 +130,8 @@ class ThreadedSearch(Search):
         self._each(take, range(self.threads))
 
     def _look(self, first: int, last: int) -> None:
-        begins = self.store.locals_at(first)
-        ends = self.store.locals_at(last, first, begins)
+        begins, ends = self.store.opened, self.store.closed
+        assert (first, last) == (sum(begins), sum(ends)), "only the newest level is looked at"
         stopped: dict[int, int] = {}
 
         def look(shard: int) -> None:
@@ -158,14 +154,11 @@ class ThreadedSearch(Search):
 
         self._each(look, range(self.threads))
         if stopped:
-            self._explain_failure(min(self.store.number_of(shard, at, first) for shard, at in stopped.items()))
+            self._explain_failure(min(self.store.number_of(shard, at) for shard, at in stopped.items()))
         for shard in range(self.threads):
-            self._add_results(self.all_results[shard], partial(self._number_of, shard, first))
+            self._add_results(self.all_results[shard], partial(self.store.number_of, shard))
         self._out_of_time()
         self._settle(of_steps=False)
-
-    def _number_of(self, shard: int, level: int, local: int) -> int:
-        return self.store.number_of(shard, local, level)
 
     def _add_results(self, results: NDArray[np.int64], number_of: Callable[[int], int]) -> None:
         """Add what one thread found about properties; of the first finds, the one with the least number counts."""
@@ -177,7 +170,7 @@ class ThreadedSearch(Search):
                 self.results[at] += results[at]
 
     def _expand(self, first: int, last: int) -> None:
-        locals_there = self.store.locals_at(first)
+        locals_there: Sequence[int] = self.store.opened
         at, free, tasks = first, deque(range(self.threads)), deque[Task]()
         generated, size = 0, min(FIRST_CHUNK, MOST_CHUNK)
         while at < last or tasks:

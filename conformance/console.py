@@ -50,10 +50,14 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def protocol_of(arguments: argparse.Namespace) -> str:
+    """The generation that --protocol names, or the newest."""
+    return arguments.protocol or list(registry.load("kafka")[0].protocols)[-1]
+
+
 def instance_of(arguments: argparse.Namespace) -> Instance:
     """The model of kafka as asked for. Raises UsageError."""
-    model, _ = registry.load("kafka")
-    return model.instance(arguments.protocol or list(model.protocols)[-1], values_of(arguments))
+    return registry.load("kafka")[0].instance(protocol_of(arguments), values_of(arguments))
 
 
 def values_of(arguments: argparse.Namespace) -> dict[str, int]:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import pytest
 
+from conformance.golden_support import read_step
 from conformance.replay.compare import replay
 from conformance.replay.driver import Driver
 from models import registry
@@ -44,9 +45,8 @@ def instance_of(protocol: str, values: tuple[tuple[str, int], ...] = ()) -> Inst
 def trace_of(steps: Sequence[str], protocol: str = "2.1", **values: int) -> Trace:
     """The behaviour that takes these steps, from the last initial state: every replica is in the ISR."""
     instance = instance_of(protocol, tuple(values.items()))
-    spelled = {instance.spell_step(step): step for step in instance.steps}
     initial = len(instance.initial_states) - 1
-    return behaviour(instance, initial, [spelled[step] for step in steps], None, "", None)
+    return behaviour(instance, initial, [read_step(instance, step) for step in steps], None, "", None)
 
 
 def must_replay(trace: Trace, what: object = "") -> Driver:

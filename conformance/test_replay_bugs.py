@@ -11,9 +11,8 @@ from conformance import golden_support
 from conformance.cluster.bugs import Bug
 from conformance.replay.compare import replay
 from conformance.replay.driver import Driver
-from conformance.replay.walks import walk
+from conformance.replay.walks import walk, with_step
 from conformance.replay_support import DEFAULT, EVERY_CLIENT, EVERY_FAULT, instance_of
-from models import run
 from traces.trace import Trace
 
 STEPS = 30
@@ -85,11 +84,10 @@ def test_what_is_left_of_a_golden_trace_sees_the_bug(bug):
     instance = golden_support.repaired(golden)
     trace = Trace(instance, (instance.initial_states[int(golden.header.get("start", "0"))],), (), None, None, "")
     for text in golden.steps:
-        step = golden_support.read_step(instance, text)
-        after = run.take(instance, trace.states[-1], step)
-        if after is None:
+        longer = with_step(trace, golden_support.read_step(instance, text))
+        if longer is None:
             break
-        trace = Trace(instance, (*trace.states, after), (*trace.steps, step), None, None, "")
+        trace = longer
     assert replay(trace, Driver()) is None
     divergence = replay(trace, Driver(bug.name.lower()))
     assert divergence is not None

@@ -24,6 +24,7 @@ from conformance.console import (
     gravest,
     memory,
     pair,
+    protocol_of,
     say,
     seconds,
     share,
@@ -38,7 +39,6 @@ from conformance.follow.observations.tell import tell
 from conformance.follow.plan import Plan
 from conformance.follow.record import record
 from conformance.follow.watch import Progress, Watch
-from models import registry
 from models.errors import UsageError
 from traces import folder
 
@@ -143,7 +143,6 @@ def _follow_file(path: Path, arguments: argparse.Namespace) -> int:
 
 
 def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
-    model, _ = registry.load("kafka")
     line = ProgressLine("conform")
     with interrupts() as seen:
 
@@ -158,7 +157,7 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
 
         outcome = follow_recording(
             path,
-            arguments.protocol or list(model.protocols)[-1],
+            protocol_of(arguments),
             values_of(arguments),
             memory=arguments.memory,
             seconds=arguments.seconds,

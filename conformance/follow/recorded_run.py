@@ -14,6 +14,7 @@ stand; requests do not time out; and each `Difference` that the plan does not al
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -146,10 +147,7 @@ class RecordedRun:
         part = self.variables.part(key)
         cells = self.before.projected[part.place.name]
         first = part.start - part.place.offset
-        count = 1
-        for size in part.sizes:
-            count *= size
-        return part.spell(cells[first : first + count])
+        return part.spell(cells[first : first + prod(part.sizes)])
 
     # --------------------------------------------------------------------------------------------- what has happened
 

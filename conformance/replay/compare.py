@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from conformance.replay.system import StepRefusedError, System
@@ -96,7 +97,7 @@ def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple
 def _flat(place: Place, value: Any, sizes: Sequence[int]) -> Iterator[int | None]:
     """The cells of a variable, or of a part of it, None for each that was not seen."""
     if value is None:
-        yield from [None] * _count(sizes)
+        yield from [None] * prod(sizes)
     elif not sizes:
         if not isinstance(value, int) or not place.low <= value <= place.high:
             raise UsageError(f"the driver shows {value!r} in {place.name}; its values are {place.low}..{place.high}")
@@ -106,7 +107,3 @@ def _flat(place: Place, value: Any, sizes: Sequence[int]) -> Iterator[int | None
     else:
         for one in value:
             yield from _flat(place, one, sizes[1:])
-
-
-def _count(sizes: Sequence[int]) -> int:
-    return sizes[0] * _count(sizes[1:]) if sizes else 1

@@ -13,7 +13,7 @@ of a transaction waits where too many of its requests are unanswered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from models.errors import UsageError
@@ -65,8 +65,9 @@ class _Shrink:
 
 def timing_of(trace: Trace) -> Timing:
     """What a cluster needs that is to go this way. Raises UntimelyError where nothing makes it do so."""
-    _must_not_have_to_wait(trace)
-    shrinks = list(_shrinks(trace))
+    states = [State(trace.instance, cells) for cells in trace.states]
+    _must_not_have_to_wait(trace, states)
+    shrinks = list(_shrinks(trace, states))
     forbidden = {position for shrink in shrinks for position in shrink.kept}
     pauses: set[int] = set()
     for shrink in shrinks:
@@ -79,7 +80,9 @@ def timing_of(trace: Trace) -> Timing:
         if not pauses.intersection(allowed):
             pauses.add(allowed[-1])
     written = [
-        (broker, *one) for broker in range(trace.instance.configuration.replicas) for one in _checkpoints(trace, broker)
+        (broker, *one)
+        for broker in range(trace.instance.configuration.replicas)
+        for one in _checkpoints(trace, states, broker)
     ]
     return Timing(
         frozenset(pauses),
@@ -88,7 +91,7 @@ def timing_of(trace: Trace) -> Timing:
     )
 
 
-def _must_not_have_to_wait(trace: Trace) -> None:
+def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
     """A producer sends no more while max.in.flight.requests.per.connection of its requests to a leader are unanswered.
 
     The model asks for that where a request is sent again, only. Records without a transaction can come from several
@@ -97,7 +100,7 @@ def _must_not_have_to_wait(trace: Trace) -> None:
     most = trace.instance.configuration.max_in_flight_requests
     for position, step in enumerate(trace.steps, start=1):
         if step.action == SEND_IN_TRANSACTION:
-            before, (leader, transaction) = State(trace.instance, trace.states[position - 1]), step.ordinals
+            before, (leader, transaction) = states[position - 1], step.ordinals
             unanswered = sum(
                 before.transaction_of[record] == transaction and before.pending[record] == leader
                 for record in range(before.next_record)
@@ -109,13 +112,8 @@ def _must_not_have_to_wait(trace: Trace) -> None:
                 )
 
 
-def _states(trace: Trace) -> list[State]:
-    return [State(trace.instance, cells) for cells in trace.states]
-
-
-def _shrinks(trace: Trace) -> Iterator[_Shrink]:
+def _shrinks(trace: Trace, states: Sequence[State]) -> Iterator[_Shrink]:
     """Every shrink of the ISR, with the moments that it asks for."""
-    states = _states(trace)
     replicas = range(trace.instance.configuration.replicas)
     known = {
         (leader, r): _Known(end_at_fetch=states[0].log_end_offset[leader]) for leader in replicas for r in replicas
@@ -183,12 +181,11 @@ def _shrink(
     return _Shrink(position, range(slow, min(kept, position)), range(kept, position))
 
 
-def _checkpoints(trace: Trace, broker: int) -> Iterator[tuple[int, int]]:
+def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator[tuple[int, int]]:
     """After which states a broker writes its high watermark down: (position, what); before the first one at -1.
 
     What is written last before a restart is what it finds, as far as its log reaches.
     """
-    states = _states(trace)
     had: dict[int, int] = {}
     in_file: int | None = None
     for position, state in enumerate(states):

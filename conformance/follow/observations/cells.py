@@ -35,10 +35,7 @@ class Cells:
         for at, size in zip(index, place.sizes, strict=True):
             assert 0 <= at < size, f"{name}{list(index)} does not exist"
             position = position * size + at
-        bits = self.layout.bits[place.offset + position]
-        found = (states[:, bits.word] >> np.uint64(bits.shift)) & np.uint64((1 << bits.width) - 1)
-        numbers: Numbers = found.astype(np.int64) + bits.low
-        return numbers
+        return self.layout.column(states, place.offset + position)
 
     def masks(self, *names: str) -> Words:
         """One word each with the bits of these variables set."""
