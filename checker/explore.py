@@ -127,14 +127,22 @@ class Exploration:
         return self.stopped in (None, "decided")
 
 
+@dataclass(frozen=True)
+class Start:
+    """A state that a search starts from, and the number that its paths give it: of an initial state, its position."""
+
+    number: int
+    cells: Cells
+
+
 class Reached:
     """The states that a search has seen, to be asked about."""
 
-    def __init__(self, kernel: Kernel, store: Any, levels: Sequence[int], initial: int | None) -> None:
+    def __init__(self, kernel: Kernel, store: Any, levels: Sequence[int], starts: Sequence[Start]) -> None:
         self.kernel = kernel
         self.store = store
         self.levels = levels
-        self.initial = initial
+        self.starts = starts
 
     def sample(self, most: int) -> list[Cells]:
         """So many of the states, spread evenly over the search."""
@@ -148,7 +156,7 @@ class Reached:
         if number is None:
             return None
         position, steps = self.store.path(number)
-        return Witness(position if self.initial is None else self.initial, tuple(steps))
+        return Witness(self.starts[position].number, tuple(steps))
 
     def _matching(self, states: NDArray[np.uint64], cells: Sequence[int | None]) -> NDArray[np.bool_]:
         """Which of the packed states, one a row, have these cells."""
@@ -200,13 +208,14 @@ def explore(
     search = _search_of(limits)(instance, limits, kernel or kernel_of(instance, announce), report)
     search.count_all = count_all
     search.decisive = 3 if want_permitted else 0
-    search.initial = initial
+    if initial is not None:
+        search.starts = [search.starts[initial]]
     search.patience = patience
     if only:
         search.watched = [prop for prop in search.watched if prop.name in only]
     result = search.run()
     if keep_states:
-        result.reached = Reached(search.kernel, search.store, result.levels, initial)
+        result.reached = Reached(search.kernel, search.store, result.levels, search.starts)
     return result
 
 
@@ -232,7 +241,7 @@ class Search:
         self.limits = limits
         self.count_all = False
         self.decisive = 0
-        self.initial: int | None = None
+        self.starts = [Start(number, cells) for number, cells in enumerate(instance.initial_states)]
         self.patience: Mapping[str, float] = {}
         self.watched = list(instance.properties)
         self.kernel = kernel
@@ -241,7 +250,7 @@ class Search:
         self.result = Exploration(instance, limits)
         layout = kernel.layout
         steps = instance.first_steps[-1]
-        room = max(4 * steps, BATCH_BYTES // (8 * layout.words + 16), len(instance.initial_states))
+        room = max(4 * steps, BATCH_BYTES // (8 * layout.words + 16))
         self.batch = Batch.of(room, layout.words)
         self.room = room
         self.store = self.new_store(layout.words, steps, limits.memory)
@@ -275,7 +284,7 @@ class Search:
         result.seconds = time.monotonic() - self.started
         result.bytes_used = self.store.bytes_used
         result.fired = [int(count) for count in self.fired]
-        first = len(self._start_states())
+        first = len(self.starts)
         new = self.store.found_by(first, self.instance.first_steps[-1])
         bounds = self.instance.first_steps
         result.new = [int(new[low:high].sum()) for low, high in pairwise(bounds)]
@@ -304,23 +313,19 @@ class Search:
                 break
             first = last
 
-    def _start_states(self) -> Sequence[Cells]:
-        states = self.instance.initial_states
-        return states if self.initial is None else [states[self.initial]]
-
     def _start(self) -> None:
         """The states that the search starts from are the first states, each its own predecessor."""
-        states = self._start_states()
-        self._put(self.batch, states, 0)
-        self.store.add(self.batch, len(states))
+        for low in range(0, len(self.starts), self.room):
+            self.store.add(self.batch, self._put(self.batch, low, self.room))
 
-    def _put(self, batch: Batch, states: Sequence[Cells], first: int) -> None:
-        """States to start from into a batch; they are numbered from `first`."""
-        words = self.kernel.layout.words
-        for position, cells in enumerate(states):
-            batch.states[position * words : (position + 1) * words] = self.kernel.layout.pack(cells)
+    def _put(self, batch: Batch, first: int, most: int) -> int:
+        """States to start from, so many at most, into a batch; how many they are."""
+        words, part = self.kernel.layout.words, self.starts[first : first + most]
+        for position, start in enumerate(part):
+            batch.states[position * words : (position + 1) * words] = self.kernel.layout.pack(start.cells)
             batch.parents[position] = first + position
             batch.steps[position] = 0
+        return len(part)
 
     def is_open(self) -> bool:
         """Whether going on can change a verdict or a count."""
@@ -416,8 +421,7 @@ class Search:
         if not count:
             return Finding()
         position, steps = self.store.path(state)
-        initial = position if self.initial is None else self.initial
-        return Finding(count, Witness(initial, (*steps, step) if step >= 0 else tuple(steps)))
+        return Finding(count, Witness(self.starts[position].number, (*steps, step) if step >= 0 else tuple(steps)))
 
     def _explain_failure(self, index: int) -> None:
         """The kernel saw an index or a value out of range: let the reference say where."""
@@ -436,8 +440,8 @@ class Search:
                 if after is not None:
                     self._ask_step(cells, step, after)
         except ModelError as error:
-            initial = position if self.initial is None else self.initial
-            raise LeavesDeclaration(f"{error} ({history})", Witness(initial, taken)) from None
+            where = Witness(self.starts[position].number, taken)
+            raise LeavesDeclaration(f"{error} ({history})", where) from None
         raise AssertionError("the kernel reports a range failure that the reference does not see")
 
     def _ask_step(self, cells: Cells, step: Step, after: Cells) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from checker.store import INT, LOW, MOST_STATES, U32, U64, Batch, Store, compiled, reserve, sift
+from checker.store import INT, LOW, MOST_STATES, U32, U64, Batch, Store, compiled, recent_states, reserve, sift
 
 U8 = types.uint8[::1]
 MOST_SHARDS = 64
@@ -63,6 +63,18 @@ class Lane:
     routed: NDArray[np.uint32]
     hashes: NDArray[np.uint64]
     bounds: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, words: int, room: int, chunk: int, shards: int) -> Lane:
+        """Room for so many successors of a chunk of so many states."""
+        return cls(
+            np.empty(chunk * words, np.uint64),
+            Batch.of(room, words),
+            recent_states(words),
+            np.empty(room, np.uint32),
+            np.empty(room, np.uint64),
+            np.zeros(shards + 1, np.int64),
+        )
 
     def sort(self, words: int, size: int, shards: int) -> None:
         """Sift the first `size` successors of the batch and sort them by shard."""

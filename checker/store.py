@@ -41,6 +41,7 @@ FULLNESS = 0.7
 
 U64, U32, U16, INT = types.uint64[::1], types.uint32[::1], types.uint16[::1], types.int64
 PAIR = types.UniTuple(types.int64, 2)
+READ_ONLY = types.Array(types.uint64, 1, "C", readonly=True)
 
 
 def compiled(*signatures: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -178,6 +179,31 @@ def merge(
     return last, count
 
 
+@compiled(types.void(U64, INT, U64, INT, READ_ONLY, INT, types.int64[::1]))
+def locate(table: Any, bits: Any, store: Any, words: Any, states: Any, size: Any, places: Any) -> None:
+    """Where in the store each of `size` states stands, or -1."""
+    shift = np.uint64(64 - bits)
+    mask = np.int64(len(table) - 1)
+    hashes = np.empty(AHEAD, np.uint64)
+    for i in range(min(AHEAD, size)):
+        hashes[i] = hash_state(states, i * words, words)
+        prefetch(table, np.int64(hashes[i] >> shift))
+    for i in range(size):
+        mixed = hashes[i % AHEAD]
+        if i + AHEAD < size:
+            hashes[i % AHEAD] = hash_state(states, (i + AHEAD) * words, words)
+            prefetch(table, np.int64(hashes[i % AHEAD] >> shift))
+        slot = np.int64(mixed >> shift)
+        tag = mixed >> SHIFT
+        places[i] = -1
+        while table[slot] != ZERO:
+            place = np.int64(table[slot] & LOW) - 1
+            if table[slot] >> SHIFT == tag and same_state(store, place * words, states, i * words, words):
+                places[i] = place
+                break
+            slot = (slot + 1) & mask
+
+
 @compiled(types.void(U64, U64, INT))
 def move(old: Any, new: Any, bits: Any) -> None:
     """Put the entries of a table into a larger one, whose slots are the top `bits` bits of the hash."""
@@ -302,6 +328,12 @@ class Store:
         move(self.table, table, self.bits + 1)
         self.table = table
         self.bits += 1
+
+    def places_of(self, states: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The index of each of these states, which stand one behind the other; -1 for one that is not there."""
+        places = np.empty(len(states) // self.words, np.int64)
+        locate(self.table, self.bits, self.states, self.words, states, len(places), places)
+        return places
 
     def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:
         """The words of these states."""

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from checker.explore import CHUNK, Limits, Progress, Search
 from checker.kernel import Kernel
 from checker.shards import Lane, Shards
-from checker.store import Batch, recent_states
 from models.language.model import Instance
 
 LANE_BYTES = 1 << 19
@@ -74,7 +73,7 @@ class ThreadedSearch(Search):
         words = kernel.layout.words
         self.expanded = 0
         self.lane_room = max(4 * instance.first_steps[-1], LANE_BYTES // (8 * words + 16))
-        self.lanes = [self._lane(words) for _ in range(threads)]
+        self.lanes = [Lane.of(words, self.lane_room, MOST_CHUNK, threads) for _ in range(threads)]
         self.buffers = [(kernel.layout.buffer(instance), kernel.layout.buffer(instance)) for _ in range(threads)]
         self.all_fired = np.zeros((threads, len(self.fired)), np.int64)
         self.all_results = np.zeros((threads, len(self.results)), np.int64)
@@ -83,17 +82,6 @@ class ThreadedSearch(Search):
     def new_store(self, words: int, steps: int, memory: int) -> Any:
         """A shard for each thread."""
         return Shards(words, steps, memory, self.threads)
-
-    def _lane(self, words: int) -> Lane:
-        room = self.lane_room
-        return Lane(
-            np.empty(MOST_CHUNK * words, np.uint64),
-            Batch.of(room, words),
-            recent_states(words),
-            np.empty(room, np.uint32),
-            np.empty(room, np.uint64),
-            np.zeros(self.threads + 1, np.int64),
-        )
 
     def _each(self, work: Callable[[int], None], numbers: Iterable[int]) -> None:
         """Do something once for each number, side by side; the first error is raised when all are done."""
@@ -109,12 +97,10 @@ class ThreadedSearch(Search):
             super()._levels()
 
     def _start(self) -> None:
-        states = self._start_states()
         lane = self.lanes[0]
-        for low in range(0, len(states), self.lane_room):
-            part = states[low : low + self.lane_room]
-            self._put(lane.batch, part, low)
-            lane.sort(self.kernel.layout.words, len(part), self.threads)
+        for low in range(0, len(self.starts), self.lane_room):
+            size = self._put(lane.batch, low, self.lane_room)
+            lane.sort(self.kernel.layout.words, size, self.threads)
             self._merge([lane])
         self.store.close_level()
 

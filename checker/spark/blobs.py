@@ -1,0 +1,63 @@
+"""Packed states on their way between machines: columns of an Arrow record batch, as one blob of bytes.
+
+In:  arrays, one a column: states as words of 64 bits, and whole numbers that go with them.
+Out: bytes in Arrow's streaming format, and the arrays again. Never a Python object a state.
+
+A blob can be told what it is (`about`): whole numbers by name, kept in the metadata of its schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+STATE = "state"
+"""The column of packed states: 8 bytes a word, little-endian, in the order of checker/layout.py."""
+
+
+@dataclass(frozen=True)
+class Blob:
+    """Columns of equal length, and what they are; `states` is a flat array of words."""
+
+    words: int
+    states: NDArray[np.uint64]
+    columns: Mapping[str, NDArray[Any]]
+    about: Mapping[str, int]
+
+    @property
+    def size(self) -> int:
+        """How many states there are."""
+        return len(self.states) // self.words
+
+
+def pack(words: int, states: NDArray[np.uint64], columns: Mapping[str, NDArray[Any]], **about: int) -> bytes:
+    """States, as a flat array of words, with their other columns, as bytes."""
+    count = len(states) // words
+    flat = np.ascontiguousarray(states).view(np.uint8)
+    fields = [pa.field(STATE, pa.binary(8 * words))]
+    arrays = [pa.Array.from_buffers(pa.binary(8 * words), count, [None, pa.py_buffer(flat)])]
+    for name, column in columns.items():
+        arrays.append(pa.array(np.ascontiguousarray(column)))
+        fields.append(pa.field(name, arrays[-1].type))
+    schema = pa.schema(fields, {name: str(value) for name, value in about.items()})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        writer.write_batch(pa.record_batch(arrays, schema=schema))
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def unpack(blob: bytes) -> Blob:
+    """The columns of a blob; they can be read, not written."""
+    with pa.ipc.open_stream(pa.py_buffer(blob)) as reader:
+        batch = reader.read_next_batch()
+    about = {name.decode(): int(value) for name, value in (batch.schema.metadata or {}).items()}
+    packed = batch.column(STATE)
+    words = packed.type.byte_width // 8
+    states = np.frombuffer(packed.buffers()[1], np.uint64, batch.num_rows * words, 8 * words * packed.offset)
+    columns = {name: batch.column(name).to_numpy() for name in batch.schema.names if name != STATE}
+    return Blob(words, states, columns, about)

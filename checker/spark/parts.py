@@ -1,0 +1,348 @@
+"""By initial state: the states that a search starts from are divided into parts, and each part is searched for itself.
+
+In:  an instance, limits, a Spark context. Out: an `Exploration`, and the `Spread` that says what the parts found twice.
+
+Where there are few initial states, the states at some depth take their place: every shortest path leads through one
+of them, so that verdicts, depths and the least counterexample are those of one search over all. What the parts have
+seen is then put together, shard by shard, to tell how many different states that were.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pyspark import SparkContext
+
+from checker.explore import (
+    Exploration,
+    Finding,
+    Findings,
+    LeavesDeclaration,
+    Limits,
+    Progress,
+    Search,
+    Start,
+    Witness,
+)
+from checker.shards import Lane
+from checker.spark.arrivals import Arrivals
+from checker.spark.blobs import unpack
+from checker.spark.outbox import Outbox
+from checker.spark.subject import Subject
+from checker.spark.told import Told, run_job, told_by, values_of
+from checker.spread import Mode, Overlap, Spread
+from checker.store import Full, Store
+from models.language.model import Instance
+
+ENOUGH_STARTS = 64
+"""With fewer initial states than these, the states at some depth are divided instead."""
+
+MOST_PARTS = 64
+"""Which parts found a state is kept in 64 bits."""
+
+PARTS_A_CORE = 2
+ROUTED = 1 << 15
+"""States that are routed at a time."""
+
+WORST_FIRST = ("interrupt", "memory", "seconds", "decided")
+"""Why a search ends early; of several reasons, the first counts."""
+
+DEPTH = "depth"
+FAR = np.iinfo(np.uint16).max
+BEFORE = -1
+"""The origin of states that were found before the parts began."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What each part is asked; `deadline` is a time of day, for the executors have no other clock in common."""
+
+    subject: Subject
+    first_depth: int
+    depth: int | None
+    memory: int
+    deadline: float | None
+    watched: tuple[str, ...]
+    count_all: bool
+    shards: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the search of one part found: an exploration without its instance, or how the model left its declaration."""
+
+    fields: dict[str, Any]
+    error: tuple[str, Witness] | None = None
+
+    def exploration(self, instance: Instance, limits: Limits) -> Exploration:
+        """The exploration of the part; its witnesses begin at a start."""
+        return Exploration(instance, limits, **self.fields)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a shard holds: different states by depth, and by the set of parts that found them."""
+
+    levels: tuple[int, ...]
+    states_by_parts: dict[int, int]
+    is_full: bool = False
+
+
+# ------------------------------------------------------------------------------------------------------ on executors
+
+
+def search_part(question: Question, told: Told, number: int, starts: Sequence[Start]) -> Iterator[tuple[int, bytes]]:
+    """Search from some starts; tells the driver what was found, and gives the states, by shard, with their depths."""
+    seconds = None if question.deadline is None else max(0.0, question.deadline - time.time())
+    depth = None if question.depth is None else question.depth - question.first_depth
+    limits = Limits(depth, question.memory, seconds)
+    kernel = question.subject.kernel()
+    search = Search(question.subject.instance(), limits, kernel)
+    search.count_all = question.count_all
+    search.starts = list(starts)
+    search.watched = [prop for prop in search.watched if prop.name in question.watched]
+    try:
+        result = search.run()
+    except LeavesDeclaration as error:
+        told.add({number: Answer({}, (str(error), error.witness))})
+        return
+    left_out = ("instance", "limits", "reached")
+    told.add({number: Answer({name: value for name, value in vars(result).items() if name not in left_out})})
+    yield from _seen(search, question.first_depth, question.shards, number)
+
+
+def _seen(search: Search, first_depth: int, shards: int, number: int) -> Iterator[tuple[int, bytes]]:
+    words, store, levels = search.kernel.layout.words, search.store, search.result.levels
+    depths = np.repeat(np.arange(first_depth, first_depth + len(levels), dtype=np.uint16), levels)
+    lane, outbox = Lane.of(words, ROUTED, 0, shards), Outbox(words, shards, number)
+    for low in range(0, store.count, ROUTED):
+        high = min(low + ROUTED, store.count)
+        lane.batch.states[: (high - low) * words] = store.states[low * words : high * words]
+        lane.sort(words, high - low, shards)
+        rows = lane.batch.states.reshape(-1, words)
+        for shard in range(shards):
+            routed = lane.routed[lane.bounds[shard] : lane.bounds[shard + 1]]
+            yield from outbox.put(shard, rows[routed], {DEPTH: depths[low + routed]})
+    yield from outbox.rest()
+
+
+def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -> Iterator[Counted]:
+    """What a shard holds, each state once: how many at which depth, and how many that each set of parts has found."""
+    store = Store(words, 1, memory)
+    arrivals = Arrivals(store)
+    parts: NDArray[np.uint64] = np.zeros(0, np.uint64)
+    depths: NDArray[np.uint16] = np.zeros(0, np.uint16)
+    for _, packed in arrived:
+        blob = unpack(packed)
+        known = store.count
+        try:
+            arrivals.take(blob)
+        except Full:
+            yield Counted((), {}, is_full=True)
+            return
+        if store.count > len(parts):
+            parts = np.concatenate([parts[:known], np.zeros(2 * store.count - known, np.uint64)])
+            depths = np.concatenate([depths[:known], np.full(2 * store.count - known, FAR, np.uint16)])
+        # A blob holds no state twice, so that each place is written once.
+        places = store.places_of(blob.states)
+        depths[places] = np.minimum(depths[places], blob.columns[DEPTH])
+        if blob.about["origin"] != BEFORE:
+            parts[places] |= np.uint64(1 << blob.about["origin"])
+    sets, counts = np.unique(parts[: store.count], return_counts=True)
+    levels = np.bincount(depths[: store.count])
+    yield Counted(tuple(levels.tolist()), dict(zip(sets.tolist(), counts.tolist(), strict=True)))
+
+
+# -------------------------------------------------------------------------------------------------------- on the driver
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What is found before the parts begin: the search so far, and the states, with their paths, that are divided."""
+
+    search: Search
+    starts: Sequence[Start]
+    paths: Sequence[Witness]
+
+    @property
+    def depth(self) -> int:
+        """At which depth the starts stand."""
+        return self.search.result.depth
+
+    @property
+    def is_all(self) -> bool:
+        """Whether there is nothing left to search."""
+        result = self.search.result
+        return result.stopped is not None or not result.frontier or result.depth == result.limits.depth
+
+
+def begin(prepared: Callable[[Limits], Search], limits: Limits, split_depth: int | None) -> Beginning:
+    """The initial states, or the states at the split depth; where it is not given, at the first with enough of them.
+
+    Raises LeavesDeclaration.
+    """
+    bound = limits.depth
+    depth = split_depth or 0
+    while True:
+        reach = depth if bound is None else min(depth, bound)
+        search = prepared(replace(limits, depth=reach))
+        result = search.run()
+        result.limits = limits
+        last = result.levels[-1]
+        if split_depth is not None or last >= ENOUGH_STARTS or Beginning(search, (), ()).is_all:
+            break
+        depth += 1
+    layout, numbers = search.kernel.layout, range(result.distinct - last, result.distinct)
+    starts = [
+        Start(number, layout.unpack([int(word) for word in words]))
+        for number, words in enumerate(search.store.states_at(numbers))
+    ]
+    found = map(search.store.path, numbers)
+    return Beginning(search, starts, [Witness(search.starts[start].number, tuple(steps)) for start, steps in found])
+
+
+def explore_parts(
+    context: SparkContext,
+    prepared: Callable[[Limits], Search],
+    limits: Limits,
+    split_depth: int | None,
+    report: Callable[[Progress], None],
+) -> tuple[Exploration, Spread]:
+    """Search by parts. `prepared` gives the search that is wanted, under limits. Raises LeavesDeclaration."""
+    began, clock = time.monotonic(), time.time()
+    beginning = begin(prepared, limits, split_depth)
+    search, result = beginning.search, beginning.search.result
+    cores = context.defaultParallelism
+    spread = Spread(Mode.PARTS, str(context.master), cores, 0, len(beginning.starts), beginning.depth)
+    if beginning.is_all:
+        return result, spread
+    count = min(MOST_PARTS, PARTS_A_CORE * cores, len(beginning.starts))
+    question = Question(
+        Subject.of(search.instance),
+        beginning.depth,
+        limits.depth,
+        limits.memory // cores,
+        None if limits.seconds is None else clock + limits.seconds,
+        tuple(prop.name for number, prop in search.properties if search.active[number]),
+        search.count_all,
+        cores,
+    )
+    told = told_by(context)
+    parts = [
+        (
+            number,
+            beginning.starts[len(beginning.starts) * number // count : len(beginning.starts) * (number + 1) // count],
+        )
+        for number in range(count)
+    ]
+    before = list(_seen(search, 0, cores, BEFORE))
+
+    def look() -> None:
+        answers = [answer.fields for answer in values_of(told).values()]
+        report(
+            Progress(
+                time.monotonic() - began,
+                beginning.depth + max((answer.get("depth", 0) for answer in answers), default=0),
+                result.distinct + sum(sum(answer.get("levels", ())) for answer in answers),
+                result.generated + sum(answer.get("generated", 0) for answer in answers),
+                count - len(answers),
+                sum(answer.get("bytes_used", 0) for answer in answers),
+            )
+        )
+
+    def count_states() -> list[Counted]:
+        words, memory = search.kernel.layout.words, question.memory
+        searched = context.parallelize(parts, count).flatMap(lambda part: search_part(question, told, *part))
+        seen = context.union([searched, context.parallelize(before, 1)])
+        routed = seen.partitionBy(cores, int)
+        counted: list[Counted] = routed.mapPartitions(lambda arrived: count_shard(words, memory, arrived)).collect()
+        return counted
+
+    counted: Sequence[Counted] = ()
+    stopped: str | None = None
+    try:
+        counted = run_job(context, count_states, look)
+    except KeyboardInterrupt:
+        stopped = "interrupt"
+    answers = values_of(told)
+    merged = Merge(beginning, search.count_all).merged(answers, stopped if len(answers) < count else None)
+    merged.seconds = time.monotonic() - began
+    spread = replace(spread, parts=count, ended=len(answers))
+    if counted and not any(shard.is_full for shard in counted):
+        merged.levels = _sum([shard.levels for shard in counted])
+        spread = replace(spread, overlap=_overlap(count, counted))
+    return merged, spread
+
+
+def _sum(columns: Sequence[Sequence[int]]) -> list[int]:
+    return [sum(one) for one in zip_longest(*columns, fillvalue=0)]
+
+
+def _overlap(parts: int, counted: Sequence[Counted]) -> Overlap:
+    together: Counter[int] = Counter()
+    for shard in counted:
+        together.update(shard.states_by_parts)
+    return Overlap(parts, dict(sorted(together.items())))
+
+
+class Merge:
+    """Puts together what was found before the parts began, and by each of them."""
+
+    def __init__(self, beginning: Beginning, count_all: bool) -> None:
+        self.beginning = beginning
+        self.count_all = count_all
+
+    def merged(self, answers: Mapping[int, Answer], stopped: str | None) -> Exploration:
+        """One exploration; counts are sums over the parts. Raises LeavesDeclaration."""
+        result, instance = self.beginning.search.result, self.beginning.search.instance
+        errors = [answer.error for answer in answers.values() if answer.error is not None]
+        if errors:
+            message, witness = min(errors, key=lambda error: _order(self._whole(error[1])))
+            raise LeavesDeclaration(message, self._whole(witness))
+        parts = [answer.exploration(instance, result.limits) for _, answer in sorted(answers.items())]
+        first = self.beginning.depth
+        reasons = [stopped, *(part.stopped for part in parts)]
+        return replace(
+            result,
+            levels=_sum([result.levels, *([0] * first + part.levels for part in parts)]),
+            generated=result.generated + sum(part.generated for part in parts),
+            frontier=sum(part.frontier for part in parts),
+            depth=first + max((part.depth for part in parts), default=0),
+            judged=first + min((part.judged for part in parts if part.stopped != "decided"), default=0),
+            stopped=next((one for one in WORST_FIRST if one in reasons), None),
+            bytes_used=result.bytes_used + sum(part.bytes_used for part in parts),
+            fired=_sum([result.fired, *(part.fired for part in parts)]),
+            new=_sum([result.new, *(part.new for part in parts)]),
+            findings={name: self._findings(name, parts) for name in result.findings},
+        )
+
+    def _findings(self, name: str, parts: Sequence[Exploration]) -> Findings:
+        before = self.beginning.search.result.findings[name]
+        found = [part.findings[name] for part in parts if name in part.findings]
+        return Findings(
+            self._finding(before.found, [one.found for one in found]),
+            self._finding(before.permitted, [one.permitted for one in found]),
+        )
+
+    def _finding(self, before: Finding, found: Sequence[Finding]) -> Finding:
+        witnesses = [self._whole(one.witness) for one in found if one.witness is not None]
+        if before.witness is not None:
+            witnesses.append(before.witness)
+        return Finding(before.count + sum(one.count for one in found), min(witnesses, key=_order, default=None))
+
+    def _whole(self, witness: Witness) -> Witness:
+        """A path of a part, from the initial state on."""
+        path = self.beginning.paths[witness.initial]
+        return Witness(path.initial, path.steps + witness.steps)
+
+
+def _order(witness: Witness) -> tuple[int, int, tuple[int, ...]]:
+    """The shortest first, and among those the least."""
+    return witness.depth, witness.initial, witness.steps
