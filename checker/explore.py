@@ -409,6 +409,15 @@ class Search:
                 if prop.name in self.patience and self.results[6 * number]:
                     self.deadline = min(self.deadline, time.monotonic() + self.patience[prop.name])
 
+    def _add_results(self, results: NDArray[np.int64], number_of: Callable[[int], int]) -> None:
+        """Add what one of several hands found; the first find of a property is the one with the least number."""
+        for at in range(0, 6 * len(self.properties), 3):
+            if results[at]:
+                number = number_of(int(results[at + 1]))
+                if not self.results[at] or number < self.results[at + 1]:
+                    self.results[at + 1], self.results[at + 2] = number, results[at + 2]
+                self.results[at] += results[at]
+
     def _collect(self) -> None:
         for number, prop in self.properties:
             if prop in self.watched:

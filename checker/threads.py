@@ -19,7 +19,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from checker.explore import CHUNK, Limits, Progress, Search
 from checker.kernel import Kernel
@@ -145,15 +144,6 @@ class ThreadedSearch(Search):
             self._add_results(self.all_results[shard], partial(self.store.number_of, shard))
         self._out_of_time()
         self._settle(of_steps=False)
-
-    def _add_results(self, results: NDArray[np.int64], number_of: Callable[[int], int]) -> None:
-        """Add what one thread found about properties; of the first finds, the one with the least number counts."""
-        for at in range(0, 6 * len(self.properties), 3):
-            if results[at]:
-                number = number_of(int(results[at + 1]))
-                if not self.results[at] or number < self.results[at + 1]:
-                    self.results[at + 1], self.results[at + 2] = number, results[at + 2]
-                self.results[at] += results[at]
 
     def _expand(self, first: int, last: int) -> None:
         locals_there: Sequence[int] = self.store.opened

@@ -25,10 +25,10 @@ Columns = Mapping[str, NDArray[Any]]
 class Outbox:
     """Blobs for each shard. In the blobs of a shard the states stand in the order in which they were put in."""
 
-    def __init__(self, words: int, shards: int, origin: int) -> None:
-        """`origin` is the number of the partition that sends; blobs carry it, and their own number."""
+    def __init__(self, words: int, shards: int, **about: int) -> None:
+        """Each blob carries what is said `about` it, and how many went to its shard before it."""
         self.words = words
-        self.origin = origin
+        self.about = about
         self.least = max(LEAST_BLOB, min(MOST_BLOB, TASK_BYTES // shards))
         self.waiting: list[list[tuple[NDArray[np.uint64], Columns]]] = [[] for _ in range(shards)]
         self.bytes = [0] * shards
@@ -52,7 +52,7 @@ class Outbox:
         waiting = self.waiting[shard]
         states = np.concatenate([states for states, _ in waiting]).reshape(-1)
         columns = {name: np.concatenate([columns[name] for _, columns in waiting]) for name in waiting[0][1]}
-        blob = pack(self.words, states, columns, origin=self.origin, number=self.sent[shard])
+        blob = pack(self.words, states, columns, number=self.sent[shard], **self.about)
         self.waiting[shard], self.bytes[shard] = [], 0
         self.sent[shard] += 1
         return shard, blob

@@ -121,7 +121,7 @@ def search_part(question: Question, told: Told, number: int, starts: Sequence[St
 def _seen(search: Search, first_depth: int, shards: int, number: int) -> Iterator[tuple[int, bytes]]:
     words, store, levels = search.kernel.layout.words, search.store, search.result.levels
     depths = np.repeat(np.arange(first_depth, first_depth + len(levels), dtype=np.uint16), levels)
-    lane, outbox = Lane.of(words, ROUTED, 0, shards), Outbox(words, shards, number)
+    lane, outbox = Lane.of(words, ROUTED, 0, shards), Outbox(words, shards, origin=number)
     for low in range(0, store.count, ROUTED):
         high = min(low + ROUTED, store.count)
         lane.batch.states[: (high - low) * words] = store.states[low * words : high * words]

@@ -1,0 +1,242 @@
+"""One level of a search that is spread over executors: what a task does with its share of it.
+
+In:  blobs of states. Out: blobs of states, and statistics for the driver.
+
+A level is divided among as many chunks as there are shards, in order: the states of a chunk come before those of the
+next. A chunk's states are expanded, and their successors sent to the shard that their hash names. A shard leaves out
+what it has seen, and sends what is new to the chunk of the next level that the predecessor's number names; there they
+are put in order. So each state is reached by the least of the shortest paths, as in the search of one process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.kernel import Kernel
+from checker.shards import Lane
+from checker.spark.arrivals import PARENT, STEP, Arrivals
+from checker.spark.blobs import Blob, pack, unpack
+from checker.spark.outbox import Outbox
+from checker.spark.subject import Subject
+from checker.spark.told import Told
+from checker.store import Full, Store
+from models.language.model import Instance
+
+EXPANDED = 1 << 12
+"""States that are expanded at a time."""
+
+LANE_BYTES = 1 << 22
+BLOB_STATES = 1 << 16
+"""Most states in a blob of an ordered chunk."""
+
+Blobs = Iterable[tuple[int, bytes]]
+"""Pairs: the number of a chunk or of a shard, and what goes there."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """What the tasks of a level have to know: the instance, how the states are divided, and what is looked for.
+
+    `depth` is that of the states that are expanded, `offsets` says at which number in the level each of its chunks
+    begins, and where the last one ends. `active` says which properties are open.
+    """
+
+    subject: Subject
+    shards: int
+    memory: int
+    depth: int
+    offsets: tuple[int, ...]
+    active: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """What a chunk's expansion gave; `results` as the kernel writes them, states by their numbers in the level."""
+
+    generated: int
+    fired: tuple[int, ...]
+    results: tuple[int, ...]
+    failed: int | None
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a shard took in: how many successors came, in how many bytes, and whether its memory was enough."""
+
+    arrived: int
+    bytes: int
+    new: int
+    is_full: bool
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """A chunk of the next level: its states, how many each step gave, and what the kernel sees in it, by place."""
+
+    states: int
+    by_steps: Mapping[int, int]
+    results: tuple[int, ...]
+    failed: int | None
+
+
+class _Buffers:
+    """What the kernel works in."""
+
+    def __init__(self, instance: Instance, kernel: Kernel, active: Sequence[int]) -> None:
+        self.before = kernel.layout.buffer(instance)
+        self.after = kernel.layout.buffer(instance)
+        self.active = np.array([*active, 0], np.int8)
+        self.results: NDArray[np.int64] = np.zeros(6 * len(active) + 3, np.int64)
+        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
+
+
+def expand(level: Level, told: Told, chunk: int, ordered: Blobs) -> Iterator[tuple[int, bytes]]:
+    """Take every step from every state of a chunk; gives successors by shard, with predecessor and step."""
+    instance, kernel = level.subject.instance(), level.subject.kernel()
+    words, steps = kernel.layout.words, instance.first_steps[-1]
+    room = max(4 * steps, LANE_BYTES // (8 * words + 16))
+    lane, work = Lane.of(words, room, 0, level.shards), _Buffers(instance, kernel, level.active)
+    outbox = Outbox(words, level.shards, origin=chunk, depth=level.depth + 1)
+    status, generated, failed, first = 6 * len(level.active), 0, None, level.offsets[chunk]
+    for _, packed in ordered:
+        blob = unpack(packed)
+        # As if the whole level stood there, so that states are known by their numbers in it.
+        origin = blob.states.ctypes.data - 8 * words * first
+        at, last = first, first + blob.size
+        while at < last and failed is None:
+            successors = (lane.batch.states, lane.batch.parents, lane.batch.steps)
+            count = kernel.expand(
+                origin,
+                at,
+                min(at + EXPANDED, last),
+                *(array.ctypes.data for array in (work.before, work.after, *successors)),
+                room,
+                *(array.ctypes.data for array in (work.fired, work.active, work.results)),
+            )
+            at, has_failed = int(work.results[status]), bool(work.results[status + 2])
+            failed = at if has_failed else None
+            generated += count
+            yield from routed(lane, outbox, words, count, level.shards)
+        first = last
+        if failed is not None:
+            break
+    yield from outbox.rest()
+    told.add({chunk: Expanded(generated, tuple(work.fired.tolist()), tuple(work.results.tolist()), failed)})
+
+
+def routed(lane: Lane, outbox: Outbox, words: int, count: int, shards: int) -> Iterator[tuple[int, bytes]]:
+    """The states of a lane's batch, without those that were met a moment ago, each to its shard."""
+    lane.sort(words, count, shards)
+    rows = lane.batch.states[: count * words].reshape(-1, words)
+    for shard in range(shards):
+        part = lane.routed[lane.bounds[shard] : lane.bounds[shard + 1]]
+        columns = {PARENT: lane.batch.parents[part], STEP: lane.batch.steps[part]}
+        yield from outbox.put(shard, rows[part], columns)
+
+
+def merge(level: Level, told: Told, shard: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
+    """Leave out what a shard has seen; gives what is new, in order. First comes what arrives, then what was seen."""
+    instance, kernel = level.subject.instance(), level.subject.kernel()
+    words = kernel.layout.words
+    store = Store(words, instance.first_steps[-1], level.memory)
+    waiting: list[Blob] = []
+    seen: NDArray[np.bool_] | None = None
+    arrived = size = 0
+    try:
+        for _, packed in arriving:
+            blob = unpack(packed)
+            if blob.about["depth"] > level.depth:
+                assert seen is None, "successors come before what was seen"
+                waiting.append(blob)
+                arrived, size = arrived + blob.size, size + len(packed)
+                continue
+            if seen is None:
+                seen = _take_in_order(store, waiting)
+            places = store.places_of(blob.states)
+            seen[places[places >= 0]] = True
+        if seen is None:
+            seen = _take_in_order(store, waiting)
+    except Full:
+        told.add({shard: Merged(arrived, size, 0, is_full=True)})
+        return
+    new = np.flatnonzero(~seen)
+    told.add({shard: Merged(arrived, size, len(new), is_full=False)})
+    rows = store.states[: store.count * words].reshape(-1, words)
+    for low in range(0, len(new), BLOB_STATES):
+        part = new[low : low + BLOB_STATES]
+        columns = {PARENT: store.parents[part], STEP: store.steps[part]}
+        yield shard, pack(words, rows[part].reshape(-1), columns, depth=level.depth + 1)
+
+
+def _take_in_order(store: Store, waiting: list[Blob]) -> NDArray[np.bool_]:
+    """Successors into the store in the order of their predecessors, whichever came first; nothing is seen yet."""
+    arrivals = Arrivals(store)
+    for blob in sorted(waiting, key=lambda blob: (blob.about["origin"], blob.about["number"])):
+        arrivals.take(blob)
+    waiting.clear()
+    return np.zeros(store.count, bool)
+
+
+def scatter(level: Level, new: Blobs) -> Iterator[tuple[int, bytes]]:
+    """Send what is new to the chunk of the next level that its predecessor's number names."""
+    total = level.offsets[-1]
+    cuts = np.array([-(-chunk * total // level.shards) for chunk in range(level.shards + 1)])
+    for _, packed in new:
+        blob = unpack(packed)
+        bounds = np.searchsorted(blob.columns[PARENT], cuts)
+        rows = blob.states.reshape(-1, blob.words)
+        for chunk in range(level.shards):
+            part = slice(int(bounds[chunk]), int(bounds[chunk + 1]))
+            if part.start < part.stop:
+                columns = {name: column[part] for name, column in blob.columns.items()}
+                yield chunk, pack(blob.words, rows[part].reshape(-1), columns)
+
+
+def order(level: Level, told: Told, chunk: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
+    """Put a chunk of the next level in order, and look at the properties of its states."""
+    instance, kernel = level.subject.instance(), level.subject.kernel()
+    words = kernel.layout.words
+    blobs = [unpack(packed) for _, packed in arriving]
+    work = _Buffers(instance, kernel, level.active)
+    if not blobs:
+        told.add({chunk: Ordered(0, {}, tuple(work.results.tolist()), None)})
+        return
+    parents = np.concatenate([blob.columns[PARENT] for blob in blobs])
+    steps = np.concatenate([blob.columns[STEP] for blob in blobs])
+    sorting = np.argsort(parents.astype(np.uint64) << np.uint64(32) | steps, kind="stable")
+    states = np.concatenate([blob.states for blob in blobs]).reshape(-1, words)[sorting].reshape(-1)
+    parents, steps = parents[sorting], steps[sorting]
+    arrays = (states, work.before, work.active, work.results)
+    stopped_at = kernel.check(arrays[0].ctypes.data, 0, len(sorting), *(array.ctypes.data for array in arrays[1:]))
+    by_steps = np.bincount(steps)
+    told.add(
+        {
+            chunk: Ordered(
+                len(sorting),
+                {int(step): int(by_steps[step]) for step in np.flatnonzero(by_steps)},
+                tuple(work.results.tolist()),
+                stopped_at if stopped_at != len(sorting) else None,
+            )
+        }
+    )
+    for low in range(0, len(sorting), BLOB_STATES):
+        part = slice(low, low + BLOB_STATES)
+        columns = {PARENT: parents[part], STEP: steps[part]}
+        yield chunk, pack(words, states[low * words : (low + BLOB_STATES) * words], columns, first=low)
+
+
+def predecessor(place: int, ordered: Blobs) -> tuple[int, int, bytes] | None:
+    """Of the state at a place of a chunk: its predecessor's number in its level, the step from it, its words."""
+    found = None
+    # To the end, though it may have been found: Spark does not use a Python process again that left something unread.
+    for _, packed in ordered:
+        blob = unpack(packed)
+        at = place - blob.about["first"]
+        if 0 <= at < blob.size:
+            words = blob.states[at * blob.words : (at + 1) * blob.words]
+            found = int(blob.columns[PARENT][at]), int(blob.columns[STEP][at]), words.tobytes()
+    return found
