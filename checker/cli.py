@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from checker import answer, matrix, mutate, published, report
+from checker import answer, matrix, mutate, published, report, sweep
 from checker.availability import AVAILABILITY_SHARE, search_availability
 from checker.bounded import Unrolled
 from checker.console import ProgressLine, give_up_stdout, interrupts, prepare_streams
@@ -22,6 +22,9 @@ from checker.properties_file import PropertiesError
 from checker.question import PATIENCE, PROMISE, SECONDS, Part, read_question
 from checker.report import Run
 from checker.searches import Searches, Traces
+from checker.sweep_cases import carry_here, cases_of
+from checker.sweep_results import Results, described
+from checker.sweep_values import read_sweep
 from checker.verdict import (
     DISAGREE,
     INTERRUPTED,
@@ -83,6 +86,8 @@ def _run(options: Options, seen: list[int]) -> int:
     searches = Searches(options, seen)
     if options.mutates:
         return _mutate(options, seen)
+    if options.sweeps:
+        return _sweep(options, seen)
     if options.config or options.describe:
         return _answer_configuration(options, searches)
     if options.target is None:
@@ -162,6 +167,24 @@ def _mutate(options: Options, seen: list[int]) -> int:
     content = mutate.objects(run, original, found)
     text = mutate.text(run, original, found)
     return _finish(options, text, content, Traces(options.out), UNDECIDED if is_cut else SAFE, stopped)
+
+
+def _sweep(options: Options, seen: list[int]) -> int:
+    asked = read_sweep(options)
+    cases, answers = cases_of(asked, options)
+    results = Results(options.out, described(asked, cases), frozenset(case.position for case in cases))
+    if results.done:
+        print(f"taking up {results.path}: {len(results.done)} of {len(cases)} searches are done", file=sys.stderr)
+    progress = ProgressLine(report.title(asked.instances[0]))
+    traces = Traces(options.out)
+    try:
+        found = sweep.search(asked, cases, answers, carry_here(progress, seen, len(cases)), results, traces)
+    finally:
+        progress.clear()
+        results.close()
+    traces.failure = traces.failure or results.failure
+    code = exit_code(found.word, strict=options.strict, found=found.verdicts)
+    return _finish(options, sweep.text(found), sweep.as_objects(found), traces, code, found.stopped)
 
 
 def _matrix(options: Options, searches: Searches) -> int:

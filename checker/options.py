@@ -32,6 +32,7 @@ check published                             the five published models against TL
 check MODEL [--protocol P] [--bound N] ...  one model in detail (kafka, published/kip_101, ...)
 check FILE.py [--bound N] ...               a model that you wrote, in the same language
 check mutate MODEL [--bound N] ...          each guard dropped in turn: which property notices?
+check sweep [MODEL] --vary KEY=V1,V2,... [--vary ...] [--bound N] ...   a safety table over configurations
 check --config FILE [--config FILE ...]     Kafka's own property files -> a verdict for that cluster
 check --describe FILE [--config FILE ...]   what kafka-topics --describe prints -> the same, from that leader and ISR"""
 
@@ -44,8 +45,11 @@ exit codes: 0 nothing promised is broken; 12 violated; 10 an expected figure or 
 MOST_DIGITS = 9
 ENGINES = ("local", "z3", "all")
 
-MUTATE = "mutate"
-"""The word before a model that asks for its mutants."""
+MUTATE, SWEEP = "mutate", "sweep"
+"""The words before a model that ask for its mutants, and for a table over its configurations."""
+
+SWEPT = "kafka"
+"""The model of a sweep that names none."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -77,6 +81,8 @@ class Options:
     engine: str
     prove: bool
     rest: tuple[str, ...]
+    sweeps: bool
+    vary: tuple[str, ...]
 
 
 def read_options(words: Sequence[str]) -> Options:
@@ -99,13 +105,22 @@ def read_options(words: Sequence[str]) -> Options:
     parser.add_argument(
         "--swap", action="append", default=[], metavar="ACTION=P", help="use another protocol's version"
     )
+    parser.add_argument(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="KEY=V1,V2",
+        help="sweep: an entry, a switch, a key of Kafka's or `protocol`, and its values; give it once for each key",
+    )
     parser.add_argument("--continue", dest="count_all", action="store_true", help="count all violating states")
-    parser.add_argument("--memory", metavar="SIZE", help="for the states, such as 8G (default: half of the machine's)")
+    parser.add_argument(
+        "--memory", metavar="SIZE", help="for the states, such as 8G (half of the machine's); each search anew"
+    )
     parser.add_argument("--threads", metavar="N", help="of the explorer (1); whatever their number, it finds the same")
     parser.add_argument(
         "--seconds",
         metavar="S",
-        help="stop after so long (no limit; 60 for a cluster); Z3, proofs and each mutant anew",
+        help="stop after so long (no limit; 60 for a cluster); Z3, proofs, each mutant and configuration anew",
     )
     parser.add_argument(
         "--engine",
@@ -132,11 +147,15 @@ def read_options(words: Sequence[str]) -> Options:
     )
     parser.add_argument("--topic-name", metavar="NAME", help="the topic that is meant, where several are described")
     parser.add_argument("--kafka-version", metavar="V", help="the release of the brokers, such as 0.10.2")
-    mutates = list(words[:1]) == [MUTATE]
-    known, rest = parser.parse_known_args(list(words)[mutates:])
-    for option, value in pairwise(words):
-        if value == known.target and option in rest and option.startswith("--"):
-            raise UsageError(f"{option} {value}: name the model first, as in: check kafka {option} {value}")
+    mutates, sweeps = list(words[:1]) == [MUTATE], list(words[:1]) == [SWEEP]
+    words = list(words)[mutates or sweeps :]
+    known, rest = parser.parse_known_args(words)
+    taken = [pair for pair in pairwise(words) if pair[1] == known.target and pair[0] in rest and pair[0][:2] == "--"]
+    if sweeps and (taken or known.target is None):
+        known, rest = parser.parse_known_args([SWEPT, *words])
+    elif taken:
+        option, value = taken[0]
+        raise UsageError(f"{option} {value}: name the model first, as in: check kafka {option} {value}")
     if known.protocol == "":
         raise UsageError("--protocol has no name behind it; give one, or leave it out")
     if Path(known.out).exists() and not Path(known.out).is_dir():
@@ -165,6 +184,8 @@ def read_options(words: Sequence[str]) -> Options:
         known.engine,
         known.prove,
         tuple(rest),
+        sweeps,
+        tuple(known.vary),
     )
     _refuse_mixtures(options)
     return options
@@ -178,8 +199,14 @@ def _refuse_mixtures(options: Options) -> None:
     ) if given]  # fmt: skip
     if MUTATE in (options.target, *options.rest):
         raise UsageError(f"{MUTATE} comes first, as in: check {MUTATE} kafka --protocol 2.1")
+    if SWEEP in (options.target, *options.rest):
+        raise UsageError(f"{SWEEP} comes first, as in: check {SWEEP} kafka --vary acks=0,1,all")
     if options.mutates:
         _refuse_with_mutate(options)
+    if options.sweeps:
+        _refuse_with_sweep(options)
+    elif options.vary:
+        raise UsageError(f"--vary goes with {SWEEP}, as in: check {SWEEP} kafka --vary {options.vary[0]}")
     of_cluster = "--config" if options.config else "--describe" if options.describe else ""
     if of_cluster and options.target:
         raise UsageError(f"{of_cluster} asks about a cluster, {options.target} names a model: give one of them")
@@ -190,7 +217,8 @@ def _refuse_mixtures(options: Options) -> None:
         raise UsageError("--topic-name goes with --describe FILE; leave it out, or give what Kafka's tools print")
     if of_cluster and for_models:
         raise UsageError(f"{for_models[0]} does not go with {of_cluster}: the files say how the cluster is configured")
-    if options.target in (None, "published") and not of_cluster and not _is_one_of_published(options) and for_models:
+    is_one = options.sweeps or _is_one_of_published(options)
+    if options.target in (None, "published") and not of_cluster and not is_one and for_models:
         form = "check published" if options.target else "the matrix"
         raise UsageError(
             f"{for_models[0]} does not go with {form}; name a model, as in: check kafka {for_models[0]} ..."
@@ -227,6 +255,20 @@ def _refuse_with_mutate(options: Options) -> None:
     if options.count_all or options.strict:
         option = "--continue" if options.count_all else "--strict"
         raise UsageError(f"{option} does not go with {MUTATE}: any worse verdict kills a mutant, and ends its search")
+
+
+def _refuse_with_sweep(options: Options) -> None:
+    if not options.vary:
+        raise UsageError(
+            f"{SWEEP} varies nothing; say what, as in: check {SWEEP} --vary acks=0,1,all --vary min.insync.replicas=1,2"
+        )
+    of_others = {
+        "--config": options.config, "--describe": options.describe,
+        "--prove": options.prove, f"--engine {options.engine}": options.engine != "local",
+    }  # fmt: skip
+    for option, is_given in of_others.items():
+        if is_given:
+            raise UsageError(f"{option} does not go with {SWEEP}: the explorer searches a model there; leave it out")
 
 
 def _is_one_of_published(options: Options) -> bool:
@@ -268,25 +310,43 @@ def _threads(text: str | None) -> int:
 def model_of(options: Options) -> tuple[Model, str | None]:
     """The model that was named, or written in FILE.py, and the protocol that its name carries. Raises UsageError."""
     assert options.target is not None
-    if options.target.endswith(".py"):
+    return model_named(options.target)
+
+
+def model_named(target: str) -> tuple[Model, str | None]:
+    """The same, of what stands on the command line for a model. Raises UsageError."""
+    if target.endswith(".py"):
         # What the file prints while it is loaded is none of our output.
         with redirect_stdout(sys.stderr):
-            return registry.load_file(Path(options.target)), None
-    return registry.load(options.target)
+            return registry.load_file(Path(target)), None
+    return registry.load(target)
 
 
 def instance_of(options: Options) -> Instance:
     """The model with everything that was set for it. Raises UsageError."""
     model, named = model_of(options)
+    return model.instance(protocol_of(options, named), values_of(model, options), swaps_of(options))
+
+
+def protocol_of(options: Options, named: str | None) -> str | None:
+    """The protocol that is asked for, or that the model's name carries. Raises UsageError."""
     if named is not None and options.protocol is not None and named != options.protocol:
         raise UsageError(f"{options.target} is protocol {named} already; leave --protocol {options.protocol} out")
+    return options.protocol or named
+
+
+def values_of(model: Model, options: Options) -> dict[str, int]:
+    """Every entry that is set on the command line, with its value. Raises UsageError."""
     values: dict[str, str] = {}
     for name, value in _given(model, options):
         if values.setdefault(name, value) != value:
             raise UsageError(f"{name} is given twice, as {values[name]} and as {value}; keep one of them")
-    parsed = {name: parse(name, model.entries[name], value) for name, value in values.items()}
-    swaps = dict(_pair("--swap", pair) for pair in options.swaps)
-    return model.instance(options.protocol or named, parsed, swaps)
+    return {name: parse(name, model.entries[name], value) for name, value in values.items()}
+
+
+def swaps_of(options: Options) -> dict[str, str]:
+    """The actions that are swapped, each with the protocol whose version is used. Raises UsageError."""
+    return dict(_pair("--swap", pair) for pair in options.swaps)
 
 
 def _pair(option: str, text: str) -> tuple[str, str]:
@@ -296,7 +356,7 @@ def _pair(option: str, text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _entry(model: Model, name: str, *, is_switch: bool) -> str:
+def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
     """The entry that a person means; Kafka's own spelling, `min.insync.replicas`, is understood."""
     entry = name if name in model.entries else name.replace(".", "_").replace("-", "_")
     candidates = [one for one in model.entries if one.isupper() == is_switch] if is_switch else list(model.entries)
@@ -315,7 +375,7 @@ def _given(model: Model, options: Options) -> Iterator[tuple[str, str]]:
     for kind, given in (("--set", options.settings), ("--switch", options.switches)):
         for pair in given:
             name, value = _pair(kind, pair)
-            yield _entry(model, name, is_switch=kind == "--switch"), value
+            yield entry_of(model, name, is_switch=kind == "--switch"), value
 
 
 RESERVED = (
@@ -326,6 +386,7 @@ RESERVED = (
         "--set",
         "--switch",
         "--swap",
+        "--vary",
         "--continue",
         "--memory",
         "--seconds",

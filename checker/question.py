@@ -9,9 +9,10 @@ transaction. The verdict rests on all of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from checker.cluster import Cluster, read_cluster
 from checker.kafka_keys import Role
@@ -30,6 +31,17 @@ PROMISE = "acked_not_lost"
 
 MOST_IN_FLIGHT_SEARCHED = 5
 """More requests in flight than this make no difference to so few records."""
+
+MODELLED: Mapping[str, tuple[str, Callable[[Any], int]]] = {
+    "replication.factor": ("replicas", int),
+    "unclean.leader.election.enable": ("unclean_elections", int),
+    "max.in.flight.requests.per.connection": (
+        "max_in_flight_requests",
+        lambda requests: min(requests, MOST_IN_FLIGHT_SEARCHED),
+    ),
+}
+"""Kafka's keys that the model spells otherwise: its entry, and what a value that checker/values.py read is there. One
+unclean election is allowed where Kafka allows any."""
 
 MAIN = "as configured"
 RESENDS = "where a request is sent again"
@@ -125,14 +137,17 @@ def read_question(
         why = f"{replicas} replicas are more than the model takes ({most})"
     if why is not None:
         return Question(cluster, None, {}, why)
+    told = {
+        "replication.factor": replicas,
+        "unclean.leader.election.enable": cluster.unclean_election.value,
+        "max.in.flight.requests.per.connection": producer.in_flight.value,
+    }
     values = {
         **{name: parse(name, MODEL.entries[name], value) for name, value in generation.switches.items()},
-        "replicas": replicas,
+        **{entry: meaning(told[key]) for key, (entry, meaning) in MODELLED.items()},
         "acks": {"all": Acks.ALL, "0": Acks.ZERO, "1": Acks.ONE}[producer.acks.value],
         # More than all of them is never reached, whatever the number.
         "min_insync_replicas": min(cluster.min_insync_replicas.value, replicas + 1),
-        "unclean_elections": int(cluster.unclean_election.value),
-        "max_in_flight_requests": min(producer.in_flight.value, MOST_IN_FLIGHT_SEARCHED),
         "isolation_level": IsolationLevel[cluster.isolation_level.value.upper()],
         "start_isr": cluster.partition.isr_number if cluster.partition else 0,
     }

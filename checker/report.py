@@ -102,13 +102,14 @@ def faults_of(instance: Instance) -> dict[str, int]:
     return {name: values[name] for name, entry in instance.model.entries.items() if entry.is_budget}
 
 
-def faults_line(instance: Instance) -> str:
-    """The faults that were considered, with their budgets, and those that were not."""
-    faults = faults_of(instance)
-    if not faults:
+def faults_line(*instances: Instance) -> str:
+    """The faults that were considered in some instances of a model, with their budgets, and those that were not."""
+    budgets = [faults_of(instance) for instance in instances]
+    if not budgets[0]:
         return "the model declares none"
-    considered = [f"{name.replace('_', ' ')} {count}" for name, count in faults.items() if count]
-    left_out = [name.replace("_", " ") for name, count in faults.items() if not count]
+    faults = {name.replace("_", " "): sorted({one[name] for one in budgets}) for name in budgets[0]}
+    considered = [f"{name} {' or '.join(map(str, counts))}" for name, counts in faults.items() if any(counts)]
+    left_out = [name for name, counts in faults.items() if not any(counts)]
     text = ", ".join(considered) or "none"
     return f"{text}; not considered: {', '.join(left_out)}" if left_out else text
 

@@ -18,8 +18,7 @@ from checker.bounded import Unrolled, ask_to_depth
 from checker.console import ProgressLine
 from checker.explore import Exploration, Limits, explore
 from checker.kept_proofs import proved
-from checker.kernel import Kernel, kernel_of
-from checker.layout import layout_of
+from checker.kernels import Kernels
 from checker.options import Options, command_of
 from checker.proof_report import Proving, key_of
 from checker.prove import Phase, Proofs
@@ -124,16 +123,7 @@ class Searches:
         self.options = options
         self.seen = seen
         listen(seen)
-        self.kernels: dict[object, Kernel] = {}
-
-    def _kernel(self, instance: Instance, announce: Callable[[str], None]) -> Kernel:
-        """The kernel of an instance: one for all that have the same shape and the same actions."""
-        values = dict(instance.configuration.items())
-        bounds = tuple(values[name] for name, entry in instance.model.entries.items() if entry.is_bound)
-        shape = instance.model.name, instance.choices, bounds, repr(layout_of(instance))
-        if shape not in self.kernels:
-            self.kernels[shape] = kernel_of(instance, announce)
-        return self.kernels[shape]
+        self.kernels = Kernels()
 
     def run(
         self,
@@ -151,7 +141,7 @@ class Searches:
         """Search an instance, judge what was found, and write its traces."""
         count_all = count_all or self.options.count_all
         progress = ProgressLine(report.title(instance))
-        kernel = self._kernel(instance, progress.announce)
+        kernel = self.kernels.of(instance, progress.announce)
         if self.seen:
             raise KeyboardInterrupt
         exploration = explore(
@@ -278,7 +268,7 @@ class Searches:
     def from_one(self, instance: Instance, only: Sequence[str], initial: int, seconds: float) -> Exploration:
         """Search from one initial state, to see whether something is possible."""
         progress = ProgressLine(report.title(instance))
-        kernel = self._kernel(instance, progress.announce)
+        kernel = self.kernels.of(instance, progress.announce)
         limits = replace(self.options.limits, depth=None, seconds=seconds)
         exploration = explore(instance, limits, only=only, initial=initial, kernel=kernel, report=progress.report)
         progress.clear()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from checker import answer, cli, console, matrix, published, report, searches
+from checker import answer, cli, console, kernels, matrix, published, report, searches
 from checker.console import ProgressLine
 from checker.verdict import Word, exit_code
 from models import registry
@@ -133,7 +133,7 @@ def test_the_history_that_is_told_is_the_one_that_the_verdict_rests_on(check, tm
 def test_the_seconds_of_an_answer_are_for_searching(check, monkeypatch):
     """The verdict of a cluster must not hang on whether its kernel was in the cache."""
     limits, slept = [], [0.0]
-    compiling, monotonic, search = searches.kernel_of, time.monotonic, searches.explore
+    compiling, monotonic, search = kernels.kernel_of, time.monotonic, searches.explore
 
     def slowly(*arguments):
         slept[0] += 100
@@ -144,7 +144,7 @@ def test_the_seconds_of_an_answer_are_for_searching(check, monkeypatch):
         return search(instance, given, **keywords)
 
     monkeypatch.setattr(time, "monotonic", lambda: monotonic() + slept[0])
-    monkeypatch.setattr(searches, "kernel_of", slowly)
+    monkeypatch.setattr(kernels, "kernel_of", slowly)
     monkeypatch.setattr(searches, "explore", searching)
     check("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "2", "--seconds", "50")
     assert limits[:2] == [5.0, 5.0]
@@ -199,7 +199,7 @@ def test_an_interrupt_keeps_the_published_rows_that_are_done(check, monkeypatch)
 
 
 def test_an_interrupt_that_python_loses_while_it_compiles_is_not_lost(check, monkeypatch):
-    kernel_of = searches.kernel_of
+    kernel_of = kernels.kernel_of
 
     def compiling(*arguments):
         class Callback:
@@ -212,7 +212,7 @@ def test_an_interrupt_that_python_loses_while_it_compiles_is_not_lost(check, mon
         return kernel_of(*arguments)
 
     monkeypatch.setitem(searches.explore.__globals__, "kernel_of", compiling)
-    monkeypatch.setattr(searches, "kernel_of", compiling)
+    monkeypatch.setattr(kernels, "kernel_of", compiling)
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
     assert check("model.py")[0] == 130
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from checker import cli, matrix, searches
+from checker import cli, kernels, matrix
 from checker.explore import Limits, explore
 from checker.report import Run
 from checker.verdict import Word, verdicts
@@ -352,14 +352,14 @@ def test_a_mechanism_that_is_off_is_not_undecided_where_time_runs_out(tmp_path):
 
 def test_an_interrupt_leaves_the_other_runs_undecided(check, monkeypatch):
     """Ctrl-C before the second search has begun: the first one is told, the second one is not taken for a pass."""
-    kernel_of = searches.kernel_of
+    kernel_of = kernels.kernel_of
 
     def interrupted(instance, announce):
         if instance.model.name != "kafka":
             raise KeyboardInterrupt
         return kernel_of(instance, announce)
 
-    monkeypatch.setattr(searches, "kernel_of", interrupted)
+    monkeypatch.setattr(kernels, "kernel_of", interrupted)
     code, text, content = check(TRUE + OTHER, "--bound", "6")
     assert (code, content["record"], content["verdict"]) == (130, "undecided", "VIOLATED")
     assert re.search(r"^consistent +UNDECIDED, not searched$", text, re.MULTILINE)

@@ -143,6 +143,13 @@ def parse(name: str, entry: Entry, text: str) -> int:
     return int(text)
 
 
+def refuse_out_of_range(name: str, entry: Entry, value: int) -> None:
+    """Whether an entry can have this value, whatever the others are. Raises UsageError."""
+    if value < entry.least or (entry.most is not None and value > entry.most):
+        most = "any size" if entry.most is None else str(entry.most)
+        raise UsageError(f"{name}={value} is impossible: it ranges from {entry.least} to {most} ({entry.says})")
+
+
 # ------------------------------------------------------------------------------------------------------------ model
 
 
@@ -245,10 +252,7 @@ class Model:
         for name, value in (values or {}).items():
             if name not in self.entries:
                 raise UsageError(f"{self.name} has no configuration entry {name}; {nearest(name, self.entries)}")
-            entry = self.entries[name]
-            if value < entry.least or (entry.most is not None and value > entry.most):
-                most = "any size" if entry.most is None else str(entry.most)
-                raise UsageError(f"{name}={value} is impossible: it ranges from {entry.least} to {most} ({entry.says})")
+            refuse_out_of_range(name, self.entries[name], value)
             known[name] = value
         choices = list(chosen.choices)
         names = [slot.name for slot in self.slots]

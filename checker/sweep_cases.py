@@ -1,0 +1,192 @@
+"""One configuration of a sweep as plain data, and its search: from the case alone, in this process or in another one.
+
+In:  a `Case`: what to search, with numbers and texts only.
+Out: a `Record`, an object of JSON: what the search did and found, from which its `Exploration` is made again.
+
+A carrier takes cases and gives each one's position and record, in any order, as they are done. `carry_here` searches
+one after the other in this process; another one calls `search_case` wherever it likes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from checker.console import ProgressLine
+from checker.explore import Exploration, Finding, Findings, Limits, Witness, explore
+from checker.kernels import Kernels
+from checker.options import Options, model_named
+from checker.sweep_values import Sweep
+from checker.verdict import verdicts
+from models.errors import ModelError, UsageError
+from models.language.model import Instance, Model
+
+Record = dict[str, Any]
+"""`refused` or `failed` with the reason; or the fields of an exploration, and its `verdicts` in words."""
+
+BAR = 20
+"""How many signs long the bar of the progress is."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One search: `position` is that of the row, `digest` is of the model's text, `values` are what is not usual."""
+
+    position: int
+    name: str
+    target: str
+    digest: str
+    protocol: str | None
+    values: dict[str, int]
+    swaps: dict[str, str]
+    count_all: bool
+    depth: int | None
+    memory: int
+    seconds: float | None
+    threads: int
+
+    @property
+    def limits(self) -> Limits:
+        """What its search may use."""
+        return Limits(self.depth, self.memory, self.seconds, self.threads)
+
+
+Carry = Callable[[Sequence[Case]], Iterator[tuple[int, Record]]]
+"""A carrier: gives the position and the record of every case, in any order. It may raise KeyboardInterrupt, and may
+give a record whose search was interrupted as its last one."""
+
+
+def cases_of(sweep: Sweep, options: Options) -> tuple[list[Case], dict[int, int]]:
+    """What has to be searched, and for each row that can be, the position of the case that answers for it.
+
+    Rows that are one transition system under two names are searched once.
+    """
+    cases, answers = [], {}
+    first: dict[object, int] = {}
+    for position, row in enumerate(sweep.rows):
+        instance = row.instance
+        if instance is None:
+            continue
+        system = instance.configuration, instance.choices
+        answers[position] = first.setdefault(system, position)
+        if answers[position] == position:
+            cases.append(_case(position, row.name, sweep, instance, options))
+    return cases, answers
+
+
+def _case(position: int, name: str, sweep: Sweep, instance: Instance, options: Options) -> Case:
+    protocol = instance.protocol.name or None
+    usual = dict(sweep.model.instance(protocol).configuration.items())
+    limits = options.limits
+    return Case(
+        position,
+        name,
+        sweep.target,
+        sweep.model.digest,
+        protocol,
+        {entry: value for entry, value in instance.configuration.items() if value != usual[entry]},
+        dict(instance.swaps),
+        options.count_all,
+        limits.depth,
+        limits.memory,
+        limits.seconds,
+        limits.threads,
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------ search
+
+_KERNELS = Kernels()
+_MODELS: dict[tuple[str, str], Model] = {}
+"""What a process keeps from one case to the next."""
+
+
+def search_case(case: Case, progress: ProgressLine | None = None, interrupts: Sequence[int] = ()) -> Record:
+    """Search a case; everything that it takes is in the case. `interrupts` notes that Ctrl-C was pressed.
+
+    Raises UsageError where the model that is found here is another one.
+    """
+    model = _model(case)
+    try:
+        instance = model.instance(case.protocol, case.values, case.swaps)
+        kernel = _KERNELS.of(instance, *([progress.announce] if progress else []))
+        if interrupts:
+            raise KeyboardInterrupt
+        report = progress.report if progress else lambda progress: None
+        found = explore(instance, case.limits, count_all=case.count_all, kernel=kernel, report=report)
+    except ModelError as error:
+        return {"failed": str(error)}
+    except UsageError as error:
+        return {"refused": str(error)}
+    return record_of(found)
+
+
+def _model(case: Case) -> Model:
+    key = case.target, case.digest
+    if key not in _MODELS:
+        model, _ = model_named(case.target)
+        if model.digest != case.digest:
+            raise UsageError(f"{case.target} is not the text that the sweep began with; begin anew")
+        _MODELS[key] = model
+    return _MODELS[key]
+
+
+def carry_here(progress: ProgressLine, interrupts: Sequence[int], total: int) -> Carry:
+    """The carrier that searches one case after the other in this process; `total` counts those done before as well."""
+
+    def carry(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
+        began = time.monotonic()
+        for done, case in enumerate(cases, total - len(cases)):
+            full = BAR * done // total
+            progress.subject = f"[{'#' * full}{'.' * (BAR - full)}] {done + 1} of {total}, {case.name}"
+            progress.tell("begins", time.monotonic() - began)
+            yield case.position, search_case(case, progress, interrupts)
+        progress.clear()
+
+    return carry
+
+
+# ----------------------------------------------------------------------------------------------------------- records
+
+
+def record_of(exploration: Exploration) -> Record:
+    """What a search did and found, as plain data."""
+    return {
+        "verdicts": {verdict.prop.name: verdict.bare for verdict in verdicts(exploration)},
+        "levels": [int(count) for count in exploration.levels],
+        "generated": int(exploration.generated),
+        "frontier": int(exploration.frontier),
+        "depth": exploration.depth,
+        "judged": exploration.judged,
+        "stopped": exploration.stopped,
+        "seconds": exploration.seconds,
+        "bytes_used": int(exploration.bytes_used),
+        "fired": [int(count) for count in exploration.fired],
+        "new": [int(count) for count in exploration.new],
+        "findings": {
+            name: {"found": _written(one.found), "permitted": _written(one.permitted)}
+            for name, one in exploration.findings.items()
+        },
+    }
+
+
+def _written(finding: Finding) -> Record:
+    path = finding.witness
+    witness = None if path is None else {"initial": int(path.initial), "steps": [int(step) for step in path.steps]}
+    return {"count": int(finding.count), "witness": witness}
+
+
+def exploration_of(record: Record, instance: Instance, limits: Limits) -> Exploration:
+    """The search that a record is of."""
+    plain = {name: value for name, value in record.items() if name not in ("verdicts", "findings")}
+    findings = {
+        name: Findings(_read(one["found"]), _read(one["permitted"])) for name, one in record["findings"].items()
+    }
+    return Exploration(instance, limits, findings=findings, **plain)
+
+
+def _read(written: Record) -> Finding:
+    path = written["witness"]
+    return Finding(written["count"], None if path is None else Witness(path["initial"], tuple(path["steps"])))
