@@ -141,7 +141,8 @@ def carry_here(progress: ProgressLine, interrupts: Sequence[int], total: int) ->
         for done, case in enumerate(cases, total - len(cases)):
             full = BAR * done // total
             progress.subject = f"[{'#' * full}{'.' * (BAR - full)}] {done + 1} of {total}, {case.name}"
-            progress.tell("begins", time.monotonic() - began)
+            if progress.is_terminal:
+                progress.tell("begins", time.monotonic() - began)
             yield case.position, search_case(case, progress, interrupts)
         progress.clear()
 

@@ -604,3 +604,40 @@ def test_sweep_and_vary_go_together_and_sweep_comes_first(capsys):
     }.items():
         assert cli.main(words.split()) == 2
         assert said in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------------------------------------------- the README
+
+
+def test_the_table_of_the_readme_is_what_the_command_says(check_json):
+    text = (PROJECT / "README.md").read_text(encoding="utf-8")
+    section = text[text.index("## Sweeps") : text.index("## For any depth")]
+    line = re.search(r"\$ check sweep (.*?)\n```", section, re.DOTALL)[1].replace("\\\n", " ")
+    code, content, _ = check_json(line)
+    assert code == 0
+    states = sum(run["distinct"] for run in content["runs"])
+    assert f"({states:,} states)" in section
+    told = iter(cells(content, "acked_not_lost"))
+    table = {}
+    for row, (word, depth) in zip(content["rows"], told, strict=True):
+        acks, least, unclean, brokers = row["values"].values()
+        table[acks, least, unclean, brokers] = f"{word.removesuffix(' DEPTH')} {depth}"
+    for acks, least, *shown in re.findall(
+        r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|$", section, re.M
+    ):
+        for one in least.split(" or "):
+            assert shown == [table[acks, one, unclean, n] for unclean in ("false", "true") for n in ("2", "3")]
+    read = cells(content, "consistent_read")
+    assert read[[row["values"] for row in content["rows"]].index(
+        dict(zip(content["vary"], ("all", "2", "true", "2"), strict=True))
+    )] == ("PERMITTED", 10)  # fmt: skip
+    assert f"  {content['smallest']['command']}\n  trace show {content['smallest']['trace']}\n" in section
+
+
+def test_the_object_has_what_is_documented_and_nothing_else(check_json):
+    _, content, _ = check_json("door.py --vary limit=2,9,7")
+    assert set(content) == {"runs", "vary", "rows", "smallest", "results", "resumed", "verdict"}
+    assert [set(row) for row in content["rows"]] == [{"values", "verdict", "why", "run"}] * 3
+    assert [row["run"] for row in content["rows"]] == [0, 1, None]
+    assert set(content["smallest"]) == {"row", "property", "verdict", "depth", "command", "trace"}
+    assert (content["results"], content["resumed"]) == (str(results()), 0)
