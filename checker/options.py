@@ -22,6 +22,7 @@ from checker.console import machine_memory, parse_memory
 from checker.explore import Limits
 from checker.kafka_keys import Role
 from checker.shards import MOST_SHARDS
+from checker.spark_options import SPARK_OPTIONS, SparkAsked, add_spark_options, read_spark_options
 from models import registry
 from models.errors import UsageError
 from models.language.model import Instance, Model, nearest, parse, spell
@@ -43,7 +44,7 @@ exit codes: 0 nothing promised is broken; 12 violated; 10 an expected figure or 
 
 
 MOST_DIGITS = 9
-ENGINES = ("local", "z3", "all")
+ENGINES = ("local", "z3", "all", "spark")
 
 MUTATE, SWEEP = "mutate", "sweep"
 """The words before a model that ask for its mutants, and for a table over its configurations."""
@@ -83,6 +84,7 @@ class Options:
     rest: tuple[str, ...]
     sweeps: bool
     vary: tuple[str, ...]
+    spark: SparkAsked
 
 
 def read_options(words: Sequence[str]) -> Options:
@@ -126,8 +128,10 @@ def read_options(words: Sequence[str]) -> Options:
         "--engine",
         choices=ENGINES,
         default="local",
-        help="local: the explorer (default); z3: depth by depth, with --bound; all: both, which have to agree",
+        help="local: the explorer (default); z3: depth by depth, with --bound; all: both, which have to agree; spark:"
+        " the explorer, on Spark",
     )
+    add_spark_options(parser)
     parser.add_argument(
         "--prove", action="store_true", help="prove what holds for any depth, and say what that rests on"
     )
@@ -186,6 +190,7 @@ def read_options(words: Sequence[str]) -> Options:
         tuple(rest),
         sweeps,
         tuple(known.vary),
+        read_spark_options(known),
     )
     _refuse_mixtures(options)
     return options
@@ -233,11 +238,13 @@ def _refuse_engines(options: Options, of_cluster: str) -> None:
         raise UsageError(f"{asked} does not go with {of_cluster}; name a model, as in: check kafka {asked}")
     if options.target is None or (options.target == "published" and not _is_one_of_published(options)):
         raise UsageError(f"{asked} is about one model: name it, as in: check kafka --protocol 2.1 {asked}")
-    if options.engine != "local" and options.bound is None:
+    if options.engine in ("z3", "all") and options.bound is None:
         raise UsageError(f"--engine {options.engine} goes depth by depth: say how far, as in --bound 6")
+    if options.engine == "spark" and options.prove:
+        raise UsageError("--prove asks the explorer of this process: leave it, or --engine spark, out")
     if options.engine == "z3" and options.prove:
         raise UsageError("--prove asks the explorer about what stands in the way of a proof: leave --engine z3 out")
-    if options.engine != "local" and options.count_all:
+    if options.engine in ("z3", "all") and options.count_all:
         raise UsageError(f"--continue counts states, which Z3 does not do: leave it, or --engine {options.engine}, out")
 
 
@@ -264,7 +271,7 @@ def _refuse_with_sweep(options: Options) -> None:
         )
     of_others = {
         "--config": options.config, "--describe": options.describe,
-        "--prove": options.prove, f"--engine {options.engine}": options.engine != "local",
+        "--prove": options.prove, f"--engine {options.engine}": options.engine not in ("local", "spark"),
     }  # fmt: skip
     for option, is_given in of_others.items():
         if is_given:
@@ -404,6 +411,7 @@ RESERVED = (
         "--kafka-version",
     ),
     *(f"--{role.name.lower()}" for role in Role),
+    *SPARK_OPTIONS,
 )
 """The options of `check` itself, which an entry of a model cannot have."""
 

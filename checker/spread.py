@@ -53,7 +53,8 @@ class Spread:
     """One search on Spark: how it was divided, on how many cores, how long Spark took to start.
 
     In mode PARTS: the number of starts, the depth at which they stand, the parts that they were divided into and how
-    many of these ended; the overlap is known where all did. In mode SEARCH `parts` counts the shards.
+    many of these ended; the overlap is known where all did. In mode SEARCH `parts` counts the shards, and `shuffled` the bytes of
+    successors that went from one to another. `lost` says what Spark lost, if it did.
     """
 
     mode: Mode
@@ -66,3 +67,4 @@ class Spread:
     overlap: Overlap | None = None
     shuffled: int = 0
     start_seconds: float = 0.0
+    lost: str = ""

@@ -14,11 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pyspark import SparkContext
 
 from checker.explore import (
     Exploration,
@@ -34,12 +32,14 @@ from checker.explore import (
 from checker.shards import Lane
 from checker.spark.arrivals import Arrivals
 from checker.spark.blobs import unpack
+from checker.spark.faults import SparkLostError
 from checker.spark.outbox import Outbox
+from checker.spark.session import Session
 from checker.spark.subject import Subject
 from checker.spark.told import Told, run_job, told_by, values_of
 from checker.spread import Mode, Overlap, Spread
 from checker.store import Full, Store
-from models.language.model import Instance
+from checker.sweep_cases import Record, exploration_of, record_of
 
 ENOUGH_STARTS = 64
 """With fewer initial states than these, the states at some depth are divided instead."""
@@ -51,7 +51,7 @@ PARTS_A_CORE = 2
 ROUTED = 1 << 15
 """States that are routed at a time."""
 
-WORST_FIRST = ("interrupt", "memory", "seconds", "decided")
+WORST_FIRST = ("interrupt", "lost", "memory", "seconds", "decided")
 """Why a search ends early; of several reasons, the first counts."""
 
 DEPTH = "depth"
@@ -76,14 +76,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the search of one part found: an exploration without its instance, or how the model left its declaration."""
+    """What the search of one part found; or how the model left its declaration, and where."""
 
-    fields: dict[str, Any]
+    record: Record
     error: tuple[str, Witness] | None = None
-
-    def exploration(self, instance: Instance, limits: Limits) -> Exploration:
-        """The exploration of the part; its witnesses begin at a start."""
-        return Exploration(instance, limits, **self.fields)
 
 
 @dataclass(frozen=True)
@@ -113,8 +109,7 @@ def search_part(question: Question, told: Told, number: int, starts: Sequence[St
     except LeavesDeclaration as error:
         told.add({number: Answer({}, (str(error), error.witness))})
         return
-    left_out = ("instance", "limits", "reached")
-    told.add({number: Answer({name: value for name, value in vars(result).items() if name not in left_out})})
+    told.add({number: Answer(record_of(result))})
     yield from _seen(search, question.first_depth, question.shards, number)
 
 
@@ -209,7 +204,7 @@ def begin(prepared: Callable[[Limits], Search], limits: Limits, split_depth: int
 
 
 def explore_parts(
-    context: SparkContext,
+    session: Session,
     prepared: Callable[[Limits], Search],
     limits: Limits,
     split_depth: int | None,
@@ -219,8 +214,9 @@ def explore_parts(
     began, clock = time.monotonic(), time.time()
     beginning = begin(prepared, limits, split_depth)
     search, result = beginning.search, beginning.search.result
+    context = session.context
     cores = context.defaultParallelism
-    spread = Spread(Mode.PARTS, str(context.master), cores, 0, len(beginning.starts), beginning.depth)
+    spread = Spread(Mode.PARTS, session.master, cores, 0, len(beginning.starts), beginning.depth)
     if beginning.is_all:
         return result, spread
     count = min(MOST_PARTS, PARTS_A_CORE * cores, len(beginning.starts))
@@ -245,7 +241,7 @@ def explore_parts(
     before = list(_seen(search, 0, cores, BEFORE))
 
     def look() -> None:
-        answers = [answer.fields for answer in values_of(told).values()]
+        answers = [answer.record for answer in values_of(told).values()]
         report(
             Progress(
                 time.monotonic() - began,
@@ -266,15 +262,17 @@ def explore_parts(
         return counted
 
     counted: Sequence[Counted] = ()
-    stopped: str | None = None
+    stopped, lost = None, ""
     try:
-        counted = run_job(context, count_states, look)
+        counted = run_job(session, count_states, look)
     except KeyboardInterrupt:
         stopped = "interrupt"
+    except SparkLostError as error:
+        stopped, lost = "lost", str(error)
     answers = values_of(told)
     merged = Merge(beginning, search.count_all).merged(answers, stopped if len(answers) < count else None)
     merged.seconds = time.monotonic() - began
-    spread = replace(spread, parts=count, ended=len(answers))
+    spread = replace(spread, parts=count, ended=len(answers), lost=lost)
     if counted and not any(shard.is_full for shard in counted):
         merged.levels = _sum([shard.levels for shard in counted])
         spread = replace(spread, overlap=_overlap(count, counted))
@@ -306,7 +304,7 @@ class Merge:
         if errors:
             message, witness = min(errors, key=lambda error: _order(self._whole(error[1])))
             raise LeavesDeclaration(message, self._whole(witness))
-        parts = [answer.exploration(instance, result.limits) for _, answer in sorted(answers.items())]
+        parts = [exploration_of(answer.record, instance, result.limits) for _, answer in sorted(answers.items())]
         first = self.beginning.depth
         reasons = [stopped, *(part.stopped for part in parts)]
         return replace(

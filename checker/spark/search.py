@@ -17,15 +17,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pyspark import RDD, SparkContext, StorageLevel
+from pyspark import RDD, StorageLevel
 
 from checker.explore import Limits, Progress, Search
 from checker.kernel import Kernel
 from checker.shards import Lane
+from checker.spark.faults import SparkLostError, explained
 from checker.spark.level import Expanded, Level, Ordered, expand, merge, order, predecessor, routed, scatter
 from checker.spark.outbox import Outbox
+from checker.spark.session import Session
 from checker.spark.subject import Subject
 from checker.spark.told import run_job, told_by, values_of
+from checker.spread import Mode, Spread
 from checker.store import Full
 from models.language.model import Instance
 
@@ -53,10 +56,11 @@ class Stored:
 class SpreadStates:
     """The states of a search, level by level, in Spark's partitions; a state's number is its place in the search."""
 
-    def __init__(self, context: SparkContext, words: int) -> None:
-        self.context = context
+    def __init__(self, session: Session, words: int) -> None:
+        self.session = session
         self.words = words
         self.levels: list[Stored] = []
+        self.paths: dict[int, tuple[int, list[int]]] = {}
         self.firsts = [0]
 
     def append(self, level: Stored) -> None:
@@ -84,6 +88,11 @@ class SpreadStates:
 
     def path(self, number: int) -> tuple[int, list[int]]:
         """The initial state (its number) and the numbers of the steps that lead from it to a state."""
+        if number not in self.paths:
+            self.paths[number] = self._find_path(number)
+        return self.paths[number]
+
+    def _find_path(self, number: int) -> tuple[int, list[int]]:
         depth = bisect_right(self.firsts, number) - 1
         place, steps = number - self.firsts[depth], list[int]()
         while depth:
@@ -101,7 +110,8 @@ class SpreadStates:
         level = self.levels[depth]
         chunk = bisect_right(level.offsets, place) - 1
         within = place - level.offsets[chunk]
-        found = self.context.runJob(level.ordered, lambda ordered: [predecessor(within, ordered)], [chunk])
+        with explained(self.session.evidence):
+            found = self.session.context.runJob(level.ordered, lambda ordered: [predecessor(within, ordered)], [chunk])
         assert found[0] is not None, f"there is no state {place} at depth {depth}"
         return found[0]
 
@@ -121,10 +131,12 @@ class SpreadSearch(Search):
         limits: Limits,
         kernel: Kernel,
         report: Callable[[Progress], None],
-        context: SparkContext,
+        session: Session,
     ) -> None:
-        self.context = context
-        self.shards = context.defaultParallelism
+        self.session = session
+        self.context = session.context
+        self.shards = self.context.defaultParallelism
+        self.lost = ""
         self.subject = Subject.of(instance)
         self.steps = instance.first_steps[-1]
         self.chunks: list[Ordered] = []
@@ -134,9 +146,28 @@ class SpreadSearch(Search):
     def new_store(self, words: int, steps: int, memory: int) -> Any:
         """The states are kept by Spark, which has its own idea of memory."""
         del steps, memory
-        return SpreadStates(self.context, words)
+        return SpreadStates(self.session, words)
+
+    def spread(self) -> Spread:
+        """How the search was divided."""
+        return Spread(
+            Mode.SEARCH, self.session.master, self.shards, self.shards, shuffled=self.shuffled, lost=self.lost
+        )
 
     # ------------------------------------------------------------------------------------------------------ levels
+
+    def _levels(self) -> None:
+        try:
+            super()._levels()
+        except SparkLostError as error:
+            self.result.stopped, self.lost = "lost", str(error)
+
+    def _settle(self, of_steps: bool) -> None:
+        """Also asks for the paths to what was found, as long as Spark has them."""
+        for at in range(0, 6 * len(self.properties), 3):
+            if self.results[at]:
+                self.store.path(int(self.results[at + 1]))
+        super()._settle(of_steps)
 
     def _level(self, depth: int, offsets: Sequence[int]) -> Level:
         active = tuple(int(one) for one in self.active[:-1])
@@ -187,7 +218,7 @@ class SpreadSearch(Search):
         ordered = scattered.mapPartitionsWithIndex(partial(order, level, told), preservesPartitioning=True)
         ordered = ordered.persist(KEPT)
         try:
-            run_job(self.context, ordered.count, self._look_at_the_clock)
+            run_job(self.session, ordered.count, self._look_at_the_clock)
         except OutOfTime:
             return False
         chunks: dict[int, Ordered] = dict(values_of(told))

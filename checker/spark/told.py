@@ -13,6 +13,9 @@ from typing import Any
 
 from pyspark import Accumulator, AccumulatorParam, SparkContext
 
+from checker.spark.faults import explained
+from checker.spark.session import Session
+
 SECONDS_BETWEEN_LOOKS = 0.2
 
 
@@ -33,11 +36,12 @@ def told_by(context: SparkContext) -> Told:
     return context.accumulator({}, _ByKey())
 
 
-def run_job(context: SparkContext, work: Callable[[], Any], look: Callable[[], None]) -> Any:
+def run_job(session: Session, work: Callable[[], Any], look: Callable[[], None]) -> Any:
     """Do something that runs jobs, and look at how far it is every now and then; Ctrl-C cancels the jobs.
 
-    `look` may raise to end it. Raises whatever `work` does.
+    `look` may raise to end it. Raises SparkLostError or UsageError where Spark fails, and what `work` raises itself.
     """
+    context = session.context
     done: dict[str, Any] = {}
     group = f"isrcheck {id(done)}"
 
@@ -59,7 +63,8 @@ def run_job(context: SparkContext, work: Callable[[], Any], look: Callable[[], N
         thread.join(10)
         raise
     if "error" in done:
-        raise done["error"]
+        with explained(session.evidence):
+            raise done["error"]
     return done.get("result")
 
 
