@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -14,11 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from checker import cli, sweep_cases
+from checker import cli, sweep, sweep_cases, sweep_results
 from checker.console import ProgressLine
 from checker.options import read_options
 from checker.sweep_cases import Case, cases_of, search_case
 from checker.sweep_values import read_sweep
+from checker.verdict import verdicts
 from models.errors import UsageError
 from models.language.syntax import parsed
 from traces.cli import main as trace
@@ -220,6 +222,16 @@ def test_undecided_never_reads_like_a_pass(check):
     assert re.search(
         r"^on +UNDECIDED: .*counter_steps: 5 is written to count, whose values are 0..4", out, re.MULTILINE
     )
+
+
+def test_what_is_permitted_in_a_search_that_was_cut_short_says_so(check):
+    options = read_options(["sweep", *shlex.split("door.py --vary limit=1 --set excused_from=2")])
+    cases, _ = cases_of(read_sweep(options), options)
+    instance = read_sweep(options).instances[0]
+    whole = search_case(cases[0])
+    for stopped, shown in ((None, "PERMITTED 2"), ("memory", "PERMITTED 2 (UNDECIDED)")):
+        found = sweep_cases.exploration_of(whole | {"stopped": stopped}, instance, cases[0].limits)
+        assert sweep.cell(verdicts(found)[0]) == shown
 
 
 def test_what_is_unreachable_has_a_column(check):
@@ -460,7 +472,7 @@ def test_a_last_line_that_was_cut_short_is_searched_again(check):
     results().write_bytes(content[:-20])
     code, _, err = check(SWEEP)
     assert (code, err) == (12, f"taking up {results()}: 3 of 4 searches are done\n")
-    assert len(results().read_bytes().splitlines()) == 5
+    assert check(SWEEP)[2].endswith("4 of 4 searches are done\n")
     for left in (0, 7):
         results().write_bytes(content[:left])
         assert check(SWEEP)[::2] == (12, "")
@@ -504,6 +516,18 @@ def test_what_is_no_file_of_results_is_not_touched(check, tmp_path):
     path.rmdir()
     os.mkfifo(path)
     assert "not a regular file" in check(SWEEP)[2]
+
+
+def test_a_full_device_costs_the_results_and_not_the_report(check, monkeypatch):
+    def full(number):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sweep_results.os, "fsync", full)
+        code, out, err = check("door.py --vary limit=9,8")
+    assert code == 2
+    assert out.splitlines()[-1] == "HOLDS: in every configuration that was searched"
+    assert "results could not be kept: No space left on device; make room" in err
 
 
 def test_the_same_sweep_does_not_run_twice_at_a_time(check):
