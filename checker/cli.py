@@ -22,6 +22,7 @@ from checker.properties_file import PropertiesError
 from checker.question import PATIENCE, PROMISE, SECONDS, Part, read_question
 from checker.report import Run
 from checker.searches import Searches, Traces
+from checker.spark.session import spark_session
 from checker.sweep_cases import carry_here, cases_of
 from checker.sweep_results import Results, described
 from checker.sweep_values import read_sweep
@@ -125,16 +126,26 @@ def _one_model(options: Options, searches: Searches) -> int:
     traces = Traces(options.out)
     if options.engine == "z3":
         run = searches.unroll(instance, options.target, traces)
+    elif options.engine == "spark":
+        with spark_session(options.spark.session, _announce) as session:
+            run = searches.spread(session, instance, options.target, traces)
     else:
         run = searches.run(instance, options.target, traces, limits=options.limits, keep_states=options.prove)
     if options.engine == "all":
         run = searches.compare(run)
     if options.prove:
         run = searches.prove(run, traces)
+    if run.spread is not None and run.spread.lost:
+        print(f"check: {run.spread.lost}", file=sys.stderr)
     content = {"runs": [report.as_object(run)], "verdict": run.word.value}
     code = exit_code(run.word, strict=options.strict, found=run.verdicts)
     stopped = _was_interrupted(_parts(run)) or (run.proving is not None and run.proving.proofs.stopped == "interrupt")
     return _finish(options, report.text(run), content, traces, code, stopped)
+
+
+def _announce(message: str) -> None:
+    """Something that takes a while has begun."""
+    print(f"{message} ...", file=sys.stderr, flush=True)
 
 
 def _mutate(options: Options, seen: list[int]) -> int:

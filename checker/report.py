@@ -16,6 +16,7 @@ from checker import proof_report
 from checker.bounded import Unrolled
 from checker.explore import Exploration
 from checker.proof_report import Proving
+from checker.spread import Spread, spread_lines, spread_object
 from checker.switched_off import switched_off
 from checker.verdict import WHY_STOPPED, Verdict, Word, overall
 from models.language.declare import Kind
@@ -36,6 +37,7 @@ class Run:
     traces: Mapping[str, Path] = field(default_factory=dict)
     proving: Proving | None = None
     second: Unrolled | None = None
+    spread: Spread | None = None
 
     @property
     def explored(self) -> Exploration:
@@ -46,6 +48,8 @@ class Run:
     @property
     def engine(self) -> str:
         """Which engine searched."""
+        if self.spread is not None:
+            return "spark"
         return "z3" if isinstance(self.exploration, Unrolled) else "local" if self.second is None else "all"
 
     def show(self, path: Path) -> str:
@@ -152,7 +156,9 @@ def property_lines(run: Run) -> list[str]:
     """A line for each property: verdict, how many states or transitions, and the trace that shows it."""
     rows = []
     for verdict in run.verdicts:
-        is_counted = verdict.violating and run.engine != "z3"
+        # What parts of a search have counted is counted more than once.
+        is_once = run.engine != "z3" and (run.spread is None or not run.spread.parts_overlap)
+        is_counted = verdict.violating and is_once
         count = f"{verdict.violating:,}" if is_counted else ""
         unit = ""
         if is_counted and verdict.prop.kind is not Kind.SOMETIMES:
@@ -196,7 +202,12 @@ def text(run: Run) -> str:
     instance = exploration.instance
     documentation = instance.model.documentation.splitlines()
     limits = exploration.limits
-    how = {"local": "breadth first", "z3": "Z3, depth by depth", "all": "breadth first, and by Z3"}[run.engine]
+    how = {
+        "local": "breadth first",
+        "z3": "Z3, depth by depth",
+        "all": "breadth first, and by Z3",
+        "spark": "breadth first on Spark",
+    }[run.engine]
     asked = "until nothing new is found"
     if limits.depth is not None:
         asked = f"every behaviour of at most {counted(limits.depth, 'step')}"
@@ -215,6 +226,8 @@ def text(run: Run) -> str:
         lines += proof_report.unrolled_lines(exploration)
     else:
         lines += _explored(exploration)
+    if run.spread is not None:
+        lines += spread_lines(run.spread)
     if run.second is not None:
         far = min(run.second.judged, exploration.judged)
         told = f"the engines agree on every property to depth {far}" if far >= 0 else "there is nothing to compare"
@@ -325,6 +338,7 @@ def as_object(run: Run) -> dict[str, Any]:
         "properties": [_property_object(run, verdict) for verdict in run.verdicts],
         "proofs": proof_report.as_object(run.proving) if run.proving is not None else None,
         "z3": _second_object(run.second),
+        "spark": spread_object(run.spread) if run.spread is not None else None,
         "faults": faults_of(instance),
         "command": run.command,
         "verdict": run.word.value,

@@ -24,6 +24,7 @@ from checker.proof_report import Proving, key_of
 from checker.prove import Phase, Proofs
 from checker.report import Run
 from checker.solver import limit_memory, listen
+from checker.spark.session import Session
 from checker.verdict import Verdict, Word, cut_short, verdicts, with_proofs
 from models.errors import ModelError, UsageError
 from models.language.declare import Kind
@@ -159,6 +160,28 @@ class Searches:
         found = verdicts(exploration)
         command = command_of(target, instance, limits.depth)
         return Run(exploration, found, command, count_all, traces.write(target, instance, found))
+
+    def spread(self, session: Session, instance: Instance, target: str, traces: Traces) -> Run:
+        """Search an instance on Spark, judge what was found, and write its traces."""
+        from checker.spark.engine import explore_on_spark  # here, for it needs Spark's packages
+
+        options = self.options
+        progress = ProgressLine(report.title(instance))
+        kernel = self.kernels.of(instance, progress.announce)
+        exploration, spread = explore_on_spark(
+            session,
+            options.spark,
+            instance,
+            options.limits,
+            kernel,
+            count_all=options.count_all,
+            report=progress.report,
+        )
+        progress.clear()
+        found = verdicts(exploration)
+        command = command_of(target, instance, options.limits.depth) + options.spark.words
+        files = traces.write(target, instance, found)
+        return Run(exploration, found, command, options.count_all, files, spread=spread)
 
     def _ask_z3(self, instance: Instance) -> Unrolled:
         """Bounded model checking of an instance."""

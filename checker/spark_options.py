@@ -9,6 +9,7 @@ import argparse
 import re
 from dataclasses import dataclass
 
+from checker.spark.session import SparkOptions
 from checker.spread import Mode
 from models.errors import UsageError
 
@@ -21,9 +22,14 @@ class SparkAsked:
 
     mode: Mode
     split_depth: int | None
-    master: str | None
-    conf: tuple[tuple[str, str], ...]
+    session: SparkOptions
     checkpoint: str | None
+
+    @property
+    def words(self) -> str:
+        """What asks the same question of any Spark, as the end of a command."""
+        split = "" if self.split_depth is None else f" --split-depth {self.split_depth}"
+        return f" --engine {ENGINE}{split}{' --spark-mode search' if self.mode is Mode.SEARCH else ''}"
 
 
 def add_spark_options(parser: argparse.ArgumentParser) -> None:
@@ -73,8 +79,7 @@ def read_spark_options(known: argparse.Namespace) -> SparkAsked:
     return SparkAsked(
         mode,
         None if known.split_depth is None else int(known.split_depth),
-        known.master,
-        tuple(_entry(text) for text in known.spark_conf),
+        SparkOptions(known.master, tuple(_entry(text) for text in known.spark_conf)),
         known.checkpoint,
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Mode(StrEnum):
@@ -53,8 +54,8 @@ class Spread:
     """One search on Spark: how it was divided, on how many cores, how long Spark took to start.
 
     In mode PARTS: the number of starts, the depth at which they stand, the parts that they were divided into and how
-    many of these ended; the overlap is known where all did. In mode SEARCH `parts` counts the shards, and `shuffled` the bytes of
-    successors that went from one to another. `lost` says what Spark lost, if it did.
+    many of these ended; the overlap is known where all did. In mode SEARCH `parts` counts the shards, and `shuffled`
+    the bytes of successors that went from one to another. `lost` says what Spark lost, if it did.
     """
 
     mode: Mode
@@ -68,3 +69,57 @@ class Spread:
     shuffled: int = 0
     start_seconds: float = 0.0
     lost: str = ""
+
+    @property
+    def parts_overlap(self) -> bool:
+        """Whether what was counted may have been counted by several."""
+        return self.mode is Mode.PARTS and self.parts > 1
+
+
+def spread_lines(spread: Spread) -> list[str]:
+    """What a report says of it."""
+    where = f"Spark at {spread.master}, {spread.cores} cores, started in {spread.start_seconds:.1f} s"
+    if spread.mode is Mode.SEARCH:
+        return [f"{where}; one search in {spread.parts} shards, {spread.shuffled / (1 << 20):,.1f} MiB shuffled"]
+    if not spread.parts:
+        return [f"{where}; nothing was left to divide at depth {spread.split_depth}"]
+    what = "initial states" if spread.split_depth == 0 else f"states at depth {spread.split_depth}"
+    lines = [f"{where}; {spread.starts:,} {what} in {spread.parts} parts, {spread.ended} of them searched to their end"]
+    overlap = spread.overlap
+    if overlap is None:
+        return [*lines, "overlap unknown: states, successors and actions are counted as often as parts found them"]
+    distinct = overlap.by_one + overlap.by_several
+    share = overlap.by_several / max(1, distinct)
+    return [
+        *lines,
+        f"overlap {share:.0%}: the parts found {overlap.found:,} states, {distinct:,} different ones,"
+        f" {overlap.by_several:,} of them more than once; successors and actions count as often as parts took them",
+    ]
+
+
+def spread_object(spread: Spread) -> dict[str, Any]:
+    """The object under `spark` in the output of `--json`."""
+    overlap = spread.overlap
+    return {
+        "mode": spread.mode.value,
+        "master": spread.master,
+        "cores": spread.cores,
+        "start_seconds": round(spread.start_seconds, 3),
+        "parts": spread.parts,
+        "parts_ended": spread.ended,
+        "starts": spread.starts,
+        "split_depth": spread.split_depth,
+        "shuffled_bytes": spread.shuffled,
+        "lost": spread.lost or None,
+        "overlap": None
+        if overlap is None
+        else {
+            "found": overlap.found,
+            "distinct": overlap.by_one + overlap.by_several,
+            "by_several": overlap.by_several,
+            "states_by_parts": [
+                {"parts": [part for part in range(overlap.parts) if parts >> part & 1], "states": count}
+                for parts, count in overlap.states_by_parts.items()
+            ],
+        },
+    }

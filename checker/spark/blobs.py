@@ -42,8 +42,10 @@ def pack(words: int, states: NDArray[np.uint64], columns: Mapping[str, NDArray[A
     fields = [pa.field(STATE, pa.binary(8 * words))]
     arrays = [pa.Array.from_buffers(pa.binary(8 * words), count, [None, pa.py_buffer(flat)])]
     for name, column in columns.items():
-        arrays.append(pa.array(np.ascontiguousarray(column)))
-        fields.append(pa.field(name, arrays[-1].type))
+        # Buffers as they are: `pa.array` would import pandas first, where that is installed.
+        kind = pa.from_numpy_dtype(column.dtype)
+        arrays.append(pa.Array.from_buffers(kind, count, [None, pa.py_buffer(np.ascontiguousarray(column))]))
+        fields.append(pa.field(name, kind))
     schema = pa.schema(fields, {name: str(value) for name, value in about.items()})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, schema) as writer:
@@ -59,5 +61,10 @@ def unpack(blob: bytes) -> Blob:
     packed = batch.column(STATE)
     words = packed.type.byte_width // 8
     states = np.frombuffer(packed.buffers()[1], np.uint64, batch.num_rows * words, 8 * words * packed.offset)
-    columns = {name: batch.column(name).to_numpy() for name in batch.schema.names if name != STATE}
+    columns = {name: _numbers(batch.column(name)) for name in batch.schema.names if name != STATE}
     return Blob(words, states, columns, about)
+
+
+def _numbers(column: Any) -> NDArray[Any]:
+    kind = column.type.to_pandas_dtype()
+    return np.frombuffer(column.buffers()[1], kind, len(column), np.dtype(kind).itemsize * column.offset)

@@ -36,6 +36,9 @@ BLOB_STATES = 1 << 16
 Blobs = Iterable[tuple[int, bytes]]
 """Pairs: the number of a chunk or of a shard, and what goes there."""
 
+Link = tuple[int, int, bytes]
+"""Of a state: its predecessor's number in its level, the step that leads from it, and its words."""
+
 
 @dataclass(frozen=True)
 class Level:
@@ -229,14 +232,15 @@ def order(level: Level, told: Told, chunk: int, arriving: Blobs) -> Iterator[tup
         yield chunk, pack(words, states[low * words : (low + BLOB_STATES) * words], columns, first=low)
 
 
-def predecessor(place: int, ordered: Blobs) -> tuple[int, int, bytes] | None:
-    """Of the state at a place of a chunk: its predecessor's number in its level, the step from it, its words."""
-    found = None
-    # To the end, though it may have been found: Spark does not use a Python process again that left something unread.
+def predecessors(wanted: Mapping[int, Sequence[int]], chunk: int, ordered: Blobs) -> Iterator[tuple[int, Link]]:
+    """Of the states at the wanted places of a chunk: place, and link.
+
+    It reads to the end: Spark does not use a Python process again that has left something unread.
+    """
     for _, packed in ordered:
         blob = unpack(packed)
-        at = place - blob.about["first"]
-        if 0 <= at < blob.size:
-            words = blob.states[at * blob.words : (at + 1) * blob.words]
-            found = int(blob.columns[PARENT][at]), int(blob.columns[STEP][at]), words.tobytes()
-    return found
+        for place in wanted[chunk]:
+            at = place - blob.about["first"]
+            if 0 <= at < blob.size:
+                words = blob.states[at * blob.words : (at + 1) * blob.words]
+                yield place, (int(blob.columns[PARENT][at]), int(blob.columns[STEP][at]), words.tobytes())

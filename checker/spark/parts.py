@@ -275,6 +275,9 @@ def explore_parts(
     spread = replace(spread, parts=count, ended=len(answers), lost=lost)
     if counted and not any(shard.is_full for shard in counted):
         merged.levels = _sum([shard.levels for shard in counted])
+        if merged.stopped is None:
+            # What was found at the bound was not expanded; everything else was, by the part that found it first.
+            merged.frontier = merged.levels[limits.depth] if len(merged.levels) - 1 == limits.depth else 0
         spread = replace(spread, overlap=_overlap(count, counted))
     return merged, spread
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,13 +23,14 @@ from checker.explore import Limits, Progress, Search
 from checker.kernel import Kernel
 from checker.shards import Lane
 from checker.spark.faults import SparkLostError, explained
-from checker.spark.level import Expanded, Level, Ordered, expand, merge, order, predecessor, routed, scatter
+from checker.spark.level import Expanded, Level, Link, Ordered, expand, merge, order, predecessors, routed, scatter
 from checker.spark.outbox import Outbox
 from checker.spark.session import Session
 from checker.spark.subject import Subject
 from checker.spark.told import run_job, told_by, values_of
 from checker.spread import Mode, Spread
 from checker.store import Full
+from models.language.declare import Kind
 from models.language.model import Instance
 
 Pairs = RDD[tuple[int, bytes]]
@@ -86,34 +87,54 @@ class SpreadStates:
             found += level.by_steps
         return found
 
+    def find_paths(self, numbers: Iterable[int]) -> None:
+        """Ask for the paths to these states, all together; Spark may be lost by the time that they are needed.
+
+        Raises SparkLostError.
+        """
+        steps: dict[int, list[int]] = {}
+        wanted: dict[int, dict[int, int]] = {}
+        for number in set(numbers) - self.paths.keys():
+            depth = self._depth(number)
+            steps[number] = []
+            wanted.setdefault(depth, {})[number] = number - self.firsts[depth]
+        at: dict[int, int] = {}
+        for depth in range(max(wanted, default=0), 0, -1):
+            at |= wanted.get(depth, {})
+            links = self._links(depth, at.values())
+            for number, place in at.items():
+                at[number], step, _ = links[place]
+                steps[number].append(step)
+        at |= wanted.get(0, {})
+        self.paths |= {number: (start, steps[number][::-1]) for number, start in at.items()}
+
     def path(self, number: int) -> tuple[int, list[int]]:
         """The initial state (its number) and the numbers of the steps that lead from it to a state."""
-        if number not in self.paths:
-            self.paths[number] = self._find_path(number)
+        self.find_paths([number])
         return self.paths[number]
-
-    def _find_path(self, number: int) -> tuple[int, list[int]]:
-        depth = bisect_right(self.firsts, number) - 1
-        place, steps = number - self.firsts[depth], list[int]()
-        while depth:
-            place, step, _ = self._look_up(depth, place)
-            steps.append(step)
-            depth -= 1
-        return place, steps[::-1]
 
     def state(self, number: int) -> NDArray[np.uint64]:
         """The words of a state."""
-        depth = bisect_right(self.firsts, number) - 1
-        return np.frombuffer(self._look_up(depth, number - self.firsts[depth])[2], np.uint64)
+        depth = self._depth(number)
+        place = number - self.firsts[depth]
+        return np.frombuffer(self._links(depth, [place])[place][2], np.uint64)
 
-    def _look_up(self, depth: int, place: int) -> tuple[int, int, bytes]:
+    def _depth(self, number: int) -> int:
+        return bisect_right(self.firsts, number) - 1
+
+    def _links(self, depth: int, places: Iterable[int]) -> dict[int, Link]:
         level = self.levels[depth]
-        chunk = bisect_right(level.offsets, place) - 1
-        within = place - level.offsets[chunk]
-        with explained(self.session.evidence):
-            found = self.session.context.runJob(level.ordered, lambda ordered: [predecessor(within, ordered)], [chunk])
-        assert found[0] is not None, f"there is no state {place} at depth {depth}"
-        return found[0]
+        wanted: dict[int, list[int]] = {}
+        for place in sorted(set(places)):
+            chunk = bisect_right(level.offsets, place) - 1
+            wanted.setdefault(chunk, []).append(place - level.offsets[chunk])
+        found = level.ordered.mapPartitionsWithIndex(partial(predecessors, wanted))
+        links: dict[int, Link] = {}
+        for chunk in wanted:
+            with explained(self.session.evidence):
+                for place, link in self.session.context.runJob(found, list, [chunk]):
+                    links[place + level.offsets[chunk]] = link
+        return links
 
 
 class OutOfTime(Exception):
@@ -163,11 +184,29 @@ class SpreadSearch(Search):
             self.result.stopped, self.lost = "lost", str(error)
 
     def _settle(self, of_steps: bool) -> None:
-        """Also asks for the paths to what was found, as long as Spark has them."""
-        for at in range(0, 6 * len(self.properties), 3):
-            if self.results[at]:
-                self.store.path(int(self.results[at + 1]))
+        """Also asks for the paths to what broke a promise, or would have, as long as Spark has them."""
+        self.store.find_paths(
+            int(self.results[at + 1])
+            for number, prop in self.properties
+            for at in (6 * number, 6 * number + 3)
+            if self.results[at] and prop.kind is not Kind.SOMETIMES
+        )
         super()._settle(of_steps)
+
+    def _collect(self) -> None:
+        try:
+            self.store.find_paths(int(self.results[at + 1]) for at in self._found())
+        except SparkLostError as error:
+            self.result.stopped, self.lost = "lost", self.lost or str(error)
+            # What there is no path to counts as not found, in a search that is undecided.
+            for at in self._found():
+                if int(self.results[at + 1]) not in self.store.paths:
+                    self.results[at] = 0
+        super()._collect()
+
+    def _found(self) -> list[int]:
+        """Where in the results something stands."""
+        return [at for at in range(0, 6 * len(self.properties), 3) if self.results[at]]
 
     def _level(self, depth: int, offsets: Sequence[int]) -> Level:
         active = tuple(int(one) for one in self.active[:-1])
