@@ -293,8 +293,7 @@ class Search:
 
     def _levels(self) -> None:
         self.expanded = 0
-        self._start()
-        first = 0
+        first = self._start()
         while True:
             last = self.store.count
             self.result.levels.append(last - first)
@@ -313,10 +312,14 @@ class Search:
                 break
             first = last
 
-    def _start(self) -> None:
-        """The states that the search starts from are the first states, each its own predecessor."""
+    def _start(self) -> int:
+        """The states that the search starts from are the first states, each its own predecessor.
+
+        Gives the number of the first state that is to be looked at.
+        """
         for low in range(0, len(self.starts), self.room):
             self.store.add(self.batch, self._put(self.batch, low, self.room))
+        return 0
 
     def _put(self, batch: Batch, first: int, most: int) -> int:
         """States to start from, so many at most, into a batch; how many they are."""

@@ -95,13 +95,14 @@ class ThreadedSearch(Search):
         with self.pool:
             super()._levels()
 
-    def _start(self) -> None:
+    def _start(self) -> int:
         lane = self.lanes[0]
         for low in range(0, len(self.starts), self.lane_room):
             size = self._put(lane.batch, low, self.lane_room)
             lane.sort(self.kernel.layout.words, size, self.threads)
             self._merge([lane])
         self.store.close_level()
+        return 0
 
     def _merge(self, lanes: Sequence[Lane]) -> None:
         """Take in what the lanes have, each shard on a thread of its own."""

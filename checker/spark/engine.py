@@ -41,7 +41,7 @@ def explore_on_spark(
 
         exploration, spread = explore_parts(session, prepared, limits, asked.split_depth, report)
     else:
-        search = SpreadSearch(instance, limits, kernel, report, session)
+        search = SpreadSearch(instance, limits, kernel, report, session, asked.checkpoint)
         search.count_all = count_all
         exploration = search.run()
         spread = search.spread()

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.kernel import Kernel
-from checker.shards import Lane
 from checker.spark.arrivals import PARENT, STEP, Arrivals
 from checker.spark.blobs import Blob, pack, unpack
 from checker.spark.outbox import Outbox
@@ -102,8 +101,9 @@ def expand(level: Level, told: Told, chunk: int, ordered: Blobs) -> Iterator[tup
     instance, kernel = level.subject.instance(), level.subject.kernel()
     words, steps = kernel.layout.words, instance.first_steps[-1]
     room = max(4 * steps, LANE_BYTES // (8 * words + 16))
-    lane, work = Lane.of(words, room, 0, level.shards), _Buffers(instance, kernel, level.active)
-    outbox = Outbox(words, level.shards, origin=chunk, depth=level.depth + 1)
+    work = _Buffers(instance, kernel, level.active)
+    outbox = Outbox(words, level.shards, room, origin=chunk, depth=level.depth + 1)
+    batch = outbox.batch
     status, generated, failed, first = 6 * len(level.active), 0, None, level.offsets[chunk]
     for _, packed in ordered:
         blob = unpack(packed)
@@ -111,7 +111,7 @@ def expand(level: Level, told: Told, chunk: int, ordered: Blobs) -> Iterator[tup
         origin = blob.states.ctypes.data - 8 * words * first
         at, last = first, first + blob.size
         while at < last and failed is None:
-            successors = (lane.batch.states, lane.batch.parents, lane.batch.steps)
+            successors = (batch.states, batch.parents, batch.steps)
             count = kernel.expand(
                 origin,
                 at,
@@ -123,22 +123,12 @@ def expand(level: Level, told: Told, chunk: int, ordered: Blobs) -> Iterator[tup
             at, has_failed = int(work.results[status]), bool(work.results[status + 2])
             failed = at if has_failed else None
             generated += count
-            yield from routed(lane, outbox, words, count, level.shards)
+            yield from outbox.send(count, {PARENT: batch.parents, STEP: batch.steps})
         first = last
         if failed is not None:
             break
     yield from outbox.rest()
     told.add({chunk: Expanded(generated, tuple(work.fired.tolist()), tuple(work.results.tolist()), failed)})
-
-
-def routed(lane: Lane, outbox: Outbox, words: int, count: int, shards: int) -> Iterator[tuple[int, bytes]]:
-    """The states of a lane's batch, without those that were met a moment ago, each to its shard."""
-    lane.sort(words, count, shards)
-    rows = lane.batch.states[: count * words].reshape(-1, words)
-    for shard in range(shards):
-        part = lane.routed[lane.bounds[shard] : lane.bounds[shard + 1]]
-        columns = {PARENT: lane.batch.parents[part], STEP: lane.batch.steps[part]}
-        yield from outbox.put(shard, rows[part], columns)
 
 
 def merge(level: Level, told: Told, shard: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:

@@ -29,12 +29,12 @@ from checker.explore import (
     Start,
     Witness,
 )
-from checker.shards import Lane
 from checker.spark.arrivals import Arrivals
 from checker.spark.blobs import unpack
 from checker.spark.faults import SparkLostError
 from checker.spark.outbox import Outbox
 from checker.spark.session import Session
+from checker.spark.shares import task_memory
 from checker.spark.subject import Subject
 from checker.spark.told import Told, run_job, told_by, values_of
 from checker.spread import Mode, Overlap, Spread
@@ -48,9 +48,6 @@ MOST_PARTS = 64
 """Which parts found a state is kept in 64 bits."""
 
 PARTS_A_CORE = 2
-ROUTED = 1 << 15
-"""States that are routed at a time."""
-
 WORST_FIRST = ("interrupt", "lost", "memory", "seconds", "decided")
 """Why a search ends early; of several reasons, the first counts."""
 
@@ -116,15 +113,8 @@ def search_part(question: Question, told: Told, number: int, starts: Sequence[St
 def _seen(search: Search, first_depth: int, shards: int, number: int) -> Iterator[tuple[int, bytes]]:
     words, store, levels = search.kernel.layout.words, search.store, search.result.levels
     depths = np.repeat(np.arange(first_depth, first_depth + len(levels), dtype=np.uint16), levels)
-    lane, outbox = Lane.of(words, ROUTED, 0, shards), Outbox(words, shards, origin=number)
-    for low in range(0, store.count, ROUTED):
-        high = min(low + ROUTED, store.count)
-        lane.batch.states[: (high - low) * words] = store.states[low * words : high * words]
-        lane.sort(words, high - low, shards)
-        rows = lane.batch.states.reshape(-1, words)
-        for shard in range(shards):
-            routed = lane.routed[lane.bounds[shard] : lane.bounds[shard + 1]]
-            yield from outbox.put(shard, rows[routed], {DEPTH: depths[low + routed]})
+    outbox = Outbox(words, shards, origin=number)
+    yield from outbox.send_all(store.states[: store.count * words], {DEPTH: depths})
     yield from outbox.rest()
 
 
@@ -224,7 +214,7 @@ def explore_parts(
         Subject.of(search.instance),
         beginning.depth,
         limits.depth,
-        limits.memory // cores,
+        task_memory(session, limits.memory),
         None if limits.seconds is None else clock + limits.seconds,
         tuple(prop.name for number, prop in search.properties if search.active[number]),
         search.count_all,

@@ -9,23 +9,26 @@ the states stay in Spark's partitions. The driver sees statistics, and at the en
 from __future__ import annotations
 
 import operator
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pyspark import RDD, StorageLevel
+from pyspark import StorageLevel
 
 from checker.explore import Limits, Progress, Search
 from checker.kernel import Kernel
-from checker.shards import Lane
-from checker.spark.faults import SparkLostError, explained
-from checker.spark.level import Expanded, Level, Link, Ordered, expand, merge, order, predecessors, routed, scatter
+from checker.spark.arrivals import PARENT, STEP
+from checker.spark.checkpoint import Checkpoints
+from checker.spark.faults import SparkLostError
+from checker.spark.level import Expanded, Level, Ordered, expand, merge, order, scatter
 from checker.spark.outbox import Outbox
 from checker.spark.session import Session
+from checker.spark.shares import task_memory
+from checker.spark.states import Pairs, SpreadStates, Stored
 from checker.spark.subject import Subject
 from checker.spark.told import run_job, told_by, values_of
 from checker.spread import Mode, Spread
@@ -33,108 +36,12 @@ from checker.store import Full
 from models.language.declare import Kind
 from models.language.model import Instance
 
-Pairs = RDD[tuple[int, bytes]]
 KEPT = StorageLevel.MEMORY_AND_DISK
 MOST_OF_LEVEL = (1 << 32) - 1
 """Predecessors are known by their numbers in their level, in 32 bits."""
 
-
-@dataclass
-class Stored:
-    """A level: its states in order, chunk by chunk, and where each chunk begins; and again by shard."""
-
-    ordered: Pairs
-    by_shard: Pairs
-    offsets: tuple[int, ...]
-    by_steps: NDArray[np.int64]
-
-    @property
-    def size(self) -> int:
-        """How many states it has."""
-        return self.offsets[-1]
-
-
-class SpreadStates:
-    """The states of a search, level by level, in Spark's partitions; a state's number is its place in the search."""
-
-    def __init__(self, session: Session, words: int) -> None:
-        self.session = session
-        self.words = words
-        self.levels: list[Stored] = []
-        self.paths: dict[int, tuple[int, list[int]]] = {}
-        self.firsts = [0]
-
-    def append(self, level: Stored) -> None:
-        """One more level."""
-        self.levels.append(level)
-        self.firsts.append(self.firsts[-1] + level.size)
-
-    @property
-    def count(self) -> int:
-        """How many states there are."""
-        return self.firsts[-1]
-
-    @property
-    def bytes_used(self) -> int:
-        """What is kept of them: each stands once in order, with its predecessor and step, and once by shard."""
-        return self.count * (16 * self.words + 16)
-
-    def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """How many states each of so many steps has found; the `first` ones are there from the start."""
-        assert first == self.levels[0].size, "the search starts from a level"
-        found = np.zeros(steps, np.int64)
-        for level in self.levels[1:]:
-            found += level.by_steps
-        return found
-
-    def find_paths(self, numbers: Iterable[int]) -> None:
-        """Ask for the paths to these states, all together; Spark may be lost by the time that they are needed.
-
-        Raises SparkLostError.
-        """
-        steps: dict[int, list[int]] = {}
-        wanted: dict[int, dict[int, int]] = {}
-        for number in set(numbers) - self.paths.keys():
-            depth = self._depth(number)
-            steps[number] = []
-            wanted.setdefault(depth, {})[number] = number - self.firsts[depth]
-        at: dict[int, int] = {}
-        for depth in range(max(wanted, default=0), 0, -1):
-            at |= wanted.get(depth, {})
-            links = self._links(depth, at.values())
-            for number, place in at.items():
-                at[number], step, _ = links[place]
-                steps[number].append(step)
-        at |= wanted.get(0, {})
-        self.paths |= {number: (start, steps[number][::-1]) for number, start in at.items()}
-
-    def path(self, number: int) -> tuple[int, list[int]]:
-        """The initial state (its number) and the numbers of the steps that lead from it to a state."""
-        self.find_paths([number])
-        return self.paths[number]
-
-    def state(self, number: int) -> NDArray[np.uint64]:
-        """The words of a state."""
-        depth = self._depth(number)
-        place = number - self.firsts[depth]
-        return np.frombuffer(self._links(depth, [place])[place][2], np.uint64)
-
-    def _depth(self, number: int) -> int:
-        return bisect_right(self.firsts, number) - 1
-
-    def _links(self, depth: int, places: Iterable[int]) -> dict[int, Link]:
-        level = self.levels[depth]
-        wanted: dict[int, list[int]] = {}
-        for place in sorted(set(places)):
-            chunk = bisect_right(level.offsets, place) - 1
-            wanted.setdefault(chunk, []).append(place - level.offsets[chunk])
-        found = level.ordered.mapPartitionsWithIndex(partial(predecessors, wanted))
-        links: dict[int, Link] = {}
-        for chunk in wanted:
-            with explained(self.session.evidence):
-                for place, link in self.session.context.runJob(found, list, [chunk]):
-                    links[place + level.offsets[chunk]] = link
-        return links
+LEVELS_BETWEEN_CHECKPOINTS = 8
+SECONDS_BETWEEN_CHECKPOINTS = 60.0
 
 
 class OutOfTime(Exception):
@@ -153,13 +60,17 @@ class SpreadSearch(Search):
         kernel: Kernel,
         report: Callable[[Progress], None],
         session: Session,
+        checkpoint: str | None = None,
     ) -> None:
         self.session = session
         self.context = session.context
         self.shards = self.context.defaultParallelism
         self.lost = ""
         self.subject = Subject.of(instance)
-        self.steps = instance.first_steps[-1]
+        self.checkpoint = checkpoint
+        self.checkpoints: Checkpoints | None = None
+        self.kept = self.portions = 0
+        self.kept_at = time.monotonic()
         self.chunks: list[Ordered] = []
         self.shuffled = 0
         super().__init__(instance, limits, kernel, report)
@@ -210,16 +121,27 @@ class SpreadSearch(Search):
 
     def _level(self, depth: int, offsets: Sequence[int]) -> Level:
         active = tuple(int(one) for one in self.active[:-1])
-        return Level(self.subject, self.shards, self.limits.memory // self.shards, depth, tuple(offsets), active)
+        memory = task_memory(self.session, self.limits.memory)
+        return Level(self.subject, self.shards, memory, depth, tuple(offsets), active)
 
-    def _start(self) -> None:
-        """The states that the search starts from are a level of their own, each its own predecessor."""
+    def _start(self) -> int:
+        """The states that the search starts from are a level of their own, each its own predecessor.
+
+        Where a run before this one has come further, and has kept that, this one goes on from there.
+        """
+        if self.checkpoint is not None:
+            self.checkpoints = Checkpoints(self.session, self.checkpoint, self._question())
+            statistics = self.checkpoints.found(self.limits.depth)
+            if statistics is not None:
+                return self._restore(self.checkpoints, statistics)
         words, count = self.kernel.layout.words, len(self.starts)
-        lane, outbox = Lane.of(words, count, 0, self.shards), Outbox(words, self.shards, depth=0)
-        self._put(lane.batch, 0, count)
-        pairs = [*routed(lane, outbox, words, count, self.shards), *outbox.rest()]
+        outbox = Outbox(words, self.shards, count, depth=0)
+        self._put(outbox.batch, 0, count)
+        columns = {PARENT: outbox.batch.parents, STEP: outbox.batch.steps}
+        pairs = [*outbox.send(count, columns), *outbox.rest()]
         by_shard = self._carried(self.context.parallelize(pairs, self.shards)).persist(KEPT)
         self._finish(self._level(-1, (0, count)), by_shard)
+        return 0
 
     def _expand(self, first: int, last: int) -> None:
         known = self.store.levels
@@ -227,7 +149,7 @@ class SpreadSearch(Search):
         expanded, merged = told_by(self.context), told_by(self.context)
         successors = known[-1].ordered.mapPartitionsWithIndex(partial(expand, level, expanded))
         # What arrives at a shard, and what it has seen, stand in the same partition: nothing of it moves.
-        arriving = self.context.union([self._carried(successors), *(one.by_shard for one in known)])
+        arriving = self.context.union([self._carried(successors), *self.store.by_shard])
         assert arriving.getNumPartitions() == self.shards, "a shard is a partition"
         new = arriving.mapPartitionsWithIndex(partial(merge, level, merged), preservesPartitioning=True)
         if not self._finish(level, new.persist(KEPT)):
@@ -245,6 +167,7 @@ class SpreadSearch(Search):
             self._add_results(np.array(chunk.results), partial(operator.add, first))
         self.expanded = last
         self._settle(of_steps=True)
+        self._keep()
 
     def _carried(self, pairs: Pairs) -> Pairs:
         """Each blob to the partition that is named beside it."""
@@ -262,11 +185,11 @@ class SpreadSearch(Search):
             return False
         chunks: dict[int, Ordered] = dict(values_of(told))
         self.chunks = [chunks[number] for number in range(self.shards)]
-        offsets = tuple(int(one) for one in np.cumsum([0, *(chunk.states for chunk in self.chunks)]))
-        if offsets[-1] > MOST_OF_LEVEL:
+        stored = Stored(ordered, tuple(chunk.states for chunk in self.chunks), _by_steps(self.chunks))
+        if stored.size > MOST_OF_LEVEL:
             raise Full
-        if offsets[-1]:
-            self.store.append(Stored(ordered, by_shard, offsets, _sum_by_steps(self.chunks, self.steps)))
+        if stored.size:
+            self.store.append(stored, [by_shard])
         return True
 
     def _look_at_the_clock(self) -> None:
@@ -287,13 +210,71 @@ class SpreadSearch(Search):
             self._add_results(np.array(chunk.results), partial(operator.add, first + offset))
         self._settle(of_steps=False)
 
+    # ------------------------------------------------------------------------------------------------- checkpoints
 
-def _sum_by_steps(chunks: Sequence[Ordered], steps: int) -> NDArray[np.int64]:
-    total = np.zeros(steps, np.int64)
+    def _question(self) -> dict[str, Any]:
+        """What another run has to ask as well to go on from here."""
+        return {
+            "model": [self.subject.name, self.subject.digest, self.subject.protocol],
+            "configuration": [list(pair) for pair in (*self.subject.values, *self.subject.swaps)],
+            "properties": [[prop.name for prop in self.watched], self.count_all, self.decisive],
+            "start": [start.number for start in self.starts],
+        }
+
+    def _keep(self) -> None:
+        """Write a checkpoint where there has been none for long, and take up what was written in place of the rest."""
+        levels = self.store.levels
+        since = len(levels) - self.kept
+        is_late = time.monotonic() - self.kept_at > SECONDS_BETWEEN_CHECKPOINTS
+        if self.checkpoints is None or not since or (since < LEVELS_BETWEEN_CHECKPOINTS and not is_late):
+            return
+        new = {depth: levels[depth].ordered for depth in range(self.kept, len(levels))}
+        result = self.result
+        statistics = {
+            "shards": self.shards,
+            "levels": [[level.chunks, sorted(level.by_steps.items())] for level in levels],
+            "result": [result.levels, result.generated, result.depth, result.judged, self.shuffled],
+            "arrays": [self.results.tolist(), self.fired.tolist(), self.active.tolist()],
+            "chunks": [[chunk.states, chunk.results, chunk.failed] for chunk in self.chunks],
+            "paths": [[number, *path] for number, path in self.store.paths.items()],
+        }
+        checkpoints = self.checkpoints
+        run_job(self.session, lambda: checkpoints.write(new, statistics), self._out_of_time)
+        for pairs in (*new.values(), *self.store.by_shard[self.portions :]):
+            pairs.unpersist()
+        del self.store.by_shard[self.portions :]
+        self._take_up(checkpoints, len(levels) - 1)
+        for depth in new:
+            levels[depth].ordered = checkpoints.ordered(depth, self.shards)
+
+    def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
+        """Go on with levels as they were written."""
+        self.store.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
+        self.portions, self.kept, self.kept_at = len(self.store.by_shard), last + 1, time.monotonic()
+
+    def _restore(self, checkpoints: Checkpoints, statistics: Mapping[str, Any]) -> int:
+        """Be where an earlier run was when it wrote this; the newest level is still to be looked at."""
+        self.shards = statistics["shards"]
+        for depth, (chunks, by_steps) in enumerate(statistics["levels"]):
+            stored = Stored(checkpoints.ordered(depth, self.shards), tuple(chunks), dict(by_steps))
+            self.store.append(stored, [])
+        for last in checkpoints.written:
+            self._take_up(checkpoints, last)
+        result = self.result
+        result.levels, result.generated, result.depth, result.judged, self.shuffled = statistics["result"]
+        for array, numbers in zip((self.results, self.fired, self.active), statistics["arrays"], strict=True):
+            array[:] = numbers
+        self.chunks = [Ordered(states, {}, tuple(results), failed) for states, results, failed in statistics["chunks"]]
+        self.store.paths = {number: (start, steps) for number, start, steps in statistics["paths"]}
+        self.expanded = self.store.firsts[-2]
+        return self.expanded
+
+
+def _by_steps(chunks: Sequence[Ordered]) -> dict[int, int]:
+    total: Counter[int] = Counter()
     for chunk in chunks:
-        for step, count in chunk.by_steps.items():
-            total[step] += count
-    return total
+        total.update(chunk.by_steps)
+    return dict(total)
 
 
 def _itself(number: int) -> int:

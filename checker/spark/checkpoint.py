@@ -1,0 +1,136 @@
+"""A search on Spark, kept while it runs: what is known of its levels, so that another run can go on from there.
+
+In:  the levels of a search, as they are found; the statistics of the driver.
+Out: a folder with the levels as Parquet, and the statistics as JSON; from it, the levels and the statistics again.
+
+What was written is read back and takes the place of what led to it: an executor that is lost later costs the levels
+since then, and not the whole search. Nothing in the folder is ever written over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from pyspark import RDD
+
+from checker.spark.blobs import unpack
+from checker.spark.folder import Folder
+from checker.spark.outbox import Outbox
+from checker.spark.session import Session
+from models.errors import UsageError
+
+Pairs = RDD[tuple[int, bytes]]
+Row = tuple[int, int, bytearray]
+
+VERSION = 1
+SEARCH = "search.json"
+SCHEMA = "depth int, chunk int, blob binary"
+"""A row is a blob of a level: its depth, the chunk that it stands in, states with predecessors and steps in Arrow."""
+
+
+class Checkpoints:
+    """The checkpoints of one search. Raises UsageError where the folder holds something else."""
+
+    def __init__(self, session: Session, name: str, question: Mapping[str, Any]) -> None:
+        self.session = session
+        self.folder = Folder(session, name)
+        self.question = {"isrcheck": "checkpoint", "version": VERSION, **question}
+        self.written: list[int] = []
+        names = self.folder.names()
+        if SEARCH in names:
+            self._require_same()
+        elif names:
+            raise UsageError(f"--checkpoint {name}: it holds something else ({names[0]}); name a new folder")
+        else:
+            self.folder.write(SEARCH, json.dumps(self.question))
+
+    def _require_same(self) -> None:
+        there = self._json(SEARCH)
+        if there.get("isrcheck") != "checkpoint" or there.get("version") != VERSION:
+            raise UsageError(f"--checkpoint {self.folder.name}: {SEARCH} is not of this isrcheck; name a new folder")
+        for what, ours in self.question.items():
+            if there.get(what) != json.loads(json.dumps(ours)):
+                raise UsageError(
+                    f"--checkpoint {self.folder.name}: it keeps another search (another {what}); name a new folder"
+                )
+
+    def _json(self, name: str) -> dict[str, Any]:
+        try:
+            there = json.loads(self.folder.read(name))
+        except ValueError:
+            there = None
+        if not isinstance(there, dict):
+            raise UsageError(f"--checkpoint {self.folder.name}: {name} is damaged; name a new folder")
+        return there
+
+    def found(self, most: int | None) -> dict[str, Any] | None:
+        """What an earlier run of the same search has said of itself at the newest checkpoint of at most this depth."""
+        names = self.folder.names()
+        depths = [int(name[6:-5]) for name in names if re.fullmatch(r"depth-[0-9]{4}\.json", name)]
+        depths = [depth for depth in depths if most is None or depth <= most]
+        if not depths:
+            return None
+        statistics = self._json(_statistics(max(depths)))
+        self.written = list(statistics["written"])
+        return statistics
+
+    def write(self, levels: Mapping[int, Pairs], statistics: Mapping[str, Any]) -> None:
+        """Keep levels that follow those that are written, and what is known when the last of them is."""
+        last = max(levels)
+        self.written.append(last)
+        if _statistics(last) in self.folder.names():
+            return
+        # What a run that was cut short has left there is not whole.
+        self.folder.remove(_levels(last))
+        rows = self.session.context.union([pairs.map(partial(_row, depth)) for depth, pairs in levels.items()])
+        self.session.spark.createDataFrame(rows, SCHEMA, verifySchema=False).write.parquet(
+            self.folder.at(_levels(last))
+        )
+        self.folder.write(_statistics(last), json.dumps({**statistics, "written": self.written}))
+
+    def ordered(self, depth: int, shards: int) -> Pairs:
+        """A level again, chunk by chunk, in order."""
+        last = min(last for last in self.written if last >= depth)
+        rows: RDD[Any] = self._rows(last).where(f"depth = {depth}").select("chunk", "blob").rdd
+        return rows.map(_pair).partitionBy(shards, int).mapPartitions(_in_order, preservesPartitioning=True)
+
+    def by_shard(self, last: int, shards: int) -> Pairs:
+        """All levels that were written with a last one, by shard."""
+        rows: RDD[Any] = self._rows(last).select("depth", "blob").rdd
+        return rows.mapPartitions(partial(_by_hash, shards)).partitionBy(shards, int)
+
+    def _rows(self, last: int) -> Any:
+        return self.session.spark.read.schema(SCHEMA).parquet(self.folder.at(_levels(last)))
+
+
+def _levels(last: int) -> str:
+    return f"levels-{last:04}"
+
+
+def _statistics(last: int) -> str:
+    return f"depth-{last:04}.json"
+
+
+def _row(depth: int, pair: tuple[int, bytes]) -> Row:
+    return depth, pair[0], bytearray(pair[1])
+
+
+def _pair(row: Any) -> tuple[int, bytes]:
+    return row[0], bytes(row[1])
+
+
+def _in_order(pairs: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    yield from sorted(pairs, key=lambda pair: unpack(pair[1]).about["first"])
+
+
+def _by_hash(shards: int, rows: Iterable[Any]) -> Iterator[tuple[int, bytes]]:
+    """The states of blobs to their shards."""
+    for depth, packed in rows:
+        blob = unpack(bytes(packed))
+        outbox = Outbox(blob.words, shards, depth=depth)
+        yield from outbox.send_all(blob.states, {})
+        yield from outbox.rest()

@@ -1,0 +1,16 @@
+"""What one task may use of the machine that it runs on.
+
+In:  a session, the memory that a machine has for states. Out: bytes for each task.
+"""
+
+from __future__ import annotations
+
+from checker.spark.session import Session
+
+
+def task_memory(session: Session, memory: int) -> int:
+    """Bytes for each of the tasks that run at the same time on one machine; `memory` is what there is on one."""
+    context = session.context
+    conf = context.getConf()
+    cores = context.defaultParallelism if session.is_local else int(conf.get("spark.executor.cores", "1") or 1)
+    return memory // max(1, cores // int(conf.get("spark.task.cpus", "1") or 1))
