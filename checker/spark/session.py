@@ -24,6 +24,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -141,12 +142,16 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
             _require_master(given.get("spark.master"))
             announce("starting Spark")
             os.environ.update(_environment(given, scratch, submitted))
-            with _gateway(given, evidence) as gateway, _context(gateway, given, options, scratch) as context:
+            # An error of Java has to tell its text while Java is there: explained inside, as well as around it.
+            with _gateway(given, evidence) as gateway, explained(evidence), ExitStack() as stack:
+                context = stack.enter_context(_context(gateway, given, options, scratch))
                 session = Session(context, options, context.master, 0.0, scratch, evidence)
-                with _watch(session):
-                    _await_executors(session)
-                    evidence.is_up = True
-                    session.start_seconds = time.monotonic() - began
+                stack.enter_context(_watch(session))
+                _await_executors(session)
+                evidence.is_up = True
+                session.start_seconds = time.monotonic() - began
+                # What the block raises is told while the context is there too.
+                with explained(evidence):
                     yield session
 
 
@@ -334,12 +339,12 @@ def _stop(context: SparkContext) -> None:
     """Stop it, but wait for no longer than a person would: a Java that is busy or gone may never answer."""
 
     def stop() -> None:
-        with warnings.catch_warnings(), contextlib.suppress(Exception):
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            active = SparkSession.getActiveSession()
-            (context if active is None else active).stop()
-
-    from pyspark.sql import SparkSession
+            # Where Java has gone, the first call fails half-way; the second one does what is left.
+            for _ in range(2):
+                with contextlib.suppress(Exception):
+                    context.stop()
 
     stopping = threading.Thread(target=stop, daemon=True)
     stopping.start()

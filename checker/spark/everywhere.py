@@ -1,0 +1,106 @@
+"""Whether every executor runs what the driver runs: a search whose parts differ would be worth nothing.
+
+In:  a SparkContext.
+Out: the hosts that were asked; or a UsageError that names a host and what differs there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from importlib import metadata, resources
+from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
+
+from models.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+SOURCES = ("models", "checker")
+PACKAGES = ("numpy", "numba", "llvmlite", "pyarrow")
+TASKS_PER_CORE = 2
+SECONDS_OF_A_TASK = 0.1
+"""So long that no executor has done with them all before the others begin."""
+
+CURE = "install the same there, or give the executors a packaged environment"
+
+
+def same_everywhere(context: SparkContext) -> list[str]:
+    """Ask every executor that takes a task what it runs; raises UsageError where that is not what runs here."""
+
+    def tell(_: Iterator[int]) -> Iterator[tuple[str, Mapping[str, str]]]:
+        # Travels as it stands, for a function of a module would not arrive where isrcheck is missing.
+        import socket
+        import time
+
+        try:
+            from checker.spark.everywhere import facts
+
+            found = facts()
+        except ImportError as error:
+            found = {"isrcheck": f"none ({error})"}
+        time.sleep(SECONDS_OF_A_TASK)
+        yield socket.gethostname(), found
+
+    tasks = context.defaultParallelism * TASKS_PER_CORE
+    told = context.parallelize(range(tasks), tasks).mapPartitions(tell).collect()
+    here = facts()
+    for host, there in sorted(told, key=lambda one: one[0]):
+        line = difference(host, here, there)
+        if line is not None:
+            raise UsageError(line)
+    return sorted({host for host, _ in told})
+
+
+def facts() -> dict[str, str]:
+    """What has to be the same: each as it is told to a person."""
+    return {
+        "isrcheck": f"{_version('isrcheck')} ({source_digest()[:12]})",
+        "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
+        **{name: _major(_version(name)) for name in PACKAGES},
+        "processor": f"{platform.machine()} ({sys.byteorder}-endian)",
+    }
+
+
+def difference(host: str, here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
+    """The first thing that a host has otherwise, as a line; None where there is none."""
+    for name, ours in here.items():
+        theirs = there.get(name, "none")
+        if theirs != ours:
+            cure = "leave this host out" if name == "processor" else CURE
+            return f"an executor on {host} has {name} {theirs}, and the driver has {ours}: {cure}"
+    return None
+
+
+def source_digest() -> str:
+    """Of every module of the models and the checker, wherever they lie: a folder, or an archive."""
+    content = hashlib.sha256()
+    for package in SOURCES:
+        for name, module in sorted(_modules(package, resources.files(package))):
+            content.update(name.encode() + b"\0" + module.read_bytes() + b"\0")
+    return content.hexdigest()
+
+
+def _modules(prefix: str, folder: Traversable) -> Iterator[tuple[str, Traversable]]:
+    for one in folder.iterdir():
+        name = f"{prefix}/{one.name}"
+        if one.is_dir():
+            yield from _modules(name, one)
+        elif one.name.endswith(".py"):
+            yield name, one
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "none"
+
+
+def _major(version: str) -> str:
+    """What a version promises to keep: 2 of 2.3.1, and 0.68 of 0.68.0."""
+    first, _, rest = version.partition(".")
+    return version if version == "none" else f"0.{rest.partition('.')[0]}" if first == "0" else first
