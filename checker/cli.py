@@ -22,6 +22,7 @@ from checker.properties_file import PropertiesError
 from checker.question import PATIENCE, PROMISE, SECONDS, Part, read_question
 from checker.report import Run
 from checker.searches import Searches, Traces
+from checker.spark.faults import SparkLostError
 from checker.spark.session import spark_session
 from checker.sweep_cases import carry_here, cases_of
 from checker.sweep_results import Results, described
@@ -64,6 +65,9 @@ def _guarded(words: Sequence[str], seen: list[int]) -> int:
         return int(end.code or 0)
     except (UsageError, PropertiesError) as error:
         return _complain(str(error))
+    except SparkLostError as error:
+        _complain(str(error))
+        return UNDECIDED
     except KeyboardInterrupt:
         print("check: interrupted before anything was found", file=sys.stderr)
         return INTERRUPTED
@@ -127,7 +131,7 @@ def _one_model(options: Options, searches: Searches) -> int:
     if options.engine == "z3":
         run = searches.unroll(instance, options.target, traces)
     elif options.engine == "spark":
-        with spark_session(options.spark.session, _announce) as session:
+        with spark_session(options.spark.session, ProgressLine("").announce) as session:
             run = searches.spread(session, instance, options.target, traces)
     else:
         run = searches.run(instance, options.target, traces, limits=options.limits, keep_states=options.prove)
@@ -141,11 +145,6 @@ def _one_model(options: Options, searches: Searches) -> int:
     code = exit_code(run.word, strict=options.strict, found=run.verdicts)
     stopped = _was_interrupted(_parts(run)) or (run.proving is not None and run.proving.proofs.stopped == "interrupt")
     return _finish(options, report.text(run), content, traces, code, stopped)
-
-
-def _announce(message: str) -> None:
-    """Something that takes a while has begun."""
-    print(f"{message} ...", file=sys.stderr, flush=True)
 
 
 def _mutate(options: Options, seen: list[int]) -> int:
@@ -189,7 +188,14 @@ def _sweep(options: Options, seen: list[int]) -> int:
     progress = ProgressLine(report.title(asked.instances[0]))
     traces = Traces(options.out)
     try:
-        found = sweep.search(asked, cases, answers, carry_here(progress, seen, len(cases)), results, traces)
+        if options.engine == "spark":
+            from checker.spark.sweep import carry_on  # here, for it needs Spark's packages
+
+            with spark_session(options.spark.session, progress.announce) as session:
+                carry = carry_on(session, progress, len(cases))
+                found = sweep.search(asked, cases, answers, carry, results, traces)
+        else:
+            found = sweep.search(asked, cases, answers, carry_here(progress, seen, len(cases)), results, traces)
     finally:
         progress.clear()
         results.close()

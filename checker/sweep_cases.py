@@ -17,11 +17,12 @@ from typing import Any
 from checker.console import ProgressLine
 from checker.explore import Exploration, Finding, Findings, Limits, Witness, explore
 from checker.kernels import Kernels
-from checker.options import Options, model_named
+from checker.options import Options
+from checker.subject import Subject
 from checker.sweep_values import Sweep
 from checker.verdict import verdicts
 from models.errors import ModelError, UsageError
-from models.language.model import Instance, Model
+from models.language.model import Instance
 
 Record = dict[str, Any]
 """`refused` or `failed` with the reason; or the fields of an exploration, and its `verdicts` in words."""
@@ -32,15 +33,12 @@ BAR = 20
 
 @dataclass(frozen=True)
 class Case:
-    """One search: `position` is that of the row, `digest` is of the model's text, `values` are what is not usual."""
+    """One search: `position` is that of the row, `target` is how the model is named on the command line."""
 
     position: int
     name: str
     target: str
-    digest: str
-    protocol: str | None
-    values: dict[str, int]
-    swaps: dict[str, str]
+    subject: Subject
     count_all: bool
     depth: int | None
     memory: int
@@ -77,17 +75,12 @@ def cases_of(sweep: Sweep, options: Options) -> tuple[list[Case], dict[int, int]
 
 
 def _case(position: int, name: str, sweep: Sweep, instance: Instance, options: Options) -> Case:
-    protocol = instance.protocol.name or None
-    usual = dict(sweep.model.instance(protocol).configuration.items())
     limits = options.limits
     return Case(
         position,
         name,
         sweep.target,
-        sweep.model.digest,
-        protocol,
-        {entry: value for entry, value in instance.configuration.items() if value != usual[entry]},
-        dict(instance.swaps),
+        Subject.of(instance),
         options.count_all,
         limits.depth,
         limits.memory,
@@ -99,7 +92,6 @@ def _case(position: int, name: str, sweep: Sweep, instance: Instance, options: O
 # ------------------------------------------------------------------------------------------------------------ search
 
 _KERNELS = Kernels()
-_MODELS: dict[tuple[str, str], Model] = {}
 """What a process keeps from one case to the next."""
 
 
@@ -108,9 +100,8 @@ def search_case(case: Case, progress: ProgressLine | None = None, interrupts: Se
 
     Raises UsageError where the model that is found here is another one.
     """
-    model = _model(case)
+    instance = case.subject.instance()
     try:
-        instance = model.instance(case.protocol, case.values, case.swaps)
         kernel = _KERNELS.of(instance, *([progress.announce] if progress else []))
         if interrupts:
             raise KeyboardInterrupt
@@ -123,14 +114,10 @@ def search_case(case: Case, progress: ProgressLine | None = None, interrupts: Se
     return record_of(found)
 
 
-def _model(case: Case) -> Model:
-    key = case.target, case.digest
-    if key not in _MODELS:
-        model, _ = model_named(case.target)
-        if model.digest != case.digest:
-            raise UsageError(f"{case.target} is not the text that the sweep began with; begin anew")
-        _MODELS[key] = model
-    return _MODELS[key]
+def bar(done: int, total: int) -> str:
+    """How far a sweep is: a bar, and which case is next."""
+    full = BAR * done // total
+    return f"[{'#' * full}{'.' * (BAR - full)}] {min(done + 1, total)} of {total}"
 
 
 def carry_here(progress: ProgressLine, interrupts: Sequence[int], total: int) -> Carry:
@@ -139,8 +126,7 @@ def carry_here(progress: ProgressLine, interrupts: Sequence[int], total: int) ->
     def carry(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
         began = time.monotonic()
         for done, case in enumerate(cases, total - len(cases)):
-            full = BAR * done // total
-            progress.subject = f"[{'#' * full}{'.' * (BAR - full)}] {done + 1} of {total}, {case.name}"
+            progress.subject = f"{bar(done, total)}, {case.name}"
             if progress.is_terminal:
                 progress.tell("begins", time.monotonic() - began)
             yield case.position, search_case(case, progress, interrupts)

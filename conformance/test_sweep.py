@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import os
+import pickle
 import re
 import shlex
 import signal
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ import pytest
 from checker import cli, sweep, sweep_cases, sweep_results
 from checker.console import ProgressLine
 from checker.options import read_options
-from checker.sweep_cases import Case, cases_of, search_case
+from checker.sweep_cases import cases_of, search_case
 from checker.sweep_values import read_sweep
 from checker.verdict import verdicts
 from models.errors import UsageError
@@ -95,7 +96,6 @@ def check(tmp_path, monkeypatch, capsys):
     """Run `check sweep` in an empty folder that holds door.py; gives the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "door.py").write_text(DOOR)
-    monkeypatch.setattr(sweep_cases, "_MODELS", {})
 
     def run(line):
         code = cli.main(["sweep", *shlex.split(line)])
@@ -320,7 +320,7 @@ def test_a_case_is_plain_data_and_enough_to_search_it(check):
     options = read_options(["sweep", *shlex.split("door.py --vary limit=2,9 --vary leaps=0,1")])
     cases, answers = cases_of(read_sweep(options), options)
     assert answers == {0: 0, 1: 1, 2: 2, 3: 3}
-    again = [Case(**json.loads(json.dumps(asdict(case)))) for case in cases]
+    again = pickle.loads(pickle.dumps(cases))
     assert again == cases
     records = [json.loads(json.dumps(search_case(case))) for case in again]
     assert [record["verdicts"]["stays_within"] for record in records] == [
@@ -348,12 +348,20 @@ def test_records_may_come_in_any_order(check_json, monkeypatch):
     assert plain(forwards) == plain(backwards)
 
 
-def test_another_text_of_the_model_is_not_searched(check):
+def test_a_case_brings_the_text_of_a_model_that_a_person_wrote(check):
     options = read_options(["sweep", *shlex.split("door.py --vary limit=2,9")])
     cases, _ = cases_of(read_sweep(options), options)
-    Path("door.py").write_text(DOOR + "\n# another one\n")
-    with pytest.raises(UsageError, match="not the text that the sweep began with"):
-        search_case(cases[0])
+    Path("door.py").write_text("nothing that could be a model")
+    assert [search_case(case)["verdicts"]["stays_within"] for case in cases] == ["VIOLATED at step 3", "HOLDS"]
+
+
+def test_a_registered_model_has_to_be_the_same_text_where_it_is_searched(check):
+    options = read_options(["sweep", *shlex.split("kafka --vary acks=1 --bound 2")])
+    cases, _ = cases_of(read_sweep(options), options)
+    assert search_case(cases[0])["verdicts"]["acked_not_lost"] == "PERMITTED at step 2"
+    other = replace(cases[0], subject=replace(cases[0].subject, digest="0" * 64))
+    with pytest.raises(UsageError, match="kafka: an executor has another text of this model"):
+        search_case(other)
 
 
 # ---------------------------------------------------------------------------------------------------------- resumption

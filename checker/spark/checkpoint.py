@@ -18,12 +18,12 @@ from typing import Any
 from pyspark import RDD
 
 from checker.spark.blobs import unpack
+from checker.spark.carry import Pairs, carried
 from checker.spark.folder import Folder
 from checker.spark.outbox import Outbox
 from checker.spark.session import Session
 from models.errors import UsageError
 
-Pairs = RDD[tuple[int, bytes]]
 Row = tuple[int, int, bytearray]
 
 VERSION = 1
@@ -96,12 +96,12 @@ class Checkpoints:
         """A level again, chunk by chunk, in order."""
         last = min(last for last in self.written if last >= depth)
         rows: RDD[Any] = self._rows(last).where(f"depth = {depth}").select("chunk", "blob").rdd
-        return rows.map(_pair).partitionBy(shards, int).mapPartitions(_in_order, preservesPartitioning=True)
+        return carried(rows.map(_pair), shards).mapPartitions(_in_order, preservesPartitioning=True)
 
     def by_shard(self, last: int, shards: int) -> Pairs:
         """All levels that were written with a last one, by shard."""
         rows: RDD[Any] = self._rows(last).select("depth", "blob").rdd
-        return rows.mapPartitions(partial(_by_hash, shards)).partitionBy(shards, int)
+        return carried(rows.mapPartitions(partial(_by_hash, shards)), shards)
 
     def _rows(self, last: int) -> Any:
         return self.session.spark.read.schema(SCHEMA).parquet(self.folder.at(_levels(last)))

@@ -20,9 +20,9 @@ from checker.kernel import Kernel
 from checker.spark.arrivals import PARENT, STEP, Arrivals
 from checker.spark.blobs import Blob, pack, unpack
 from checker.spark.outbox import Outbox
-from checker.spark.subject import Subject
 from checker.spark.told import Told
 from checker.store import Full, Store
+from checker.subject import Subject
 from models.language.model import Instance
 
 EXPANDED = 1 << 12

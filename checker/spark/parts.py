@@ -31,14 +31,15 @@ from checker.explore import (
 )
 from checker.spark.arrivals import Arrivals
 from checker.spark.blobs import unpack
+from checker.spark.carry import carried
 from checker.spark.faults import SparkLostError
 from checker.spark.outbox import Outbox
 from checker.spark.session import Session
 from checker.spark.shares import task_memory
-from checker.spark.subject import Subject
 from checker.spark.told import Told, run_job, told_by, values_of
 from checker.spread import Mode, Overlap, Spread
 from checker.store import Full, Store
+from checker.subject import Subject
 from checker.sweep_cases import Record, exploration_of, record_of
 
 ENOUGH_STARTS = 64
@@ -247,7 +248,7 @@ def explore_parts(
         words, memory = search.kernel.layout.words, question.memory
         searched = context.parallelize(parts, count).flatMap(lambda part: search_part(question, told, *part))
         seen = context.union([searched, context.parallelize(before, 1)])
-        routed = seen.partitionBy(cores, int)
+        routed = carried(seen, cores)
         counted: list[Counted] = routed.mapPartitions(lambda arrived: count_shard(words, memory, arrived)).collect()
         return counted
 

@@ -16,23 +16,23 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pyspark import StorageLevel
 
 from checker.explore import Limits, Progress, Search
 from checker.kernel import Kernel
 from checker.spark.arrivals import PARENT, STEP
+from checker.spark.carry import Pairs, carried
 from checker.spark.checkpoint import Checkpoints
 from checker.spark.faults import SparkLostError
 from checker.spark.level import Expanded, Level, Ordered, expand, merge, order, scatter
 from checker.spark.outbox import Outbox
 from checker.spark.session import Session
 from checker.spark.shares import task_memory
-from checker.spark.states import Pairs, SpreadStates, Stored
-from checker.spark.subject import Subject
+from checker.spark.states import SpreadStates, Stored
 from checker.spark.told import run_job, told_by, values_of
 from checker.spread import Mode, Spread
 from checker.store import Full
+from checker.subject import Subject
 from models.language.declare import Kind
 from models.language.model import Instance
 
@@ -139,7 +139,7 @@ class SpreadSearch(Search):
         self._put(outbox.batch, 0, count)
         columns = {PARENT: outbox.batch.parents, STEP: outbox.batch.steps}
         pairs = [*outbox.send(count, columns), *outbox.rest()]
-        by_shard = self._carried(self.context.parallelize(pairs, self.shards)).persist(KEPT)
+        by_shard = carried(self.context.parallelize(pairs, self.shards), self.shards).persist(KEPT)
         self._finish(self._level(-1, (0, count)), by_shard)
         return 0
 
@@ -149,7 +149,7 @@ class SpreadSearch(Search):
         expanded, merged = told_by(self.context), told_by(self.context)
         successors = known[-1].ordered.mapPartitionsWithIndex(partial(expand, level, expanded))
         # What arrives at a shard, and what it has seen, stand in the same partition: nothing of it moves.
-        arriving = self.context.union([self._carried(successors), *self.store.by_shard])
+        arriving = self.context.union([carried(successors, self.shards), *self.store.by_shard])
         assert arriving.getNumPartitions() == self.shards, "a shard is a partition"
         new = arriving.mapPartitionsWithIndex(partial(merge, level, merged), preservesPartitioning=True)
         if not self._finish(level, new.persist(KEPT)):
@@ -169,14 +169,10 @@ class SpreadSearch(Search):
         self._settle(of_steps=True)
         self._keep()
 
-    def _carried(self, pairs: Pairs) -> Pairs:
-        """Each blob to the partition that is named beside it."""
-        return pairs.partitionBy(self.shards, _itself)
-
     def _finish(self, level: Level, by_shard: Pairs) -> bool:
         """Put the new states in order, and keep them; False where time is over before that is done."""
         told = told_by(self.context)
-        scattered = self._carried(by_shard.mapPartitions(partial(scatter, level)))
+        scattered = carried(by_shard.mapPartitions(partial(scatter, level)), self.shards)
         ordered = scattered.mapPartitionsWithIndex(partial(order, level, told), preservesPartitioning=True)
         ordered = ordered.persist(KEPT)
         try:
@@ -262,8 +258,7 @@ class SpreadSearch(Search):
             self._take_up(checkpoints, last)
         result = self.result
         result.levels, result.generated, result.depth, result.judged, self.shuffled = statistics["result"]
-        for array, numbers in zip((self.results, self.fired, self.active), statistics["arrays"], strict=True):
-            array[:] = numbers
+        self.results[:], self.fired[:], self.active[:] = statistics["arrays"]
         self.chunks = [Ordered(states, {}, tuple(results), failed) for states, results, failed in statistics["chunks"]]
         self.store.paths = {number: (start, steps) for number, start, steps in statistics["paths"]}
         self.expanded = self.store.firsts[-2]
@@ -275,7 +270,3 @@ def _by_steps(chunks: Sequence[Ordered]) -> dict[int, int]:
     for chunk in chunks:
         total.update(chunk.by_steps)
     return dict(total)
-
-
-def _itself(number: int) -> int:
-    return number

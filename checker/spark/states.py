@@ -13,13 +13,11 @@ from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
-from pyspark import RDD
 
+from checker.spark.carry import Pairs
 from checker.spark.faults import explained
 from checker.spark.level import Link, predecessors
 from checker.spark.session import Session
-
-Pairs = RDD[tuple[int, bytes]]
 
 
 @dataclass

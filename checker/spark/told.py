@@ -7,9 +7,9 @@ A task that is run twice tells the same twice, under the same key, so that nothi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
 
 from pyspark import Accumulator, AccumulatorParam, SparkContext
 
@@ -17,6 +17,9 @@ from checker.spark.faults import explained
 from checker.spark.session import Session
 
 SECONDS_BETWEEN_LOOKS = 0.2
+SECONDS_TO_CANCEL = 10.0
+
+T = TypeVar("T")
 
 
 class _ByKey(AccumulatorParam[dict[Any, Any]]):
@@ -36,36 +39,46 @@ def told_by(context: SparkContext) -> Told:
     return context.accumulator({}, _ByKey())
 
 
-def run_job(session: Session, work: Callable[[], Any], look: Callable[[], None]) -> Any:
-    """Do something that runs jobs, and look at how far it is every now and then; Ctrl-C cancels the jobs.
+def running(session: Session, work: Callable[[], object]) -> Iterator[None]:
+    """Do something that runs jobs, and give a chance to look at it every now and then, until it is done.
 
-    `look` may raise to end it. Raises SparkLostError or UsageError where Spark fails, and what `work` raises itself.
+    Whatever is raised in between, Ctrl-C for one, cancels the jobs. Raises SparkLostError or UsageError where Spark
+    fails, and what `work` raises itself.
     """
-    context = session.context
-    done: dict[str, Any] = {}
-    group = f"isrcheck {id(done)}"
+    errors: list[BaseException] = []
+    group = f"isrcheck {id(errors)}"
 
     def run() -> None:
-        context.setJobGroup(group, "isrcheck", interruptOnCancel=True)
+        session.context.setJobGroup(group, "isrcheck", interruptOnCancel=True)
         try:
-            done["result"] = work()
+            work()
         except BaseException as error:
-            done["error"] = error
+            errors.append(error)
 
     thread = Thread(target=run, daemon=True)
     thread.start()
     try:
         while thread.is_alive():
             thread.join(SECONDS_BETWEEN_LOOKS)
-            look()
+            yield
     except BaseException:
-        context.cancelJobGroup(group)
-        thread.join(10)
+        session.context.cancelJobGroup(group)
+        thread.join(SECONDS_TO_CANCEL)
         raise
-    if "error" in done:
+    if errors:
         with explained(session.evidence):
-            raise done["error"]
-    return done.get("result")
+            raise errors[0]
+
+
+def run_job(session: Session, work: Callable[[], T], look: Callable[[], object]) -> T:
+    """Do something that runs jobs, and look at how far it is every now and then; what it gives. Raises as `running`.
+
+    `look` may raise to end it.
+    """
+    done: list[T] = []
+    for _ in running(session, lambda: done.append(work())):
+        look()
+    return done[0]
 
 
 def values_of(told: Told) -> Mapping[Any, Any]:

@@ -1,0 +1,49 @@
+"""The carrier of a sweep that is Spark: a case is a task.
+
+In:  a session, the cases of a sweep. Out: each one's position and record, as tasks end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from checker.console import ProgressLine
+from checker.spark.session import Session
+from checker.spark.shares import task_memory
+from checker.spark.told import Told, running, told_by, values_of
+from checker.sweep_cases import Carry, Case, Record, bar, search_case
+
+
+def carry_on(session: Session, progress: ProgressLine, total: int) -> Carry:
+    """The carrier that searches cases on executors; `total` counts those done before as well. Raises SparkLostError."""
+
+    def carry(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
+        began = time.monotonic()
+        told, given = told_by(session.context), set[int]()
+        tasks = [replace(case, threads=1, memory=task_memory(session, case.memory)) for case in cases]
+
+        def search() -> None:
+            spread = session.context.parallelize(tasks, max(1, len(tasks)))
+            spread.foreach(lambda case: _search(told, case))
+
+        def new() -> Iterator[tuple[int, Record]]:
+            for position, record in values_of(told).items():
+                if position not in given:
+                    given.add(position)
+                    yield position, record
+
+        for _ in running(session, search):
+            yield from new()
+            done = total - len(cases) + len(given)
+            progress.subject = bar(done, total)
+            progress.tell("on Spark", time.monotonic() - began)
+        yield from new()
+        progress.clear()
+
+    return carry
+
+
+def _search(told: Told, case: Case) -> None:
+    told.add({case.position: search_case(case)})
