@@ -1,9 +1,18 @@
 """Options and fixtures that the tests share."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import pytest
 
 from checker import searches
 from checker.prove import Proofs
+
+if TYPE_CHECKING:
+    from checker.spark.session import Session
+    from conformance.spark_support import Cluster
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -18,3 +27,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def no_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A matrix that has no time for proofs, and nothing of an earlier run: quick, and always the same."""
     monkeypatch.setattr(searches, "proved", lambda *given, **more: Proofs(stopped="seconds"))
+
+
+@pytest.fixture(scope="module")
+def local_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """A session on two threads, which the tests of a file share; there can be one at a time in a process."""
+    from conformance.spark_support import local_session
+
+    with local_session(tmp_path_factory.mktemp("spark")) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A standalone master and two workers on loopback, which the tests of a file share."""
+    from conformance.spark_support import standalone_cluster
+
+    with standalone_cluster(tmp_path_factory.mktemp("cluster")) as running:
+        yield running

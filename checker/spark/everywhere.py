@@ -58,7 +58,7 @@ def same_everywhere(context: SparkContext) -> list[str]:
 def facts() -> dict[str, str]:
     """What has to be the same: each as it is told to a person."""
     return {
-        "isrcheck": f"{_version('isrcheck')} ({source_digest()[:12]})",
+        "isrcheck": f"of source {source_digest()[:12]}",  # says more than a version, and needs no installation
         "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
         **{name: _major(_version(name)) for name in PACKAGES},
         "processor": f"{platform.machine()} ({sys.byteorder}-endian)",

@@ -22,6 +22,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -89,7 +90,8 @@ class SparkOptions:
     driver_memory: int | None = None  # bytes; has no effect under spark-submit, whose Java runs already
     local_dir: Path | None = None  # where the scratch folder is made; None: the folder for temporary files
     fault_dir: Path | None = None  # where the whole text of a fault is kept; None: the folder for temporary files
-    patience: float = 60.0  # seconds without any executor, after which a cluster counts as lost
+    seconds_to_start: float = 60.0  # within which a cluster has to give a first executor
+    patience: float = 60.0  # seconds without any executor, after which it counts as lost
 
 
 @dataclass
@@ -287,7 +289,7 @@ def _gateway(given: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
     gateway = None
     try:
         # A Java whose start is interrupted would have nobody to stop it.
-        with evidence.log.open("ab") as output, _interrupts_put_off():
+        with evidence.log.open("ab") as output, _interrupts_put_off(), _nothing_held():
             gateway = launch_gateway(conf, {"stdout": output, "stderr": subprocess.STDOUT})
         evidence.java = gateway.proc
         yield gateway
@@ -295,6 +297,18 @@ def _gateway(given: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
         if gateway is not None and gateway.proc is not None:
             SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - else the next session would talk to this one
             _end(gateway)
+
+
+@contextlib.contextmanager
+def _nothing_held() -> Iterator[None]:
+    """Where a start fails, PySpark's own variables alone hold Java's input open: they are cleared, and Java ends."""
+    try:
+        yield
+    except BaseException as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            traceback.clear_frames(error.__traceback__)
+        raise
 
 
 def _end(gateway: Any) -> None:
@@ -329,6 +343,8 @@ def _context(gateway: Any, given: Mapping[str, str], options: SparkOptions, scra
     try:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, before)  # PySpark has put its own there
+        # It would print a traceback when the connection to Java breaks, which whoever runs a job is told as well.
+        context._accumulatorServer.handle_error = lambda *_: None  # noqa: SLF001 - PySpark has no public word for it
         _require_same_version(context)
         yield context
     finally:
@@ -410,11 +426,11 @@ def _await_executors(session: Session) -> None:
     """A cluster without room keeps an application waiting for ever, and says nothing."""
     if session.is_local or session.context.getConf().get("spark.dynamicAllocation.enabled") == "true":
         return
-    end = time.monotonic() + session.options.patience
+    end = time.monotonic() + session.options.seconds_to_start
     while session.executors() < 1:
         if time.monotonic() > end:
             raise UsageError(
-                f"--master {session.master}: it gave no executor within {session.options.patience:.0f} s;"
+                f"--master {session.master}: it gave no executor within {session.options.seconds_to_start:.0f} s;"
                 " start workers, or ask for less memory and fewer cores"
             )
         time.sleep(SECONDS_BETWEEN_LOOKS)
