@@ -1,9 +1,10 @@
-"""A standalone cluster of real processes, one of which is killed in the middle of a job, and then all."""
+"""A standalone cluster of real processes: one executor is killed in the middle of a job, and then every worker is."""
 
 from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -14,68 +15,29 @@ from conformance.spark_support import cluster_session, silent
 from models.errors import UsageError
 
 
-def while_it_runs(session, function):
-    """Sums of 0..7 on four partitions, two at a time; the function is called as soon as both cores are busy."""
-
-    def slow_sum(rows):  # inside, for the executors have no module of tests
-        time.sleep(2)
-        yield sum(rows)
-
+def while_it_runs(session, folder, function):
+    """Sums of 0..7 on four partitions, two at a time; the function is called as soon as two are under way."""
+    folder.mkdir()
     over = threading.Event()
 
+    def slow_sum(partition, rows):  # inside, for executors have no module of tests
+        with (Path(folder) / f"{partition}").open("w"):
+            time.sleep(1.5)
+        yield sum(rows)
+
     def wait():
-        tracker = session.context.statusTracker()
         while not over.wait(0.05):
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            if any(stage is not None and stage.numActiveTasks == 2 for stage in stages):
+            if len(list(folder.iterdir())) == 2:
                 function()
                 return
 
     thread = threading.Thread(target=wait)
     thread.start()
     try:
-        return session.context.parallelize(range(8), 4).mapPartitions(slow_sum).collect()
+        return session.context.parallelize(range(8), 4).mapPartitionsWithIndex(slow_sum).collect()
     finally:
         over.set()
         thread.join()
-
-
-def await_both(session):
-    """Until both workers have given an executor."""
-    end = time.monotonic() + 60
-    while session.executors() < 2:
-        assert time.monotonic() < end
-        time.sleep(0.1)
-
-
-def test_an_executor_that_is_killed_is_survived(tmp_path, cluster):
-    with cluster_session(cluster, tmp_path) as session:
-        await_both(session)
-        assert not session.is_local
-        assert len(same_everywhere(session.context)) == 1
-        before = cluster.executors("worker-0")
-        assert while_it_runs(session, lambda: cluster.kill_executor("worker-0")) == [1, 5, 9, 13]
-        assert len(before) == 1
-        assert cluster.executors("worker-0") != before
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_cluster_that_is_lost_for_good_is_one_line(tmp_path, cluster):
-    def kill():
-        for worker in ("worker-0", "worker-1"):
-            cluster.kill_worker(worker)
-
-    with cluster_session(cluster, tmp_path, patience=3) as session:
-        await_both(session)
-        began = time.monotonic()
-        with pytest.raises(SparkLostError) as error, explained(session.evidence):
-            while_it_runs(session, kill)
-        assert time.monotonic() - began < 30
-        (kept,) = tmp_path.iterdir()
-        assert str(error.value) == (
-            f"every executor of {cluster.master} is gone, and none came back within 3 s; all of it: {kept}"
-        )
-        assert "Lost executor" in kept.read_text()
 
 
 def test_a_cluster_without_room_is_told_in_time(tmp_path, cluster):
@@ -86,3 +48,34 @@ def test_a_cluster_without_room_is_told_in_time(tmp_path, cluster):
         f"--master {cluster.master}: it gave no executor within 1 s;"
         " start workers, or ask for less memory and fewer cores"
     )
+
+
+def test_one_executor_that_is_killed_is_survived_and_the_loss_of_all_is_one_line(tmp_path, cluster):
+    def kill_all():
+        for worker in ("worker-0", "worker-1"):
+            cluster.kill_worker(worker)
+
+    faults = tmp_path / "faults"
+    with cluster_session(cluster, faults, patience=3) as session:
+        end = time.monotonic() + 60
+        while session.executors() < 2:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        assert not session.is_local
+        assert len(same_everywhere(session.context)) == 1  # one host, and the executors have found isrcheck
+
+        (before,) = cluster.executors("worker-0")
+        sums = while_it_runs(session, tmp_path / "one", lambda: cluster.kill_executor("worker-0"))
+        assert sums == [1, 5, 9, 13]
+        assert before not in cluster.executors("worker-0")
+        assert not faults.exists()
+
+        began = time.monotonic()
+        with pytest.raises(SparkLostError) as error, explained(session.evidence):
+            while_it_runs(session, tmp_path / "all", kill_all)
+        assert time.monotonic() - began < 30
+        (kept,) = faults.iterdir()
+        assert str(error.value) == (
+            f"every executor of {cluster.master} is gone, and none came back within 3 s; all of it: {kept}"
+        )
+        assert "Lost executor" in kept.read_text()
