@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,11 +62,15 @@ class Witness:
 
 
 class LeavesDeclaration(ModelError):
-    """What the declaration forbids happens: in the last step of this path, or in the state that it ends in."""
+    """What the declaration forbids happens: in the last step of this path, or in the state that it ends in.
 
-    def __init__(self, message: str, witness: Witness) -> None:
+    `noticed` is the path without that step.
+    """
+
+    def __init__(self, message: str, witness: Witness, noticed: Witness) -> None:
         super().__init__(message)
         self.witness = witness
+        self.noticed = noticed
 
 
 @dataclass
@@ -437,31 +441,37 @@ class Search:
 
     def _explain_failure(self, index: int) -> None:
         """The kernel saw an index or a value out of range: let the reference say where."""
-        position, path = self.store.path(index)
-        steps = tuple(path)
+        position, steps = self.store.path(index)
         cells = self.kernel.layout.unpack([int(word) for word in self.store.state(index)])
-        history = f"after {len(steps)} step{'s' * (len(steps) > 1)}" if steps else "in an initial state"
-        taken = steps
-        try:
-            for prop in self.instance.properties:
-                if not prop.of_steps:
-                    self._ask_permitted(prop, run.holds(self.instance, prop, cells), cells)
-            for step in self.instance.steps:
-                taken = (*steps, step.number)
-                after = run.take(self.instance, cells, step)
-                if after is not None:
-                    self._ask_step(cells, step, after)
-        except ModelError as error:
-            where = Witness(self.starts[position].number, taken)
-            raise LeavesDeclaration(f"{error} ({history})", where) from None
-        raise AssertionError("the kernel reports a range failure that the reference does not see")
+        raise_failure(self.instance, cells, Witness(self.starts[position].number, tuple(steps)))
 
-    def _ask_step(self, cells: Cells, step: Step, after: Cells) -> None:
-        for prop in self.instance.properties:
-            if prop.of_steps:
-                self._ask_permitted(prop, run.holds_step(self.instance, prop, cells, step, after), after)
 
-    def _ask_permitted(self, prop: Property, truth: bool, cells: Cells) -> None:
-        """As the kernel does: only a failure is asked whether it is permitted."""
-        if not truth and prop.kind is not Kind.SOMETIMES:
-            run.is_permitted(self.instance, prop, cells)
+def raise_failure(instance: Instance, cells: Cells, path: Witness) -> NoReturn:
+    """Raise what the model does wrong in a state, to which a path leads, or in a step from there: LeavesDeclaration."""
+    depth = path.depth
+    history = f"after {depth} step{'s' * (depth > 1)}" if depth else "in an initial state"
+    taken = path
+    try:
+        for prop in instance.properties:
+            if not prop.of_steps:
+                _ask_permitted(instance, prop, run.holds(instance, prop, cells), cells)
+        for step in instance.steps:
+            taken = Witness(path.initial, (*path.steps, step.number))
+            after = run.take(instance, cells, step)
+            if after is not None:
+                _ask_step(instance, cells, step, after)
+    except ModelError as error:
+        raise LeavesDeclaration(f"{error} ({history})", taken, path) from None
+    raise AssertionError("the kernel reports a range failure that the reference does not see")
+
+
+def _ask_step(instance: Instance, cells: Cells, step: Step, after: Cells) -> None:
+    for prop in instance.properties:
+        if prop.of_steps:
+            _ask_permitted(instance, prop, run.holds_step(instance, prop, cells, step, after), after)
+
+
+def _ask_permitted(instance: Instance, prop: Property, truth: bool, cells: Cells) -> None:
+    """As the kernel does: only a failure is asked whether it is permitted."""
+    if not truth and prop.kind is not Kind.SOMETIMES:
+        run.is_permitted(instance, prop, cells)

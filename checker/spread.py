@@ -55,7 +55,8 @@ class Spread:
 
     In mode PARTS: the number of starts, the depth at which they stand, the parts that they were divided into and how
     many of these ended; the overlap is known where all did. In mode SEARCH `parts` counts the shards, and `shuffled`
-    the bytes of successors that went from one to another. `lost` says what Spark lost, if it did.
+    the bytes of successors that went from one to another; `taken_up` is the depth of the checkpoint that it went on
+    from. `lost` says what Spark lost, if it did.
     """
 
     mode: Mode
@@ -68,6 +69,7 @@ class Spread:
     overlap: Overlap | None = None
     shuffled: int = 0
     start_seconds: float = 0.0
+    taken_up: int | None = None
     lost: str = ""
 
     @property
@@ -80,7 +82,10 @@ def spread_lines(spread: Spread) -> list[str]:
     """What a report says of it."""
     where = f"Spark at {spread.master}, {spread.cores} cores, started in {spread.start_seconds:.1f} s"
     if spread.mode is Mode.SEARCH:
-        return [f"{where}; one search in {spread.parts} shards, {spread.shuffled / (1 << 20):,.1f} MiB shuffled"]
+        lines = [f"{where}; one search in {spread.parts} shards, {spread.shuffled / (1 << 20):,.1f} MiB shuffled"]
+        if spread.taken_up is not None:
+            lines.append(f"taken up from its checkpoint at depth {spread.taken_up}; counts are of the whole search")
+        return lines
     if not spread.parts:
         return [f"{where}; nothing was left to divide at depth {spread.split_depth}"]
     what = "initial states" if spread.split_depth == 0 else f"states at depth {spread.split_depth}"
@@ -110,6 +115,7 @@ def spread_object(spread: Spread) -> dict[str, Any]:
         "starts": spread.starts,
         "split_depth": spread.split_depth,
         "shuffled_bytes": spread.shuffled,
+        "taken_up_at_depth": spread.taken_up,
         "lost": spread.lost or None,
         "overlap": None
         if overlap is None

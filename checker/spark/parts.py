@@ -28,6 +28,7 @@ from checker.explore import (
     Search,
     Start,
     Witness,
+    raise_failure,
 )
 from checker.spark.arrivals import Arrivals
 from checker.spark.blobs import unpack
@@ -41,6 +42,9 @@ from checker.spread import Mode, Overlap, Spread
 from checker.store import Full, Store
 from checker.subject import Subject
 from checker.sweep_cases import Record, exploration_of, record_of
+from models import run
+from models.language.model import Instance
+from models.run import Cells
 
 ENOUGH_STARTS = 64
 """With fewer initial states than these, the states at some depth are divided instead."""
@@ -74,10 +78,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the search of one part found; or how the model left its declaration, and where."""
+    """What the search of one part found; or where the model left its declaration, in a state itself or in a step."""
 
     record: Record
-    error: tuple[str, Witness] | None = None
+    failure: tuple[bool, Witness] | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ def search_part(question: Question, told: Told, number: int, starts: Sequence[St
     try:
         result = search.run()
     except LeavesDeclaration as error:
-        told.add({number: Answer({}, (str(error), error.witness))})
+        told.add({number: Answer({}, (error.witness != error.noticed, error.noticed))})
         return
     told.add({number: Answer(record_of(result))})
     yield from _seen(search, question.first_depth, question.shards, number)
@@ -294,10 +298,12 @@ class Merge:
     def merged(self, answers: Mapping[int, Answer], stopped: str | None) -> Exploration:
         """One exploration; counts are sums over the parts. Raises LeavesDeclaration."""
         result, instance = self.beginning.search.result, self.beginning.search.instance
-        errors = [answer.error for answer in answers.values() if answer.error is not None]
-        if errors:
-            message, witness = min(errors, key=lambda error: _order(self._whole(error[1])))
-            raise LeavesDeclaration(message, self._whole(witness))
+        failures = [answer.failure for answer in answers.values() if answer.failure is not None]
+        if failures:
+            # Of one level the states are looked at before any is expanded.
+            whole = [(is_step, self._whole(path)) for is_step, path in failures]
+            _, path = min(whole, key=lambda failure: (failure[1].depth, failure[0], _order(failure[1])))
+            raise_failure(instance, _end_of(instance, path), path)
         parts = [exploration_of(answer.record, instance, result.limits) for _, answer in sorted(answers.items())]
         first = self.beginning.depth
         reasons = [stopped, *(part.stopped for part in parts)]
@@ -333,6 +339,16 @@ class Merge:
         """A path of a part, from the initial state on."""
         path = self.beginning.paths[witness.initial]
         return Witness(path.initial, path.steps + witness.steps)
+
+
+def _end_of(instance: Instance, path: Witness) -> Cells:
+    """The state that a path ends in."""
+    cells = instance.initial_states[path.initial]
+    for number in path.steps:
+        after = run.take(instance, cells, instance.step(number))
+        assert after is not None, "the kernel took a step that the reference does not"
+        cells = after
+    return cells
 
 
 def _order(witness: Witness) -> tuple[int, int, tuple[int, ...]]:

@@ -65,15 +65,18 @@ class SpreadSearch(Search):
         self.session = session
         self.context = session.context
         self.shards = self.context.defaultParallelism
+        self.task_memory = task_memory(session, limits.memory)
         self.lost = ""
         self.subject = Subject.of(instance)
         self.checkpoint = checkpoint
         self.checkpoints: Checkpoints | None = None
+        self.taken_up: int | None = None
         self.kept = self.portions = 0
         self.kept_at = time.monotonic()
         self.chunks: list[Ordered] = []
         self.shuffled = 0
         super().__init__(instance, limits, kernel, report)
+        self.result.judged = -1
 
     def new_store(self, words: int, steps: int, memory: int) -> Any:
         """The states are kept by Spark, which has its own idea of memory."""
@@ -83,7 +86,13 @@ class SpreadSearch(Search):
     def spread(self) -> Spread:
         """How the search was divided."""
         return Spread(
-            Mode.SEARCH, self.session.master, self.shards, self.shards, shuffled=self.shuffled, lost=self.lost
+            Mode.SEARCH,
+            self.session.master,
+            self.context.defaultParallelism,
+            self.shards,
+            shuffled=self.shuffled,
+            taken_up=self.taken_up,
+            lost=self.lost,
         )
 
     # ------------------------------------------------------------------------------------------------------ levels
@@ -121,8 +130,7 @@ class SpreadSearch(Search):
 
     def _level(self, depth: int, offsets: Sequence[int]) -> Level:
         active = tuple(int(one) for one in self.active[:-1])
-        memory = task_memory(self.session, self.limits.memory)
-        return Level(self.subject, self.shards, memory, depth, tuple(offsets), active)
+        return Level(self.subject, self.shards, self.task_memory, depth, tuple(offsets), active)
 
     def _start(self) -> int:
         """The states that the search starts from are a level of their own, each its own predecessor.
@@ -193,6 +201,8 @@ class SpreadSearch(Search):
             raise OutOfTime
 
     def _look(self, first: int, last: int) -> None:
+        if not self.store.levels:  # time was over before the first one was there
+            return
         offsets = self.store.levels[-1].offsets
         assert last - first == offsets[-1], "only the newest level is looked at"
         failed = [
@@ -250,7 +260,7 @@ class SpreadSearch(Search):
 
     def _restore(self, checkpoints: Checkpoints, statistics: Mapping[str, Any]) -> int:
         """Be where an earlier run was when it wrote this; the newest level is still to be looked at."""
-        self.shards = statistics["shards"]
+        self.shards, self.taken_up = statistics["shards"], checkpoints.written[-1]
         for depth, (chunks, by_steps) in enumerate(statistics["levels"]):
             stored = Stored(checkpoints.ordered(depth, self.shards), tuple(chunks), dict(by_steps))
             self.store.append(stored, [])

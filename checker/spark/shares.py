@@ -12,5 +12,6 @@ def task_memory(session: Session, memory: int) -> int:
     """Bytes for each of the tasks that run at the same time on one machine; `memory` is what there is on one."""
     context = session.context
     conf = context.getConf()
-    cores = context.defaultParallelism if session.is_local else int(conf.get("spark.executor.cores", "1") or 1)
-    return memory // max(1, cores // int(conf.get("spark.task.cpus", "1") or 1))
+    if session.is_local:
+        return memory // context.defaultParallelism
+    return memory // max(1, int(conf.get("spark.executor.cores", "1")) // int(conf.get("spark.task.cpus", "1")))

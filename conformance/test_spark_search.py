@@ -1,0 +1,260 @@
+"""The explorer on Spark: what it finds is what the explorer of one process finds, however the work is divided."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from checker import cli
+from checker.explore import Exploration, LeavesDeclaration, Limits, Search, explore
+from checker.kernel import kernel_of
+from checker.spark.engine import explore_on_spark
+from checker.spark.session import SparkOptions
+from checker.spark_options import SparkAsked
+from checker.spread import Mode, Spread
+from checker.subject import Subject
+from checker.verdict import verdicts
+from conformance.test_explore import COUNTERS, written
+from models import registry
+from models.errors import UsageError
+from models.language.model import Instance
+
+MEMORY = 1 << 28
+
+
+def asked(mode: Mode, split_depth: int | None = None, checkpoint: Path | None = None) -> SparkAsked:
+    return SparkAsked(mode, split_depth, SparkOptions(), None if checkpoint is None else str(checkpoint))
+
+
+def on_spark(session, instance: Instance, limits: Limits, how: SparkAsked, **more) -> tuple[Exploration, Spread]:
+    given = {"count_all": False, "report": lambda progress: None} | more
+    return explore_on_spark(session, how, instance, limits, kernel_of(instance), **given)
+
+
+def registered(name: str, **values: int) -> Instance:
+    model, protocol = registry.load(name)
+    chosen = values.pop("protocol", None) or protocol or next(iter(model.protocols))
+    return model.instance(chosen, values)
+
+
+@pytest.fixture(scope="module")
+def counters(tmp_path_factory):
+    return registry.load_file(written(tmp_path_factory.mktemp("counters")))
+
+
+def everything(found: Exploration) -> dict[str, object]:
+    """What must not differ, but for times and memory."""
+    left_out = ("instance", "limits", "seconds", "bytes_used", "reached")
+    return {name: value for name, value in vars(found).items() if name not in left_out}
+
+
+# ------------------------------------------------------------------------------------------------------- one search
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "depth", "count_all"),
+    [
+        ("examples/two_phase_commit", {"resource_managers": 3}, None, False),
+        ("published/truncate_to_high_watermark", {"replicas": 2, "log_size": 2, "records": 2}, None, True),
+        ("kafka", {"unclean_elections": 1, "acks": 1}, 6, False),
+    ],
+)
+def test_one_search_finds_exactly_what_one_process_finds(local_spark, name, values, depth, count_all):
+    instance = registered(name, **values)
+    limits = Limits(depth, MEMORY)
+    found, spread = on_spark(local_spark, instance, limits, asked(Mode.SEARCH), count_all=count_all)
+    assert everything(found) == everything(explore(instance, limits, count_all=count_all))
+    assert (spread.mode, spread.cores, spread.parts) == (Mode.SEARCH, 2, 2)
+    assert spread.shuffled > 0
+
+
+@pytest.mark.parametrize("forgiven", [0, 3])
+@pytest.mark.parametrize("depth", [None, 0, 2])
+def test_a_model_that_a_person_wrote_travels_to_the_executors(local_spark, counters, forgiven, depth):
+    instance = counters.instance(None, {"forgiven": forgiven})
+    limits = Limits(depth, MEMORY)
+    found, _ = on_spark(local_spark, instance, limits, asked(Mode.SEARCH))
+    assert everything(found) == everything(explore(instance, limits))
+
+
+def leaving(counters_text: str) -> str:
+    """Counters whose total leaves its declaration in the second step."""
+    return counters_text.replace(
+        "total = field(values=between(0, 100))", "total = field(values=between(0, 3))"
+    ).replace("s.total = min(s.total + more, 100)", "s.total = s.total + more")
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_model_that_leaves_its_declaration_is_told_as_in_one_process(local_spark, tmp_path, mode):
+    instance = registry.load_file(written(tmp_path, leaving(COUNTERS))).instance()
+    with pytest.raises(LeavesDeclaration) as here:
+        explore(instance, Limits(None, MEMORY))
+    with pytest.raises(LeavesDeclaration) as there:
+        on_spark(local_spark, instance, Limits(None, MEMORY), asked(mode, 0 if mode is Mode.PARTS else None))
+    assert str(there.value) == str(here.value)
+    assert there.value.witness == here.value.witness
+
+
+def test_memory_that_is_not_enough_leaves_it_undecided(local_spark):
+    instance = registered("kafka")
+    found, spread = on_spark(local_spark, instance, Limits(9, 1 << 21), asked(Mode.SEARCH))
+    assert (found.stopped, found.is_complete, spread.lost) == ("memory", False, "")
+    whole = explore(instance, Limits(9, MEMORY)).levels
+    assert found.levels == whole[: len(found.levels)]
+    assert {verdict.bare[:27] for verdict in verdicts(found) if verdict.bare.startswith("UNDECIDED")} == {
+        "UNDECIDED (memory; none to "
+    }
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_time_that_is_over_leaves_it_undecided(local_spark, mode):
+    found, _ = on_spark(local_spark, registered("kafka", protocol="2.1"), Limits(None, MEMORY, 3.0), asked(mode))
+    assert (found.stopped, found.is_complete) == ("seconds", False)
+    assert 3 <= found.seconds < 20
+    assert not [verdict for verdict in verdicts(found) if verdict.bare in ("HOLDS", "NO VIOLATION TO DEPTH")]
+
+
+# ---------------------------------------------------------------------------------------------------------- by parts
+
+
+def witnesses(found: Exploration) -> dict[str, object]:
+    return {name: (one.found.witness, one.permitted.witness) for name, one in found.findings.items()}
+
+
+@pytest.mark.parametrize("split_depth", [None, 0, 1, 3])
+def test_parts_find_the_same_levels_and_the_same_counterexamples(local_spark, split_depth):
+    instance = registered("kafka")
+    limits = Limits(6, MEMORY)
+    found, spread = on_spark(local_spark, instance, limits, asked(Mode.PARTS, split_depth))
+    here = explore(instance, limits)
+    assert (found.levels, found.frontier, found.judged, found.stopped) == (here.levels, here.frontier, 6, None)
+    assert witnesses(found) == witnesses(here)
+    assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
+    assert (spread.split_depth, spread.starts) == {
+        None: (2, 115), 0: (0, 3), 1: (1, 24), 3: (3, 420)
+    }[split_depth]  # fmt: skip
+
+
+def states_from(instance: Instance, starts, depth: int) -> set[tuple[int, ...]]:
+    """Every state of a part, by a search of this process."""
+    search = Search(instance, Limits(depth, MEMORY), kernel_of(instance))
+    search.starts = list(starts)
+    search.count_all = True
+    search.run()
+    words = search.kernel.layout.words
+    return {tuple(row.tolist()) for row in search.store.states[: search.store.count * words].reshape(-1, words)}
+
+
+def test_the_overlap_is_that_of_the_sets_of_states(local_spark):
+    instance = registered("kafka")
+    found, spread = on_spark(local_spark, instance, Limits(6, MEMORY), asked(Mode.PARTS, 0), count_all=True)
+    starts = Search(instance, Limits(0, MEMORY), kernel_of(instance)).starts
+    parts = [states_from(instance, [start], 6) for start in starts]
+    bits = Counter(
+        sum(1 << number for number, part in enumerate(parts) if state in part) for state in set().union(*parts)
+    )
+    overlap = spread.overlap
+    assert overlap is not None
+    assert overlap.states_by_parts == dict(sorted(bits.items()))
+    assert overlap.found == sum(len(part) for part in parts)
+    assert overlap.by_one + overlap.by_several == found.distinct == len(set().union(*parts))
+    assert overlap.between(0, 2) == len(parts[0] & parts[2])
+    assert found.generated == sum(
+        explore(instance, Limits(6, MEMORY), count_all=True, initial=number).generated for number in range(len(parts))
+    )
+
+
+def test_parts_of_an_exhausted_search_know_that_it_is(local_spark, counters):
+    instance = counters.instance()
+    found, spread = on_spark(local_spark, instance, Limits(None, MEMORY), asked(Mode.PARTS, 1), count_all=True)
+    here = explore(instance, Limits(None, MEMORY), count_all=True)
+    assert (found.levels, found.exhausted, spread.ended) == (here.levels, True, spread.parts)
+    assert witnesses(found) == witnesses(here)
+
+
+def test_nothing_is_divided_where_nothing_is_left(local_spark, counters):
+    found, spread = on_spark(local_spark, counters.instance(), Limits(1, MEMORY), asked(Mode.PARTS))
+    assert everything(found) == everything(explore(counters.instance(), Limits(1, MEMORY)))
+    assert (spread.parts, spread.split_depth) == (0, 1)
+
+
+# ------------------------------------------------------------------------------------------------------- checkpoints
+
+
+def names_in(folder: Path) -> set[str]:
+    """What is in a folder, without the checksums that Hadoop writes on a disk."""
+    return {path.name for path in folder.iterdir() if not path.name.endswith(".crc")}
+
+
+def test_a_search_goes_on_from_its_checkpoint(local_spark, tmp_path):
+    instance = registered("kafka")
+    how = asked(Mode.SEARCH, checkpoint=tmp_path / "kept")
+    on_spark(local_spark, instance, Limits(8, MEMORY), how)
+    assert names_in(tmp_path / "kept") == {"search.json", "depth-0007.json", "levels-0007"}
+    seen = []
+    found, spread = on_spark(
+        local_spark, instance, Limits(9, MEMORY), how, report=lambda progress: seen.append(progress.depth)
+    )
+    assert everything(found) == everything(explore(instance, Limits(9, MEMORY)))
+    assert (spread.taken_up, min(seen, default=7)) == (7, 7)
+    # A smaller bound than the checkpoint's begins anew.
+    found, spread = on_spark(local_spark, instance, Limits(5, MEMORY), how)
+    assert everything(found) == everything(explore(instance, Limits(5, MEMORY)))
+    assert spread.taken_up is None
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(local_spark, tmp_path):
+    instance = registered("examples/two_phase_commit")
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "to_mother.txt").write_text("dear")
+    with pytest.raises(UsageError, match=r"letters: it holds something else \(to_mother.txt\); name a new folder"):
+        on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=tmp_path / "letters"))
+    assert names_in(tmp_path / "letters") == {"to_mother.txt"}
+    kept = tmp_path / "kept"
+    on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=kept))
+    with pytest.raises(UsageError, match=r"kept: it keeps another search \(another configuration\)"):
+        on_spark(
+            local_spark,
+            registered("examples/two_phase_commit", resource_managers=2),
+            Limits(1, MEMORY),
+            asked(Mode.SEARCH, checkpoint=kept),
+        )
+    (kept / "search.json").write_text("{")
+    with pytest.raises(UsageError, match=r"kept: search.json is damaged; name a new folder"):
+        on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=kept))
+
+
+def test_an_executor_has_to_have_the_same_text_of_a_model():
+    subject = Subject.of(registered("kafka"))
+    assert subject.instance().configuration == registered("kafka").configuration
+    assert subject.files == ()
+    with pytest.raises(UsageError, match="kafka: an executor has another text of this model"):
+        Subject(**{**vars(subject), "digest": "0"}).instance()
+
+
+# ------------------------------------------------------------------------------------------------------- the command
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("kafka --spark-mode search", "--spark-mode goes with --engine spark; add that, or leave --spark-mode out"),
+        (
+            "kafka --engine spark --threads 2",
+            "--threads is for one process: leave it out, or --engine spark, which uses",
+        ),
+        ("kafka --engine spark --spark-mode search --split-depth 2", "--split-depth divides the work into parts;"),
+        ("kafka --engine spark --checkpoint x", "--checkpoint keeps one search; add --spark-mode search, or leave it"),
+        ("kafka --engine spark --split-depth two", "--split-depth two: not a depth; give 0 to 9999"),
+        ("kafka --engine spark --spark-conf memory=1g", "--spark-conf memory=1g: write it as --spark-conf spark.exec"),
+        ("kafka --engine spark --prove", "--prove asks the explorer of this process: leave it, or --engine spark, out"),
+        ("--engine spark", "--engine spark is about one model: name it, as in: check kafka --protocol 2.1 --engine"),
+        ("mutate kafka --protocol 2.1 --engine spark", "--engine spark does not go with mutate: the explorer looks at"),
+        ("--config x.properties --engine spark", "--engine spark does not go with --config; name a model, as in:"),
+    ],
+)
+def test_what_does_not_go_together_is_said_in_a_line(words, told, capsys):
+    assert cli.main(words.split()) == 2
+    assert capsys.readouterr().err.startswith(f"check: {told}")
