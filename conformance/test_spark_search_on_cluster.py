@@ -1,0 +1,90 @@
+"""A search on real executor processes, one of which is killed in the middle: the same counts, the same verdicts."""
+
+from __future__ import annotations
+
+import pytest
+
+from checker.explore import Limits, explore
+from checker.kernel import kernel_of
+from checker.spark.engine import explore_on_spark
+from checker.spark.session import SparkOptions
+from checker.spark_options import SparkAsked
+from checker.spread import Mode
+from checker.verdict import verdicts
+from conformance.spark_support import cluster_session
+from conformance.test_spark_search import everything, registered, witnesses
+
+MEMORY = 1 << 28
+
+
+class Killer:
+    """Kills an executor as soon as a search has come so far."""
+
+    def __init__(self, cluster, distinct: int) -> None:
+        self.cluster = cluster
+        self.distinct = distinct
+        self.killed: list[int] = []
+
+    def __call__(self, progress) -> None:
+        if not self.killed and progress.distinct >= self.distinct:
+            self.killed = self.cluster.executors("worker-0")
+            self.cluster.kill_executor("worker-0")
+
+
+@pytest.mark.parametrize("is_kept", [False, True], ids=["lineage", "checkpoints"])
+def test_one_search_survives_the_loss_of_an_executor(cluster, tmp_path, is_kept):
+    instance = registered("kafka")
+    limits = Limits(9, MEMORY)
+    killer = Killer(cluster, 50_000)
+    kept = str(tmp_path / "kept") if is_kept else None
+    how = SparkAsked(Mode.SEARCH, None, SparkOptions(), kept)
+    with cluster_session(cluster, tmp_path / "faults") as session:
+        found, spread = explore_on_spark(
+            session, how, instance, limits, kernel_of(instance), count_all=False, report=killer
+        )
+    assert killer.killed
+    assert killer.killed != cluster.executors("worker-0")
+    assert everything(found) == everything(explore(instance, limits))
+    assert (spread.cores, spread.lost) == (2, "")
+    assert spread.master == cluster.master
+
+
+def test_parts_survive_the_loss_of_an_executor(cluster, tmp_path):
+    instance = registered("kafka")
+    limits = Limits(11, MEMORY)
+    killer = Killer(cluster, 1)
+    how = SparkAsked(Mode.PARTS, None, SparkOptions(), None)
+    with cluster_session(cluster, tmp_path / "faults") as session:
+        found, spread = explore_on_spark(
+            session, how, instance, limits, kernel_of(instance), count_all=False, report=killer
+        )
+    here = explore(instance, limits)
+    assert killer.killed
+    assert (found.levels, found.frontier, spread.ended) == (here.levels, here.frontier, spread.parts)
+    assert witnesses(found) == witnesses(here)
+    assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
+
+
+def test_executors_that_are_lost_for_good_leave_what_was_found(cluster, tmp_path):
+    instance = registered("kafka")
+
+    def kill_all(progress) -> None:
+        if progress.distinct >= 5_000:
+            for worker in ("worker-0", "worker-1"):
+                if worker in cluster.processes:
+                    cluster.kill_worker(worker)
+
+    how = SparkAsked(Mode.SEARCH, None, SparkOptions(), None)
+    with cluster_session(cluster, tmp_path / "faults", patience=3) as session:
+        found, spread = explore_on_spark(
+            session, how, instance, Limits(9, MEMORY), kernel_of(instance), count_all=False, report=kill_all
+        )
+    here = explore(instance, Limits(found.judged, MEMORY))
+    assert found.stopped == "lost"
+    assert spread.lost.startswith("the cluster has had no executor for 3 s")
+    assert found.judged >= 5
+    assert found.levels == here.levels
+    assert witnesses(found)["isr_is_complete"] == witnesses(here)["isr_is_complete"]
+    words = {verdict.prop.name: verdict.bare for verdict in verdicts(found)}
+    assert words["isr_is_complete"] == "VIOLATED at step 5"
+    assert words["committed_agrees"].startswith("UNDECIDED (lost; none to depth")
