@@ -158,6 +158,11 @@ def test_nothing_but_errors_of_spark_is_explained(local_spark):
         assert raised.value is error
 
 
+def test_a_java_that_is_there_is_not_said_to_have_died(local_spark):
+    with pytest.raises(SparkLostError, match=r"^Spark failed: .* does not exist"), explained(local_spark.evidence):
+        local_spark.context._jvm.java.lang.System.nonsense()
+
+
 # ------------------------------------------------------------------------------------- what Java says, as it was met
 
 

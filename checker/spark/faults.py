@@ -156,18 +156,20 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
         return ours
     log = _read(evidence.log)
     kept = _keep(f"{text}\n\nWhat Java printed:\n{log}", evidence.folder)
+    # A Java that is no more, or never was, has told its log alone.
+    said = text if is_whole and "JAVA_GATEWAY_EXITED" not in text else f"{log}\n{text}"
     if evidence.lost is not None:
         return SparkLostError(f"{evidence.lost}; {kept}")
     for rule in RULES:
-        found = re.search(rule.pattern, text if is_whole and "JAVA_GATEWAY_EXITED" not in text else f"{text}\n{log}")
+        found = re.search(rule.pattern, said)
         if found is not None:
             where = re.search(r"\(TID \d+\) \((\S+) executor (\w+)\)", text)
             host = f" (on {where.group(1)})" if where is not None and where.group(2) != "driver" else ""
             groups = (group.strip() if group else "no reason given" for group in found.groups())
             return rule.kind(f"{rule.line.format(*groups)}{host}; {kept}")
-    if evidence.is_up and (not is_whole or _has_ended(evidence.java)):
+    if evidence.is_up and not is_whole and (evidence.java is None or _has_ended(evidence.java)):
         return SparkLostError(f"the Java process of Spark ended while it worked{_how(evidence.java)}; {kept}")
-    cause = innermost(text if is_whole and "JAVA_GATEWAY_EXITED" not in text else log or text)
+    cause = innermost(said)
     if evidence.is_up:
         return SparkLostError(f"Spark failed: {cause}; {kept}")
     return UsageError(f"Spark does not start: {cause}; {kept}")
