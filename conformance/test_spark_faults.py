@@ -207,6 +207,20 @@ def test_what_java_says_of_executors_names_their_host(tmp_path, said, line):
     assert LOST.format(said) in kept.read_text()
 
 
+def test_what_answers_but_is_no_master(tmp_path):
+    """Spark tries for a minute: that is what it then says, the reason in its log and the rest as an error."""
+    log = tmp_path / "java.log"
+    log.write_text(
+        "ERROR StandaloneSchedulerBackend: Application has been killed. Reason: All masters are unresponsive!"
+    )
+    error = explanation(Py4JJavaError(": java.lang.IllegalStateException: SparkContext was shut down"), Evidence(log))
+    assert isinstance(error, UsageError)
+    assert str(error).startswith(
+        "the master does not answer as one: name the address and the port under which it takes applications; all of it"
+    )
+    Path(str(error).partition("all of it: ")[2]).unlink()
+
+
 def test_where_there_is_no_room_for_the_text_the_line_remains(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("mine")
     evidence = Evidence(tmp_path / "java.log", tmp_path / "file", is_up=True)

@@ -156,8 +156,8 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
         return ours
     log = _read(evidence.log)
     kept = _keep(f"{text}\n\nWhat Java printed:\n{log}", evidence.folder)
-    # A Java that is no more, or never was, has told its log alone.
-    said = text if is_whole and "JAVA_GATEWAY_EXITED" not in text else f"{log}\n{text}"
+    # What Java does not live to tell, or says only while it starts, stands in the log.
+    said = text if is_whole and evidence.is_up else f"{log}\n{text}"
     if evidence.lost is not None:
         return SparkLostError(f"{evidence.lost}; {kept}")
     for rule in RULES:
