@@ -152,7 +152,13 @@ def test_a_difference_names_host_and_cure():
 
 
 def test_nothing_but_errors_of_spark_is_explained(local_spark):
-    for error in (ZeroDivisionError("mine"), KeyboardInterrupt(), FileNotFoundError("mine")):
+    for error in (
+        ZeroDivisionError("mine"),
+        KeyboardInterrupt(),
+        FileNotFoundError("mine"),
+        BrokenPipeError(),
+        EOFError(),
+    ):
         with pytest.raises(type(error)) as raised, explained(local_spark.evidence):
             raise error
         assert raised.value is error

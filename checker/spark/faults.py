@@ -213,8 +213,9 @@ def _is_of_spark(error: Exception, evidence: Evidence) -> bool:
     """Whether an error comes from Spark, or from talking to it."""
     if _packages(error) & {"pyspark", "py4j"}:
         return True
-    # A connection to Java that is no more; PySpark passes these on as they are.
-    return isinstance(error, ConnectionError | EOFError) and (evidence.is_up or _has_ended(evidence.java))
+    # A connection to Java that is no more; PySpark passes these on as they are. A broken pipe is our own output's.
+    is_cut = isinstance(error, ConnectionError | EOFError) and not isinstance(error, BrokenPipeError)
+    return is_cut and (evidence.java is None or _has_ended(evidence.java))
 
 
 def _text_of(error: Exception) -> tuple[str, bool]:
