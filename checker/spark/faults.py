@@ -156,8 +156,8 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
         return ours
     log = _read(evidence.log)
     kept = _keep(f"{text}\n\nWhat Java printed:\n{log}", evidence.folder)
-    # What Java does not live to tell, or says only while it starts, stands in the log.
-    said = text if is_whole and evidence.is_up else f"{log}\n{text}"
+    # While it starts, Java tells its log alone why it does not; later the log holds what has long been overcome as well.
+    said = text if evidence.is_up else f"{log}\n{text}"
     if evidence.lost is not None:
         return SparkLostError(f"{evidence.lost}; {kept}")
     for rule in RULES:
