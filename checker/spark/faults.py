@@ -156,7 +156,7 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
         return ours
     log = _read(evidence.log)
     kept = _keep(f"{text}\n\nWhat Java printed:\n{log}", evidence.folder)
-    # While it starts, Java tells its log alone why it does not; later the log holds what has long been overcome as well.
+    # While it starts, Java tells its log alone why it does not; later the log holds what was overcome, too.
     said = text if evidence.is_up else f"{log}\n{text}"
     if evidence.lost is not None:
         return SparkLostError(f"{evidence.lost}; {kept}")

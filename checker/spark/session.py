@@ -266,10 +266,11 @@ def _defaults(master: str, given: Mapping[str, str], scratch: Path) -> dict[str,
     if _is_on_loopback(master):
         defaults |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     if not is_local(master) and not _is_packaged(given):
-        # Executors on this machine find isrcheck, and what it has compiled, where the driver does.
+        # Executors on this machine find isrcheck where the driver does.
         paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
         defaults["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-        defaults["spark.executorEnv.ISRCHECK_CACHE"] = str(cache_folder().absolute())
+        if _is_on_loopback(master):
+            defaults["spark.executorEnv.ISRCHECK_CACHE"] = str(cache_folder().absolute())  # what it has compiled
         defaults["spark.executorEnv.PYTHONSAFEPATH"] = "1"
     return defaults
 
