@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata, resources
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ CURE = "install the same there, or give the executors a packaged environment"
 def same_everywhere(context: SparkContext) -> list[str]:
     """Ask every executor that takes a task what it runs; raises UsageError where that is not what runs here."""
 
-    def tell(_: Iterator[int]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    def tell(_: Iterable[int]) -> Iterator[tuple[str, Mapping[str, str]]]:
         # Travels as it stands, for a function of a module would not arrive where isrcheck is missing.
         import socket
         import time

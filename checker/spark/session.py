@@ -147,7 +147,7 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
             # An error of Java has to tell its text while Java is there: explained inside, as well as around it.
             with _gateway(given, evidence) as gateway, explained(evidence), ExitStack() as stack:
                 context = stack.enter_context(_context(gateway, given, options, scratch))
-                session = Session(context, options, context.master, 0.0, scratch, evidence)
+                session = Session(context, options, str(context.master), 0.0, scratch, evidence)
                 stack.enter_context(_watch(session))
                 _await_executors(session)
                 evidence.is_up = True
@@ -291,7 +291,8 @@ def _gateway(given: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
     try:
         # A Java whose start is interrupted would have nobody to stop it.
         with evidence.log.open("ab") as output, _interrupts_put_off(), _nothing_held():
-            gateway = launch_gateway(conf, {"stdout": output, "stderr": subprocess.STDOUT})
+            settings = {"stdout": output, "stderr": subprocess.STDOUT}
+            gateway = launch_gateway(conf, settings)  # type: ignore[no-untyped-call]
         evidence.java = gateway.proc
         yield gateway
     finally:
@@ -345,7 +346,8 @@ def _context(gateway: Any, given: Mapping[str, str], options: SparkOptions, scra
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, before)  # PySpark has put its own there
         # It would print a traceback when the connection to Java breaks, which whoever runs a job is told as well.
-        context._accumulatorServer.handle_error = lambda *_: None  # noqa: SLF001 - PySpark has no public word for it
+        accumulators: Any = context._accumulatorServer  # noqa: SLF001 - PySpark has no public word for it
+        accumulators.handle_error = lambda *_: None
         _require_same_version(context)
         yield context
     finally:
