@@ -32,17 +32,18 @@ def follow_log(
     protocol: str | None = None,
     values: Mapping[str, int] | None = None,
     watch: Watch | None = None,
+    content: bytes | None = None,
 ) -> Iterator[Outcome]:
     """What becomes of each run in a log, when it has been read to its end; one outcome without a run for an empty log.
 
     A run that is rejected or undecided is still read to its end: what is damaged is refused wherever it stands. With
     `protocol` or `values` (names and numbers of the configuration), so is the log of another configuration. Raises
     UsageError, `FILE:LINE: what; cure`; nothing that came before it in the same run is accepted. With a `watch`, what
-    is not followed when its time is over is undecided.
+    is not followed when its time is over is undecided. With its `content`, the log is not read from the disk.
     """
     watch = watch or Watch()
     following: _Following | None = None
-    for line in read_log(path, protocol, values):
+    for line in read_log(path, protocol, values, content):
         watch.line = line.line
         if isinstance(line, Began):
             if following is not None:

@@ -3,17 +3,20 @@
 In:  a file; or one object of it.
 Out: the objects with the numbers of their lines, from 1; what an object says.
 
+Where a file is not read from this machine's disk, its content is given, and the path is only its name.
 What is wrong with a line is an UnreadableError, without its place; with file and line it is a UsageError (`bad_line`).
 A file of any length is read in the memory of a few lines.
 """
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from models.errors import UsageError
 from models.language.model import nearest
@@ -31,9 +34,9 @@ def bad_line(path: Path, number: int, what: object) -> UsageError:
     return UsageError(f"{path}:{number}: {what}")
 
 
-def objects_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def objects_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """What the lines of a file say, each of them a whole object. Raises UsageError."""
-    for number, line in lines_of(path):
+    for number, line in lines_of(path, content):
         try:
             said = parsed(line)
         except UnreadableError as error:
@@ -41,22 +44,36 @@ def objects_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, said
 
 
-def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
+def lines_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, bytes]]:
     """The lines of a file, each of them whole. Raises UsageError."""
+    with _opened(path) if content is None else io.BytesIO(content) as file:
+        for number in itertools.count(1):
+            line = file.readline(MOST_BYTES + 1)
+            if not line:
+                return
+            if len(line) > MOST_BYTES:
+                raise bad_line(path, number, f"the line is longer than {MOST_BYTES} bytes; is it a log?")
+            if not line.endswith(b"\n"):
+                cut = "the file ends in the middle of this line; get the rest, or remove the line"
+                raise bad_line(path, number, cut)
+            yield number, line
+
+
+def content_of(path: Path, most: int) -> bytes | None:
+    """All that is in a file, or None where that is more than so many bytes. Raises UsageError."""
+    with _opened(path) as file:
+        content = file.read(most + 1)
+    return content if len(content) <= most else None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """An ordinary file; whatever goes wrong with it while it is read is a UsageError."""
     try:
         if path.exists() and not path.is_file():  # what is read from a pipe is gone
             raise UsageError(f"{path}: no ordinary file; give a log that can be read")
         with path.open("rb") as file:
-            for number in itertools.count(1):
-                line = file.readline(MOST_BYTES + 1)
-                if not line:
-                    return
-                if len(line) > MOST_BYTES:
-                    raise bad_line(path, number, f"the line is longer than {MOST_BYTES} bytes; is it a log?")
-                if not line.endswith(b"\n"):
-                    cut = "the file ends in the middle of this line; get the rest, or remove the line"
-                    raise bad_line(path, number, cut)
-                yield number, line
+            yield file
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}; give a log that can be read") from None
 

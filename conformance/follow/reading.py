@@ -50,15 +50,19 @@ class Happened:
 
 
 def read_log(
-    path: Path, protocol: str | None = None, values: Mapping[str, int] | None = None
+    path: Path,
+    protocol: str | None = None,
+    values: Mapping[str, int] | None = None,
+    content: bytes | None = None,
 ) -> Iterator[Began | Happened]:
-    """Every line of a log. With `protocol` or `values`, a log of another configuration is refused.
+    """Every line of a log, or of its content if that is given. With `protocol` or `values`, a log of another
+    configuration is refused.
 
     Raises UsageError for a file that cannot be read, and for the first line that is not as events.py says.
     """
     runs: set[str] = set()
     run: _Run | None = None
-    for number, said in objects_of(path):
+    for number, said in objects_of(path, content):
         try:
             if "schema" in said or run is None:
                 began = _began(number, said)

@@ -117,14 +117,16 @@ def follow_recording(
     seconds: float | None = None,
     report: Callable[[Progress], None] = lambda progress: None,
     announce: Callable[[str], None] = lambda message: None,
+    content: bytes | None = None,
 ) -> Outcome:
     """Follow a recording by a generation of the model, within limits of memory in bytes and of time.
 
     `values` are configuration entries and switches, parsed (models/language/model.py, `parse`); `unclean_elections`
     above 0 allows any number of them. Without `retries` producers send again as often as they like, what they have sent
-    behind what is in the log; with it so many times at most, and copies as well. Raises UsageError for bad input.
+    behind what is in the log; with it so many times at most, and copies as well. With its `content`, the recording is
+    not read from the disk. Raises UsageError for bad input.
     """
-    recording = read_recording(path)
+    recording = read_recording(path, content)
     if recording.is_empty:
         return Nothing(path)
     given = dict(values or {})

@@ -86,9 +86,9 @@ class Recording:
         return ((position, line) for position, line in enumerate(self.lines) if isinstance(line, kind))
 
 
-def read_recording(path: Path) -> Recording:
-    """The recording in a file. Raises UsageError."""
-    lines = [read_line(path, number, said) for number, said in _objects(path)]
+def read_recording(path: Path, content: bytes | None = None) -> Recording:
+    """The recording in a file, or in its content if that is given. Raises UsageError."""
+    lines = [read_line(path, number, said) for number, said in _objects(path, content)]
     _check_order(path, lines)
     header = next((line for line in lines if isinstance(line, Header)), None)
     claims = _without_first_starts(line for line in lines if not isinstance(line, Header | Remark))
@@ -107,10 +107,11 @@ def read_recording(path: Path) -> Recording:
     )
 
 
-def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    if path.is_file() and path.stat().st_size > MOST_BYTES:
+def _objects(path: Path, content: bytes | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    size = len(content) if content is not None else path.stat().st_size if path.is_file() else 0
+    if size > MOST_BYTES:
         raise UsageError(f"{path}: larger than {MOST_BYTES >> 20} MiB; give a shorter recording")
-    return objects_of(path)
+    return objects_of(path, content)
 
 
 def _check_order(path: Path, lines: list[Line]) -> None:

@@ -15,6 +15,13 @@ from models.language.model import spell_element
 from traces.show import view
 from traces.table import wrapped
 
+WHY = {
+    "memory": "the memory is used up; give more with --memory",
+    "seconds": "the time is over; give more with --seconds",
+    "interrupt": "interrupted",
+}
+"""Why a search ended before it was decided."""
+
 RESTS_ON = (
     "Rejected means: no history in which producers send the records of the recording with acks={acks}, in the order in"
     " which they first appear, and nothing else (what they send again keeps that order, unless retries say otherwise);"
@@ -67,14 +74,9 @@ def _rejected(outcome: Rejected) -> list[str]:
 
 
 def _undecided(outcome: Undecided) -> list[str]:
-    why = {
-        "memory": "the memory is used up; give more with --memory",
-        "seconds": "the time is over; give more with --seconds",
-        "interrupt": "interrupted",
-    }[outcome.why]
     line = place(outcome.recording, outcome.line)
     return [
-        f"UNDECIDED: {why}; the furthest line that could be passed is the one before {line}",
+        f"UNDECIDED: {WHY[outcome.why]}; the furthest line that could be passed is the one before {line}",
         _effort(outcome.effort),
     ]
 
