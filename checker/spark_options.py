@@ -1,4 +1,4 @@
-"""What a person may ask of Spark on the command line of `check`.
+"""What a person may ask of Spark on the command line of `check` or `conform`.
 
 In:  a parser, and what it has read. Out: a `SparkAsked`. Nothing here needs Spark.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from checker.spark.session import SparkOptions
@@ -43,10 +44,7 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--split-depth", metavar="D", help="parts: divide the states at this depth (default: where there are enough)"
     )
-    group.add_argument("--master", metavar="URL", help="of Spark (default: what spark-submit says, or local[*])")
-    group.add_argument(
-        "--spark-conf", action="append", default=[], metavar="KEY=VALUE", help="an entry of Spark's own configuration"
-    )
+    add_session_options(group)
     group.add_argument(
         "--checkpoint",
         metavar="DIR",
@@ -54,20 +52,32 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_session_options(group: argparse._ActionsContainer) -> None:
+    """The options that say which Spark, for every command that has `--engine spark`."""
+    group.add_argument("--master", metavar="URL", help="of Spark (default: what spark-submit says, or local[*])")
+    group.add_argument(
+        "--spark-conf", action="append", default=[], metavar="KEY=VALUE", help="an entry of Spark's own configuration"
+    )
+
+
+def read_session_options(known: argparse.Namespace) -> SparkOptions:
+    """Which Spark. Raises UsageError, also where something was said of it and `--engine spark` was not."""
+    _require_engine(known, {"--master": known.master, "--spark-conf": known.spark_conf})
+    return SparkOptions(known.master, tuple(_entry(text) for text in known.spark_conf))
+
+
+def _require_engine(known: argparse.Namespace, given: Mapping[str, object]) -> None:
+    for option, value in given.items():
+        if value and known.engine != ENGINE:
+            raise UsageError(f"{option} goes with --engine {ENGINE}; add that, or leave {option} out")
+
+
 def read_spark_options(known: argparse.Namespace) -> SparkAsked:
     """What was asked of Spark. Raises UsageError, also where something was and `--engine spark` was not."""
-    given = {
-        "--spark-mode": known.spark_mode,
-        "--split-depth": known.split_depth,
-        "--master": known.master,
-        "--spark-conf": known.spark_conf,
-        "--checkpoint": known.checkpoint,
-    }
-    if known.engine != ENGINE:
-        for option, value in given.items():
-            if value:
-                raise UsageError(f"{option} goes with --engine {ENGINE}; add that, or leave {option} out")
-    elif known.threads is not None:
+    given = {"--spark-mode": known.spark_mode, "--split-depth": known.split_depth, "--checkpoint": known.checkpoint}
+    _require_engine(known, given)
+    session = read_session_options(known)
+    if known.engine == ENGINE and known.threads is not None:
         raise UsageError(f"--threads is for one process: leave it out, or --engine {ENGINE}, which uses Spark's cores")
     mode = Mode(known.spark_mode or Mode.PARTS)
     if known.split_depth is not None and mode is not Mode.PARTS:
@@ -79,7 +89,7 @@ def read_spark_options(known: argparse.Namespace) -> SparkAsked:
     return SparkAsked(
         mode,
         None if known.split_depth is None else int(known.split_depth),
-        SparkOptions(known.master, tuple(_entry(text) for text in known.spark_conf)),
+        session,
         known.checkpoint,
     )
 

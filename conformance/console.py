@@ -36,9 +36,13 @@ def say(*lines: str) -> None:
 
 def complain(message: str) -> int:
     """One line on stderr, whatever a file has put into the message."""
-    line = "".join(character if character.isprintable() else " " for character in message)
-    print(f"conform: {line[:1000]}", file=sys.stderr)
+    print(f"conform: {printable(message)[:1000]}", file=sys.stderr)
     return USAGE
+
+
+def printable(text: str) -> str:
+    """One line that does nothing to a terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:

@@ -19,7 +19,7 @@ from models.errors import UsageError
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-SOURCES = ("models", "checker")
+SOURCES = ("models", "traces", "checker", "conformance.follow")
 PACKAGES = ("numpy", "numba", "llvmlite", "pyarrow")
 TASKS_PER_CORE = 2
 SECONDS_OF_A_TASK = 0.1

@@ -1,5 +1,7 @@
 """`conform run` and `conform follow`: is what a cluster did, or was seen of a real Kafka, a behaviour of the model?
 
+One log is told of at length; many.py has many, a line for each.
+
 In:  the words that were typed. Out: text on stdout, errors on stderr, an exit code.
 """
 
@@ -15,9 +17,11 @@ from typing import TextIO
 
 from checker.console import ProgressLine, interrupts
 from checker.report import human_bytes
+from checker.spark_options import ENGINE, add_session_options, read_session_options
 from conformance.console import (
     BUGS,
     INTERRUPTED,
+    NOTHING,
     add_model,
     complain,
     count,
@@ -31,6 +35,8 @@ from conformance.console import (
     values_of,
 )
 from conformance.follow.follow import MOST_STATES, follow_log
+from conformance.follow.logs import logs_of
+from conformance.follow.many import Manner, follow_many
 from conformance.follow.ndjson import lines_of
 from conformance.follow.observations.explain import Explained, follow_recording
 from conformance.follow.observations.reading import is_observation
@@ -38,6 +44,7 @@ from conformance.follow.observations.search import Progress as SearchProgress
 from conformance.follow.observations.tell import tell
 from conformance.follow.plan import Plan
 from conformance.follow.record import record
+from conformance.follow.verdicts import Asked
 from conformance.follow.watch import Progress, Watch
 from models.errors import UsageError
 from traces import folder
@@ -108,8 +115,9 @@ def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:
 def add_follow(parser: argparse.ArgumentParser) -> None:
     """The words that `conform follow` takes."""
     parser.add_argument(
-        "files", metavar="LOG", type=Path, nargs="+", help="events of a run, or observations of a Kafka"
-    )
+        "files", metavar="LOG", type=Path, nargs="+",
+        help="events of a run, or observations of a Kafka; or a folder of such; of many, each has a line",
+    )  # fmt: skip
     add_model(parser)
     parser.add_argument(
         "--most-states", metavar="N", type=count, default=MOST_STATES, help="of events: states, at most"
@@ -119,17 +127,44 @@ def add_follow(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seconds", metavar="N", type=seconds, help="end each file after so long: undecided")
     parser.add_argument("--out", metavar="DIR", type=Path, help="of observations: write the history there, as a trace")
+    parser.add_argument(
+        "--engine", choices=["local", ENGINE], default="local", help="who follows: this process (default), or Spark"
+    )
+    add_session_options(parser.add_argument_group(f"with --engine {ENGINE}"))
     parser.set_defaults(run=_follow)
 
 
 def _follow(arguments: argparse.Namespace) -> int:
-    """Every file in its turn: a bad one does not keep the others from being followed."""
-    codes = set()
-    for path in arguments.files:
-        codes.add(_follow_file(path, arguments))
-        if INTERRUPTED in codes:
-            return INTERRUPTED
-    return gravest(codes)
+    """One log, or many: a bad one does not keep the others from being followed."""
+    spark = read_session_options(arguments)
+    logs = logs_of(arguments.files)
+    codes = {complain(line) for line in logs.unreadable}
+    for line in (*logs.empty, *logs.twice):
+        complain(line)
+    codes |= {NOTHING} if logs.empty else set()
+    if len(logs.paths) == 1 and arguments.engine != ENGINE:
+        codes.add(_follow_file(logs.paths[0], arguments))
+    elif logs.paths:
+        asked = Asked(
+            protocol=arguments.protocol,
+            generation=protocol_of(arguments),
+            values=values_of(arguments),
+            most_states=arguments.most_states,
+            memory=arguments.memory,
+            seconds=arguments.seconds,
+            with_history=arguments.out is not None,
+        )
+        manner = Manner(spark if arguments.engine == ENGINE else None, arguments.out, _words(arguments))
+        codes |= follow_many(logs.paths, asked, manner)
+    return INTERRUPTED if INTERRUPTED in codes else gravest(codes)
+
+
+def _words(arguments: argparse.Namespace) -> list[str]:
+    """The options that ask the same of one log alone."""
+    words = ["--protocol", arguments.protocol] if arguments.protocol else []
+    words += [word for given in arguments.switch for word in ("--switch", given)]
+    words += [word for given in arguments.set for word in ("--set", given)]
+    return words + (["--most-states", str(arguments.most_states)] if arguments.most_states != MOST_STATES else [])
 
 
 def _follow_file(path: Path, arguments: argparse.Namespace) -> int:

@@ -73,10 +73,10 @@ class Outcome:
     def spell(self) -> list[str]:
         """The lines that a person reads."""
         name = f"run {self.run}" if self.run else str(self.path)
-        so_far = f"{_count(self.events, 'event')}"
+        so_far = f"{count(self.events, 'event')}"
         if self.missing:
             so_far += f", {self.missing} missing between them"
-        states = f"{_count(self.possible, 'possible state')}, {self.largest} at most"
+        states = f"{count(self.possible, 'possible state')}, {self.largest} at most"
         match self.verdict:
             case Verdict.FOLLOWS:
                 return [f"{name} follows the model: {so_far}; {states} at one time"]
@@ -85,18 +85,19 @@ class Outcome:
             case Verdict.UNDECIDED:
                 found = [f"{self.path}:{self.line}: {name} is undecided: {self.why}"]
                 found += [] if self.event is None else [f"  {self.event}"]
-                return [*found, f"  after {so_far}, with {_count(self.possible, 'possible state')}"]
+                return [*found, f"  after {so_far}, with {count(self.possible, 'possible state')}"]
         found = [f"{self.path}:{self.line}: {name} is rejected: {self.why}"]
         if self.event is not None:
             found.append(f"  {self.event}")
-            found.append(f"  after {so_far}, with {_count(self.possible, 'possible state')}")
+            found.append(f"  after {so_far}, with {count(self.possible, 'possible state')}")
         found += [f"  {candidate}" for candidate in self.candidates]
         if self.left_out:
             found.append(f"  and as many as {self.left_out} more pairs of a possible state and a step")
         return found
 
 
-def _count(number: int, what: str) -> str:
+def count(number: int, what: str) -> str:
+    """So many of something."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 

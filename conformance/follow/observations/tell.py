@@ -7,7 +7,7 @@ Out: lines of text. Brokers and records carry the recording's own names where it
 
 from __future__ import annotations
 
-from conformance.follow.observations.explain import Effort, Explained, Nothing, Outcome, Rejected, Undecided
+from conformance.follow.observations.explain import Effort, Explained, Lack, Nothing, Outcome, Rejected, Undecided
 from conformance.follow.observations.lines import Acked, Disk, Fault, Line, Metadata, Read, Sent
 from conformance.follow.observations.recording import Recording
 from models.kafka.state import Acks
@@ -64,13 +64,17 @@ def _rejected(outcome: Rejected) -> list[str]:
         " that are possible there were found, and it is true of none of them:"
     )
     for lack in outcome.lacks:
-        have = f"{lack.true_of:,} of {outcome.possible:,}"
-        instead = "; ".join(f"{text} ({count:,})" for text, count in lack.instead)
-        found += wrapped(f"{lack.claim}: true of {have}{', instead: ' if instead else ''}{instead}", "  ")
+        found += wrapped(spell_lack(lack, outcome.possible), "  ")
     if outcome.lacks and all(lack.true_of for lack in outcome.lacks):
         found.append("  never all of it at once")
     acks = Acks(outcome.instance.configuration.acks).spelling
     return [*found, *wrapped(RESTS_ON.format(acks=acks)), _effort(outcome.effort)]
+
+
+def spell_lack(lack: Lack, possible: int) -> str:
+    """A claim that not all of so many states satisfy, in one line."""
+    instead = "; ".join(f"{text} ({count:,})" for text, count in lack.instead)
+    return f"{lack.claim}: true of {lack.true_of:,} of {possible:,}{', instead: ' if instead else ''}{instead}"
 
 
 def _undecided(outcome: Undecided) -> list[str]:

@@ -1,0 +1,64 @@
+"""Which logs are meant: files, and folders for the logs in them, each file once.
+
+In:  the paths that a person gave. Out: `Logs`: the files, in that order, and what of the words led to none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from models.errors import UsageError
+
+SUFFIX = ".ndjson"
+"""How the name of a log ends, where a folder is looked through."""
+
+
+@dataclass
+class Logs:
+    """The logs to follow; a line for each folder without one, for each that cannot be read, for each second name."""
+
+    paths: list[Path] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    twice: list[str] = field(default_factory=list)
+
+
+def logs_of(given: Sequence[Path]) -> Logs:
+    """The logs that are meant: of a folder those right in it, by name."""
+    logs, known = Logs(), dict[object, Path]()
+    for path in given:
+        try:
+            found = list(_in(path))
+        except UsageError as error:
+            logs.unreadable.append(str(error))
+            continue
+        if not found:
+            logs.empty.append(f"{path}: a folder without a log (*{SUFFIX}); conform run writes some into runs/")
+        for one in found:
+            first = known.setdefault(_identity(one), one)
+            if first is one:
+                logs.paths.append(one)
+            else:
+                logs.twice.append(f"{one} is the same file as {first}, and is followed once")
+    return logs
+
+
+def _in(path: Path) -> Iterator[Path]:
+    try:
+        if not path.is_dir():
+            yield path
+            return
+        yield from sorted(one for one in path.iterdir() if one.name.endswith(SUFFIX))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; give a folder that can be read") from None
+
+
+def _identity(path: Path) -> object:
+    """The same for two names of one file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return path
+    return status.st_dev, status.st_ino

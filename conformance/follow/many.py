@@ -1,0 +1,150 @@
+"""Many logs, each of them followed: here, one after the other, or on Spark; the report is the same.
+
+In:  the paths of the logs, what is `Asked` of each, whoever follows them. Out: text on stdout, errors on stderr, an
+     exit code.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from checker.console import ProgressLine, interrupts
+from checker.spark.faults import SparkLostError
+from checker.spark.session import SparkOptions, spark_session
+from conformance.console import INTERRUPTED, UNDECIDED, USAGE, complain, printable, say
+from conformance.follow.verdicts import Asked, Found, Word, follow_one
+from models.errors import UsageError
+from traces import folder
+from traces.itf import parse_document, read_trace
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How many logs are followed: on which Spark, if on one; where histories go; the words that ask for the same."""
+
+    spark: SparkOptions | None
+    out: Path | None
+    words: Sequence[str]
+
+
+class Report:
+    """The verdicts, told in the order of the logs, whatever the order in which they become known."""
+
+    def __init__(self, paths: Sequence[Path], out: Path | None) -> None:
+        self.paths = paths
+        self.out = out
+        self.line = ProgressLine("conform")
+        self.found: dict[int, Found] = {}
+        self.codes: set[int] = set()
+        self.where = ""
+        self.began = self.ended = time.monotonic()
+        self._told: set[int] = set()
+
+    def begin(self, where: str = "") -> None:
+        """The work begins now, and there."""
+        self.where = where
+        self.began = self.ended = time.monotonic()
+
+    def take(self, number: int, found: Found) -> None:
+        """What became of a log; said as soon as all of those before it are."""
+        if number in self.found:
+            return
+        self.found[number] = found
+        self.ended = time.monotonic()
+        self.codes |= found.exit_codes
+        while len(self._told) in self.found:
+            self._tell(len(self._told))
+
+    def look(self) -> None:
+        """Tell how far it is, on stderr."""
+        rejected = sum(found.word == Word.REJECTED for found in self.found.values())
+        self.line.tell(
+            f"{len(self.found):,} of {len(self.paths):,} logs followed, {rejected:,} rejected",
+            time.monotonic() - self.began,
+        )
+
+    def end(self, words: Sequence[str]) -> None:
+        """Whatever was not told yet, what was rejected in more words, and how many of each there are."""
+        for number in sorted(self.found.keys() - self._told):  # behind a gap, where something ended it early
+            self._tell(number)
+        for number, found in sorted(self.found.items()):
+            for first, *more in found.rejections:
+                say("", printable(first), *map(printable, more))
+            if found.rejections:
+                say(f"  the whole of it: {shlex.join(['conform', 'follow', str(self.paths[number]), *words])}")
+        counts = Counter(found.word for found in self.found.values())
+        tally = ", ".join(f"{counts[word]:,} {word}" for word in Word if counts[word])
+        many, known = len(self.paths), len(self.found)
+        of = f"{many:,} logs" if known == many else f"{known:,} of {many:,} logs"
+        said = [f"{of}: {tally or 'nothing is known of them'}", f"{self.ended - self.began:.1f} s{self.where}"]
+        say(*([""] if any(found.rejections for found in self.found.values()) else []), "; ".join(said))
+
+    def _tell(self, number: int) -> None:
+        self._told.add(number)
+        found = self.found[number]
+        self.line.clear()
+        if found.word == Word.UNREADABLE:
+            complain(found.why)
+            return
+        say(printable(str(found)))
+        if self.out is not None and found.history is not None:
+            try:
+                kept = folder.write(read_trace(parse_document(found.history)), self.out)
+            except UsageError as error:
+                self.codes.add(complain(str(error)))
+            else:
+                say(f"  written: {kept}; replay it: conform replay {kept}")
+
+
+def follow_many(paths: Sequence[Path], asked: Asked, manner: Manner) -> set[int]:
+    """Follow every log; the exit codes of all that became of them. Raises UsageError where Spark cannot be had."""
+    report = Report(paths, manner.out)
+    why = ""
+    try:
+        if manner.spark is None:
+            _follow_here(report, asked)
+        else:
+            _follow_there(report, asked, manner.spark)
+    except KeyboardInterrupt:
+        why = "interrupted"
+        report.codes = {INTERRUPTED}
+    except (SparkLostError, UsageError) as error:
+        if not report.found and isinstance(error, UsageError):
+            raise
+        why = str(error)
+        report.codes.add(USAGE if isinstance(error, UsageError) else UNDECIDED)
+    report.line.clear()
+    report.end(manner.words)
+    if why:
+        left = len(paths) - len(report.found)
+        complain(
+            f"{why}; {left:,} of {len(paths):,} logs were not followed to their end, nothing is decided about them"
+        )
+    return report.codes
+
+
+def _follow_here(report: Report, asked: Asked) -> None:
+    with interrupts() as seen:
+
+        def tick() -> None:
+            report.look()
+            if seen:  # while LLVM compiled, where the exception was lost
+                raise KeyboardInterrupt
+
+        report.begin()
+        for number, path in enumerate(report.paths):
+            report.take(number, follow_one(path, asked, tick=tick, announce=report.line.announce))
+            tick()
+
+
+def _follow_there(report: Report, asked: Asked, options: SparkOptions) -> None:
+    with spark_session(options, report.line.announce) as session:
+        from conformance.follow.on_spark import follow_on_spark  # here, for it needs Spark's packages
+
+        report.begin(f" on {session.master}, which took {session.start_seconds:.1f} s to start")
+        follow_on_spark(session, report.paths, asked, report.take, report.look)

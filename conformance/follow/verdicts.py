@@ -1,0 +1,182 @@
+"""What becomes of one log among many, whatever it holds: events of runs, or observations of a Kafka.
+
+In:  what is `Asked` of every log; the name of one, and its content where that was brought along.
+Out: `Found`: the verdict as a word and a line. It is made of texts only, for it may come from another machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE
+from conformance.follow import outcome as events
+from conformance.follow.follow import follow_log
+from conformance.follow.ndjson import lines_of
+from conformance.follow.observations import explain as observations
+from conformance.follow.observations.explain import follow_recording
+from conformance.follow.observations.reading import is_observation
+from conformance.follow.observations.tell import WHY, place, says, spell_lack
+from conformance.follow.watch import Watch
+from models.errors import UsageError
+from traces.itf import to_text
+
+
+class Word(StrEnum):
+    """What can become of a log."""
+
+    FOLLOWED = "FOLLOWED"
+    EXPLAINED = "EXPLAINED"
+    REJECTED = "REJECTED"
+    UNDECIDED = "UNDECIDED"
+    NOTHING = "NOTHING"
+    UNREADABLE = "UNREADABLE"
+
+
+EXIT_CODES = {
+    Word.FOLLOWED: DONE,
+    Word.EXPLAINED: DONE,
+    Word.REJECTED: DIVERGED,
+    Word.UNDECIDED: UNDECIDED,
+    Word.NOTHING: NOTHING,
+    Word.UNREADABLE: USAGE,
+}
+
+WORDS = {
+    events.Verdict.REJECTED: Word.REJECTED,
+    events.Verdict.UNDECIDED: Word.UNDECIDED,
+    events.Verdict.NOTHING: Word.NOTHING,
+    events.Verdict.FOLLOWS: Word.FOLLOWED,
+}
+"""Of several runs in a log, the first of these that one of them has is the verdict on the log."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of every log. `memory` and `seconds` are for one; `generation` is meant where a log says none."""
+
+    protocol: str | None
+    generation: str
+    values: Mapping[str, int]
+    most_states: int
+    memory: int
+    seconds: float | None
+    with_history: bool = False
+
+
+@dataclass(frozen=True)
+class Found:
+    """The verdict on a log, and its reason, in one line.
+
+    `rejections` has the lines about each run that is rejected, also where the log turns out to be damaged further on;
+    `history` is the text of the trace that explains a recording, if it was asked for.
+    """
+
+    word: Word
+    where: str
+    why: str
+    rejections: Sequence[Sequence[str]] = ()
+    history: str | None = None
+
+    @property
+    def exit_codes(self) -> set[int]:
+        """What it means for the command."""
+        return {EXIT_CODES[self.word], *([DIVERGED] if self.rejections else [])}
+
+    def __str__(self) -> str:
+        """One line."""
+        return f"{self.word:<{max(map(len, Word))}} {self.where}: {self.why}"
+
+
+def unreadable(error: UsageError, rejections: Sequence[Sequence[str]] = ()) -> Found:
+    """A log that cannot be read, from some line on or at all; the error says where."""
+    return Found(Word.UNREADABLE, "", str(error), rejections)
+
+
+def follow_one(
+    path: Path,
+    asked: Asked,
+    content: bytes | None = None,
+    *,
+    tick: Callable[[], None] = lambda: None,
+    announce: Callable[[str], None] = lambda message: None,
+) -> Found:
+    """Follow a log, and call `tick` now and then; what is wrong with the log is a verdict, too.
+
+    Raises KeyboardInterrupt, for a log that a person did not wait for has no verdict.
+    """
+    try:
+        _, line = next(lines_of(path, content), (1, b""))
+        if is_observation(line):
+            return _follow_observations(path, asked, content, tick, announce)
+    except UsageError as error:
+        return unreadable(error)
+    return _follow_events(path, asked, content, tick)
+
+
+def _follow_events(path: Path, asked: Asked, content: bytes | None, tick: Callable[[], None]) -> Found:
+    watch, found = Watch(asked.seconds, lambda progress: tick()), list[events.Outcome]()
+    try:
+        for outcome in follow_log(path, asked.most_states, asked.protocol, asked.values, watch, content):
+            found.append(outcome)
+    except UsageError as error:
+        return unreadable(error, _rejections(found))
+    verdict = next(verdict for verdict in WORDS if any(outcome.verdict == verdict for outcome in found))
+    like_it = [outcome for outcome in found if outcome.verdict == verdict]
+    where = f"{path}:{like_it[0].line}" if like_it[0].line else str(path)
+    return Found(WORDS[verdict], where, _why(like_it, len(found)), _rejections(found))
+
+
+def _why(found: Sequence[events.Outcome], of: int) -> str:
+    """What runs of one verdict have to say, in one line."""
+    first = found[0]
+    if first.verdict == events.Verdict.NOTHING:
+        return "nothing to follow, there is no event"
+    if first.verdict != events.Verdict.FOLLOWS:
+        return f"run {first.run}: {first.why}" + (f" (so {len(found)} of {of} runs)" if of > 1 else "")
+    so_far = events.count(sum(outcome.events for outcome in found), "event")
+    missing = sum(outcome.missing for outcome in found)
+    return f"{events.count(of, 'run')}, {so_far}" + (f", {missing} missing between them" if missing else "")
+
+
+def _rejections(found: Sequence[events.Outcome]) -> list[list[str]]:
+    """Of each run that is rejected: the line, what happened there, and the step that came closest to it."""
+    return [
+        [
+            outcome.spell()[0],
+            *([f"  {outcome.event}"] if outcome.event is not None else []),
+            *(f"  {candidate}" for candidate in outcome.candidates[:1]),
+        ]
+        for outcome in found
+        if outcome.verdict == events.Verdict.REJECTED
+    ]
+
+
+def _follow_observations(
+    path: Path, asked: Asked, content: bytes | None, tick: Callable[[], None], announce: Callable[[str], None]
+) -> Found:
+    outcome = follow_recording(
+        path,
+        asked.generation,
+        asked.values,
+        memory=asked.memory,
+        seconds=asked.seconds,
+        report=lambda progress: tick(),
+        announce=announce,
+        content=content,
+    )
+    if isinstance(outcome, observations.Nothing):
+        return Found(Word.NOTHING, str(path), "nothing to follow: no line claims anything")
+    if isinstance(outcome, observations.Explained):
+        why = f"a history of {outcome.history.instance.protocol.name}, in {outcome.history.length} steps"
+        return Found(Word.EXPLAINED, str(path), why, history=to_text(outcome.history) if asked.with_history else None)
+    where = place(outcome.recording, outcome.line)
+    if isinstance(outcome, observations.Undecided):
+        if outcome.why == "interrupt":
+            raise KeyboardInterrupt
+        return Found(Word.UNDECIDED, where, WHY[outcome.why])
+    seen = says(outcome.line)
+    lacks = [f"  {spell_lack(lack, outcome.possible)}" for lack in outcome.lacks]
+    return Found(Word.REJECTED, where, seen, [[f"{where}: it is rejected: {seen}", *lacks]])
