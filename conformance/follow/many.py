@@ -80,7 +80,7 @@ class Report:
         counts = Counter(found.word for found in self.found.values())
         tally = ", ".join(f"{counts[word]:,} {word}" for word in Word if counts[word])
         many, known = len(self.paths), len(self.found)
-        of = f"{many:,} logs" if known == many else f"{known:,} of {many:,} logs"
+        of = f"{many:,} log{'' if many == 1 else 's'}" if known == many else f"{known:,} of {many:,} logs"
         said = [f"{of}: {tally or 'nothing is known of them'}", f"{self.ended - self.began:.1f} s{self.where}"]
         say(*([""] if any(found.rejections for found in self.found.values()) else []), "; ".join(said))
 
