@@ -230,6 +230,16 @@ def test_verdicts_are_told_in_the_order_of_the_logs_as_soon_as_they_can_be(capsy
     assert report.codes == {0}
 
 
+def test_of_many_rejected_runs_in_a_log_the_first_are_told(capsys):
+    report = Report([Path("a")], None)
+    report.take(0, Found(Word.REJECTED, "a:1", "x", [[f"a:{number}: rejected"] for number in range(1, 6)]))
+    report.end([])
+    assert without_times(capsys.readouterr().out) == (
+        "REJECTED   a:1: x\n\na:1: rejected\n\na:2: rejected\n\na:3: rejected\n\n  and 2 more runs of this log\n"
+        "  the whole of it: conform follow a\n\n1 log: 1 REJECTED; TIME\n"
+    )
+
+
 def test_progress_says_how_many_are_followed_and_rejected(capsys, monkeypatch):
     report = Report([Path(name) for name in "abcd"], None)
     monkeypatch.setattr(report.line, "tell", lambda what, seconds: print(what))

@@ -23,6 +23,10 @@ from traces import folder
 from traces.itf import parse_document, read_trace
 
 
+MOST_REJECTIONS = 3
+"""Of how many rejected runs in one log more is said than the verdict."""
+
+
 @dataclass(frozen=True)
 class Manner:
     """How many logs are followed: on which Spark, if on one; where histories go; the words that ask for the same."""
@@ -73,8 +77,10 @@ class Report:
         for number in sorted(self.found.keys() - self._told):  # behind a gap, where something ended it early
             self._tell(number)
         for number, found in sorted(self.found.items()):
-            for first, *more in found.rejections:
+            for first, *more in found.rejections[:MOST_REJECTIONS]:
                 say("", printable(first), *map(printable, more))
+            if len(found.rejections) > MOST_REJECTIONS:
+                say("", f"  and {len(found.rejections) - MOST_REJECTIONS:,} more runs of this log")
             if found.rejections:
                 say(f"  the whole of it: {shlex.join(['conform', 'follow', str(self.paths[number]), *words])}")
         counts = Counter(found.word for found in self.found.values())
