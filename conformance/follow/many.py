@@ -22,7 +22,6 @@ from models.errors import UsageError
 from traces import folder
 from traces.itf import parse_document, read_trace
 
-
 MOST_REJECTIONS = 3
 """Of how many rejected runs in one log more is said than the verdict."""
 
