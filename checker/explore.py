@@ -11,9 +11,9 @@ to a state is therefore the least of the shortest ones, by initial state and the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -151,7 +151,14 @@ class Reached:
     def sample(self, most: int) -> list[Cells]:
         """So many of the states, spread evenly over the search."""
         count = self.store.count
-        numbers = range(0, count, max(1, count // most))
+        return self._unpacked(range(0, count, max(1, count // most)))
+
+    def first_of_levels(self, most: int) -> Iterator[list[Cells]]:
+        """So many states of each level, the first ones."""
+        for first, last in pairwise(accumulate(self.levels, initial=0)):
+            yield self._unpacked(range(first, min(first + most, last)))
+
+    def _unpacked(self, numbers: Iterable[int]) -> list[Cells]:
         return [self.kernel.layout.unpack([int(word) for word in one]) for one in self.store.states_at(numbers)]
 
     def find(self, cells: Sequence[int | None]) -> Witness | None:

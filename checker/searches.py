@@ -53,16 +53,8 @@ class Traces:
         """A trace for every failure of a property, whether it breaks a promise or is permitted."""
         files: dict[str, Path] = {}
         for verdict in found:
-            if verdict.prop.kind is Kind.SOMETIMES:
-                continue
             name = verdict.prop.name
-            witnesses = []
-            if verdict.word is Word.VIOLATED and verdict.witness is not None:
-                witnesses.append((name, verdict.witness, "VIOLATED"))
-            if verdict.permitted is not None and verdict.permitted.witness is not None:
-                key = name if verdict.word is Word.PERMITTED else f"{name} (permitted)"
-                witnesses.append((key, verdict.permitted.witness, "PERMITTED"))
-            for key, witness, word in witnesses:
+            for key, witness, word in verdict.histories:
                 command = command_of(target, instance, witness.depth)
                 trace = from_steps(instance, witness.initial, witness.steps, name, command, word)
                 self.shortest[key] = trace

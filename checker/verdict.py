@@ -65,6 +65,17 @@ class Verdict:
     is_unattempted: bool = False
 
     @property
+    def histories(self) -> list[tuple[str, Witness, str]]:
+        """The paths that show how the property fails: the name of each, the path, and what it shows."""
+        name, found = self.prop.name, []
+        if self.word is Word.VIOLATED and self.witness is not None:
+            found.append((name, self.witness, Word.VIOLATED.value))
+        if self.permitted is not None and self.permitted.witness is not None:
+            key = name if self.word is Word.PERMITTED else f"{name} (permitted)"
+            found.append((key, self.permitted.witness, Word.PERMITTED.value))
+        return found if self.prop.kind is not Kind.SOMETIMES else []
+
+    @property
     def text(self) -> str:
         """The verdict as people read it."""
         note = " (not proved)" if self.is_unproved else " (proof undecided)" if self.is_unattempted else ""

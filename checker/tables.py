@@ -1,0 +1,138 @@
+"""Tables of what was searched, as Parquet: for Spark SQL, DuckDB, pandas, and whatever else reads it.
+
+In:  a folder, and one `Run` after the other (checker/report.py).
+Out: files, `DIR/TABLE/RUN.parquet`, with the columns of checker/table_columns.py. A file has its name once it is whole;
+     a search that is asked anew replaces its own files, and no others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from checker.edges import sampled_edges
+from checker.kernels import Kernels
+from checker.report import Run
+from checker.spark.java import INSTALL
+from checker.table_columns import KEY, TABLES, VERSION, Table, Type
+from checker.table_rows import Row, rows_of
+from models.errors import UsageError
+
+SUFFIX = ".parquet"
+DRAFT = ".draft-"
+"""How the name of a file that is being written begins; no reader of tables takes it for one."""
+
+CURE = "move it away, or give another folder with --tables DIR"
+
+
+class Tables:
+    """The tables in a folder (None: nothing is asked for); the first failure to write is kept, so that the report
+    still comes out.
+
+    Raises UsageError where the folder holds something else, or nothing could be written: before anything is searched.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.failure = ""
+        self.kernels = Kernels()
+        if folder is not None:
+            if importlib.util.find_spec("pyarrow") is None:
+                raise UsageError(f"--tables needs the package pyarrow, which is not installed: {INSTALL}")
+            _refuse_strangers(folder)
+
+    def write(self, run: Run) -> None:
+        """Put the rows of a run into the tables: into all of them, or, where that fails, into none."""
+        if self.folder is None or self.failure:
+            return
+        exploration = run.explored
+        edges = sampled_edges(exploration, self.kernels.of(exploration.instance))
+        rows = rows_of(run, edges)
+        name = rows["runs"][0]["run"] + SUFFIX
+        drafts = {self.folder / table / f"{DRAFT}{os.getpid()}": self.folder / table / name for table in TABLES}
+        try:
+            for draft, (table, content) in zip(drafts, rows.items(), strict=True):
+                _write(draft, _parquet(TABLES[table], content))
+            for draft, path in drafts.items():
+                draft.replace(path)
+        except OSError as error:
+            self.failure = (
+                f"{self.folder}: the tables cannot be written: {error.strerror}; make room or give another folder with"
+                " --tables DIR"
+            )
+        finally:
+            for draft in drafts:
+                with contextlib.suppress(OSError):
+                    draft.unlink()
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _parquet(table: Table, rows: list[Row]) -> bytes:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    types = {
+        Type.TEXT: pa.string(),
+        Type.WHOLE: pa.int64(),
+        Type.REAL: pa.float64(),
+        Type.TRUTH: pa.bool_(),
+        Type.MAP: pa.map_(pa.string(), pa.string()),
+        Type.LIST: pa.list_(pa.int64()),
+    }
+    fields = [pa.field(column.name, types[column.type], nullable=column.may_lack) for column in table.columns]
+    columns = []
+    for column, field in zip(table.columns, fields, strict=True):
+        values: list[Any] = [row[column.name] for row in rows]
+        if column.type is Type.MAP:
+            values = [list(value.items()) for value in values]
+        columns.append(pa.array(values, field.type, from_pandas=False))
+    content = pa.Table.from_arrays(columns, schema=pa.schema(fields, {KEY: str(VERSION)}))
+    sink = pa.BufferOutputStream()
+    parquet.write_table(content, sink)
+    return bytes(sink.getvalue())
+
+
+# ------------------------------------------------------------------------------------------------ what is there already
+
+
+def _refuse_strangers(folder: Path) -> None:
+    """Make the folders of the tables. Raises UsageError where anything in them is not ours."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in sorted(folder.iterdir()):
+            if path.name not in TABLES:
+                raise UsageError(f"{path}: no table of isrcheck; {CURE}")
+        for name in TABLES:
+            (folder / name).mkdir(exist_ok=True)
+            for path in sorted((folder / name).iterdir()):
+                if not path.name.startswith(DRAFT):
+                    _refuse_stranger(path, TABLES[name])
+    except OSError as error:
+        raise UsageError(f"{error.filename or folder}: {error.strerror}; give another folder with --tables DIR") from None
+
+
+def _refuse_stranger(path: Path, table: Table) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    if not re.fullmatch(f"[0-9a-f]{{12}}{re.escape(SUFFIX)}", path.name) or not path.is_file():
+        raise UsageError(f"{path}: no file of isrcheck's tables; {CURE}")
+    try:
+        schema = parquet.read_schema(path)
+    except (pa.ArrowException, OSError):
+        raise UsageError(f"{path}: no Parquet file, or a damaged one; {CURE}") from None
+    version = (schema.metadata or {}).get(KEY.encode(), b"").decode(errors="replace")
+    if not version or version == str(VERSION) and schema.names != [column.name for column in table.columns]:
+        raise UsageError(f"{path}: not written by isrcheck; {CURE}")
+    if version != str(VERSION):
+        raise UsageError(f"{path}: version {version[:20]} of the tables, this isrcheck writes {VERSION}; {CURE}")
