@@ -27,6 +27,7 @@ from checker.spark.session import spark_session
 from checker.sweep_cases import carry_here, cases_of
 from checker.sweep_results import Results, described
 from checker.sweep_values import read_sweep
+from checker.tables import Tables
 from checker.verdict import (
     DISAGREE,
     INTERRUPTED,
@@ -111,6 +112,8 @@ def _finish(options: Options, text: str, content: Mapping[str, Any], traces: Tra
         give_up_stdout()
     if stopped:
         print("check: interrupted; this is what was found so far", file=sys.stderr)
+        if traces.failure:
+            _complain(traces.failure)
         return INTERRUPTED
     return _complain(traces.failure) if traces.failure else code
 
@@ -127,7 +130,7 @@ def _parts(run: Run) -> list[Exploration | Unrolled]:
 def _one_model(options: Options, searches: Searches) -> int:
     assert options.target is not None
     instance = instance_of(options)
-    traces = Traces(options.out)
+    traces, tables = Traces(options.out), Tables(options.tables)
     if options.engine == "z3":
         run = searches.unroll(instance, options.target, traces)
     elif options.engine == "spark":
@@ -141,10 +144,12 @@ def _one_model(options: Options, searches: Searches) -> int:
         run = searches.prove(run, traces)
     if run.spread is not None and run.spread.lost:
         print(f"check: {run.spread.lost}", file=sys.stderr)
+    tables.write(run)
+    traces.failure = traces.failure or tables.failure
     content = {"runs": [report.as_object(run)], "verdict": run.word.value}
     code = exit_code(run.word, strict=options.strict, found=run.verdicts)
     stopped = _was_interrupted(_parts(run)) or (run.proving is not None and run.proving.proofs.stopped == "interrupt")
-    return _finish(options, report.text(run), content, traces, code, stopped)
+    return _finish(options, report.text(run), content, traces, code, stopped or tables.is_interrupted)
 
 
 def _mutate(options: Options, seen: list[int]) -> int:
@@ -182,6 +187,7 @@ def _mutate(options: Options, seen: list[int]) -> int:
 def _sweep(options: Options, seen: list[int]) -> int:
     asked = read_sweep(options)
     cases, answers = cases_of(asked, options)
+    tables = Tables(options.tables)
     results = Results(options.out, described(asked, cases), frozenset(case.position for case in cases))
     if results.done:
         print(f"taking up {results.path}: {len(results.done)} of {len(cases)} searches are done", file=sys.stderr)
@@ -199,9 +205,12 @@ def _sweep(options: Options, seen: list[int]) -> int:
     finally:
         progress.clear()
         results.close()
-    traces.failure = traces.failure or results.failure
+    for run in found.runs:
+        tables.write(run)
+    traces.failure = traces.failure or results.failure or tables.failure
     code = exit_code(found.word, strict=options.strict, found=found.verdicts)
-    return _finish(options, sweep.text(found), sweep.as_objects(found), traces, code, found.stopped)
+    stopped = found.stopped or tables.is_interrupted
+    return _finish(options, sweep.text(found), sweep.as_objects(found), traces, code, stopped)
 
 
 def _matrix(options: Options, searches: Searches) -> int:

@@ -46,7 +46,11 @@ def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
         return
     search = Search(exploration.instance, Limits(depth=levels - 1), kernel)
     search.watched = []  # what the search made of them is known, and nothing is to end this one
-    reached = Reached(kernel, search.store, search.run().levels, search.starts)
+    found = search.run()
+    if found.stopped == "interrupt":
+        raise KeyboardInterrupt
+    assert found.stopped is None, "these levels were searched before"
+    reached = Reached(kernel, search.store, found.levels, search.starts)
     for depth, states in enumerate(reached.first_of_levels(MOST_OF_A_LEVEL)):
         for before in states:
             for step, after in run.successors(exploration.instance, before):

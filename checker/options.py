@@ -85,6 +85,7 @@ class Options:
     sweeps: bool
     vary: tuple[str, ...]
     spark: SparkAsked
+    tables: Path | None
 
 
 def read_options(words: Sequence[str]) -> Options:
@@ -137,6 +138,9 @@ def read_options(words: Sequence[str]) -> Options:
     )
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout instead of text")
     parser.add_argument("--strict", action="store_true", help="PERMITTED counts as violated")
+    parser.add_argument(
+        "--tables", metavar="DIR", help="what was found as Parquet, a file for each search in each table of DIR"
+    )
     parser.add_argument("--out", default="counterexamples", metavar="DIR", help="where traces go (./counterexamples)")
     parser.add_argument("--config", action="append", default=[], metavar="FILE", help="a .properties file of Kafka's")
     for role in Role:
@@ -191,6 +195,7 @@ def read_options(words: Sequence[str]) -> Options:
         sweeps,
         tuple(known.vary),
         read_spark_options(known),
+        None if known.tables is None else Path(known.tables),
     )
     _refuse_mixtures(options)
     return options
@@ -216,6 +221,8 @@ def _refuse_mixtures(options: Options) -> None:
     if of_cluster and options.target:
         raise UsageError(f"{of_cluster} asks about a cluster, {options.target} names a model: give one of them")
     _refuse_engines(options, of_cluster)
+    if options.tables is not None:
+        _refuse_tables(options)
     if options.kafka_version and not of_cluster:
         raise UsageError("--kafka-version goes with --config FILE; for a model use --protocol")
     if options.topic_name is not None and not options.describe:
@@ -246,6 +253,16 @@ def _refuse_engines(options: Options, of_cluster: str) -> None:
         raise UsageError("--prove asks the explorer about what stands in the way of a proof: leave --engine z3 out")
     if options.engine in ("z3", "all") and options.count_all:
         raise UsageError(f"--continue counts states, which Z3 does not do: leave it, or --engine {options.engine}, out")
+
+
+def _refuse_tables(options: Options) -> None:
+    is_one = options.target not in (None, "published") or _is_one_of_published(options)
+    if options.mutates or not (is_one or options.sweeps):
+        raise UsageError(
+            f"--tables is of one model, or of a {SWEEP}: name it, as in: check kafka --protocol 2.1 --tables DIR"
+        )
+    if options.engine == "z3":
+        raise UsageError("--tables counts states, which Z3 does not do: leave it, or --engine z3, out")
 
 
 def _refuse_with_mutate(options: Options) -> None:
@@ -405,6 +422,7 @@ RESERVED = (
         "--json",
         "--strict",
         "--out",
+        "--tables",
         "--config",
         "--describe",
         "--topic-name",

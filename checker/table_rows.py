@@ -54,7 +54,12 @@ def run_key(run: Run, told: Mapping[str, Any]) -> str:
     """Twelve hexadecimal digits of the question that was asked, and of what cut its answer short, if anything did."""
     spark = told["spark"] or {}
     limits = run.exploration.limits
-    cut = None if run.exploration.is_complete else [told["stopped"], limits.seconds, limits.memory]
+    stopped = [
+        None if run.exploration.is_complete else run.exploration.stopped,
+        None if run.second is None else run.second.stopped,
+        None if run.proving is None else run.proving.proofs.stopped,
+    ]
+    cut = [*stopped, limits.seconds, limits.memory] if any(stopped) else None
     question = [
         [told[name] for name in ASKED],
         [spark.get("mode"), spark.get("parts"), spark.get("split_depth")],

@@ -30,8 +30,8 @@ CURE = "move it away, or give another folder with --tables DIR"
 
 
 class Tables:
-    """The tables in a folder (None: nothing is asked for); the first failure to write is kept, so that the report
-    still comes out.
+    """The tables in a folder (None: nobody asked for any); the first failure to write is kept, and whether it was an
+    interruption, so that the report still comes out.
 
     Raises UsageError where the folder holds something else, or nothing could be written: before anything is searched.
     """
@@ -39,6 +39,7 @@ class Tables:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.failure = ""
+        self.is_interrupted = False
         self.kernels = Kernels()
         if folder is not None:
             if importlib.util.find_spec("pyarrow") is None:
@@ -49,28 +50,34 @@ class Tables:
         """Put the rows of a run into the tables: into all of them, or, where that fails, into none."""
         if self.folder is None or self.failure:
             return
-        exploration = run.explored
-        edges = sampled_edges(exploration, self.kernels.of(exploration.instance))
-        rows = rows_of(run, edges)
-        name = rows["runs"][0]["run"] + SUFFIX
-        drafts = {self.folder / table / f"{DRAFT}{os.getpid()}": self.folder / table / name for table in TABLES}
         try:
-            for draft, (table, content) in zip(drafts, rows.items(), strict=True):
-                _write(draft, _parquet(TABLES[table], content))
-            for draft, path in drafts.items():
-                draft.replace(path)
+            self._write(self.folder, run)
+        except KeyboardInterrupt:
+            self.is_interrupted = True
+            self.failure = f"{self.folder}: interrupted before the tables were written; the same command writes them"
         except OSError as error:
             self.failure = (
                 f"{self.folder}: the tables cannot be written: {error.strerror}; make room or give another folder with"
                 " --tables DIR"
             )
+
+    def _write(self, folder: Path, run: Run) -> None:
+        exploration = run.explored
+        rows = rows_of(run, sampled_edges(exploration, self.kernels.of(exploration.instance)))
+        name = rows["runs"][0]["run"] + SUFFIX
+        drafts = {table: folder / table / f"{DRAFT}{os.getpid()}" for table in TABLES}
+        try:
+            for table, draft in drafts.items():
+                _put(draft, _parquet(TABLES[table], rows[table]))
+            for draft in drafts.values():
+                draft.replace(draft.with_name(name))
         finally:
-            for draft in drafts:
+            for draft in drafts.values():
                 with contextlib.suppress(OSError):
                     draft.unlink()
 
 
-def _write(path: Path, content: bytes) -> None:
+def _put(path: Path, content: bytes) -> None:
     with path.open("wb") as file:
         file.write(content)
         file.flush()
@@ -118,7 +125,9 @@ def _refuse_strangers(folder: Path) -> None:
                 if not path.name.startswith(DRAFT):
                     _refuse_stranger(path, TABLES[name])
     except OSError as error:
-        raise UsageError(f"{error.filename or folder}: {error.strerror}; give another folder with --tables DIR") from None
+        raise UsageError(
+            f"{error.filename or folder}: {error.strerror}; give another folder with --tables DIR"
+        ) from None
 
 
 def _refuse_stranger(path: Path, table: Table) -> None:
@@ -132,7 +141,7 @@ def _refuse_stranger(path: Path, table: Table) -> None:
     except (pa.ArrowException, OSError):
         raise UsageError(f"{path}: no Parquet file, or a damaged one; {CURE}") from None
     version = (schema.metadata or {}).get(KEY.encode(), b"").decode(errors="replace")
-    if not version or version == str(VERSION) and schema.names != [column.name for column in table.columns]:
+    if not version or (version == str(VERSION) and schema.names != [column.name for column in table.columns]):
         raise UsageError(f"{path}: not written by isrcheck; {CURE}")
     if version != str(VERSION):
         raise UsageError(f"{path}: version {version[:20]} of the tables, this isrcheck writes {VERSION}; {CURE}")
