@@ -186,9 +186,9 @@ def documentation() -> str:
         "# The tables of `check --tables DIR`",
         "",
         f"Version {VERSION}; it stands under `{KEY}` in the metadata of every file. `DIR` has a folder for each table,"
-        " with one Parquet file for each search, `DIR/TABLE/RUN.parquet`, also where that has no rows. The same question"
-        " asked again replaces its own files, and no others; a search that was cut short never replaces one that was"
-        " not. Without those that say `Measured`, the columns are the same each time, byte by byte.",
+        " with one Parquet file for each search, `DIR/TABLE/RUN.parquet`, also where that has no rows. The same"
+        " question asked again replaces its own files, and no others; a search that was cut short never replaces one"
+        " that was not. Without those that say `Measured`, the columns are the same each time, byte by byte.",
     ]
     for name, table in sorted(TABLES.items(), key=lambda item: item[0] != "runs"):
         lines += ["", f"## `{name}`", "", table.says, "", "| column | type | |", "|---|---|---|"]
