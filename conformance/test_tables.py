@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from checker import cli, sweep_cases, table_columns, tables
+from checker import cli, sweep_cases, tables
 from checker.edges import MOST_OF_A_LEVEL
 from checker.explore import Limits, explore
 from checker.report import Run
@@ -23,10 +23,9 @@ from checker.spread import Mode, Overlap, Spread
 from checker.table_columns import TABLES, documentation
 from checker.table_rows import rows_of
 from checker.tables import Tables
-from checker.verdict import Word, verdicts
+from checker.verdict import verdicts
 from conformance.examples import ask_the_tables
 from models import registry
-from models.errors import UsageError
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -140,7 +139,10 @@ def test_what_stands_in_the_tables(check, tmp_path):
     }
     assert rows(found, "levels") == [(0, 1), (1, 2), (2, 1)]
     assert rows(found, "actions") == [("climber_steps", 3, 1), ("climber_leaps", 2, 2)]
-    traces = {path.name.split("_", 1)[1][:10]: f"counterexamples/{path.name}" for path in Path("counterexamples").glob("*.json")}
+    traces = {
+        path.name.split("_", 1)[1][:10]: f"counterexamples/{path.name}"
+        for path in Path("counterexamples").glob("*.json")
+    }
     assert rows(found, "verdicts") == [
         ("stays_safe", "always", "VIOLATED", 2, None, 1, traces["stays_safe"], None),
         ("avoids_two", "always", "PERMITTED", 1, 1, 1, traces["avoids_two"], None),
@@ -182,7 +184,9 @@ def test_edges_are_of_the_first_states_of_levels_from_which_steps_were_taken(che
     # 29 of them are the first to reach a state of level 1, and the others stay among the initial states.
     fired = sum(count for _, count, _ in rows(tmp_path / "found", "actions"))
     check("kafka --protocol 2.1 --bound 1 --tables short")
-    assert len([edge for edge in edges if edge[0] == 0]) == sum(count for _, count, _ in rows(tmp_path / "short", "actions"))
+    assert len([edge for edge in edges if edge[0] == 0]) == sum(
+        count for _, count, _ in rows(tmp_path / "short", "actions")
+    )
     assert len(edges) < fired
 
 
@@ -208,10 +212,12 @@ def test_another_question_and_an_answer_cut_short_have_files_of_their_own(check,
     for line in lines:
         check(f"stairs.py {line} --tables found")
     assert count() == len(lines)
-    code, *_ = check("kafka --protocol 2.1 --seconds 0.0001 --tables found")
+    code, *_ = check("kafka --protocol 2.1 --seconds 0.000000001 --tables found")
     assert code == 3
     assert count() == len(lines) + 1
-    stopped = [row for row in parquet.read_table(tmp_path / "found" / "runs").to_pylist() if row["stopped"] == "seconds"]
+    stopped = [
+        row for row in parquet.read_table(tmp_path / "found" / "runs").to_pylist() if row["stopped"] == "seconds"
+    ]
     assert [row["verdict"] for row in stopped] == ["UNDECIDED"]
     assert check("kafka --protocol 2.1 --bound 2 --seconds 60 --tables found")[0] == 0
     assert count() == len(lines) + 2
@@ -269,17 +275,18 @@ def test_the_document_is_made_of_the_columns():
 def test_files_have_the_columns_of_the_document(check, tmp_path):
     check("stairs.py --tables found")
     words = {
-        pa.string(): "string", pa.int64(): "bigint", pa.float64(): "double", pa.bool_(): "boolean",
-        pa.map_(pa.string(), pa.string()): "map<string, string>",
+        "string": "string", "int64": "bigint", "double": "double", "bool": "boolean",
+        "list<element: int64>": "array<bigint>",
     }  # fmt: skip
+    maps = pa.map_(pa.string(), pa.string())
     for name, table in TABLES.items():
         (path,) = (tmp_path / "found" / name).iterdir()
         schema = parquet.read_schema(path)
         assert schema.metadata == {b"isrcheck": b"1"}
-        kinds = [words.get(field.type) or f"array<{words[field.type.value_type]}>" for field in schema]
-        assert [(field.name, kind, field.nullable) for field, kind in zip(schema, kinds, strict=True)] == [
-            (column.name, column.type.value, column.may_lack) for column in table.columns
-        ]
+        assert [
+            (field.name, "map<string, string>" if field.type == maps else words[str(field.type)], field.nullable)
+            for field in schema
+        ] == [(column.name, column.type.value, column.may_lack) for column in table.columns]
 
 
 # ----------------------------------------------------------------------------------------------------------- bad input
@@ -301,7 +308,10 @@ AWAY = "move it away, or give another folder with --tables DIR"
     [
         (lambda at: at.write_text("no folder"), "found: File exists; give another folder with --tables DIR"),
         (lambda at: (at / "notes").mkdir(parents=True), f"found/notes: no table of isrcheck; {AWAY}"),
-        (lambda at: written(at, "levels/part-0.parquet"), f"found/levels/part-0.parquet: no file of isrcheck's tables; {AWAY}"),
+        (
+            lambda at: written(at, "levels/part-0.parquet"),
+            f"found/levels/part-0.parquet: no file of isrcheck's tables; {AWAY}",
+        ),
         (lambda at: (at / OURS).mkdir(parents=True), f"found/{OURS}: no file of isrcheck's tables; {AWAY}"),
         (
             lambda at: ((at / "levels").mkdir(parents=True), (at / OURS).write_text("PAR1")),
@@ -330,7 +340,10 @@ def test_a_folder_that_holds_something_else_is_refused(check, tmp_path, make, me
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("--tables found", "--tables is of one model, or of a sweep: name it, as in: check kafka --protocol 2.1 --tables DIR"),
+        (
+            "--tables found",
+            "--tables is of one model, or of a sweep: name it, as in: check kafka --protocol 2.1 --tables DIR",
+        ),
         ("published --tables found", "--tables is of one model, or of a sweep"),
         ("mutate kafka --protocol 2.1 --tables found", "--tables is of one model, or of a sweep"),
         ("--config stairs.py --tables found", "--tables is of one model, or of a sweep"),
@@ -358,7 +371,9 @@ def test_without_pyarrow_the_cure_is_named_before_anything_is_searched(check, tm
 
 def test_a_plain_check_does_without_pyarrow(tmp_path):
     (tmp_path / "stairs.py").write_text(STAIRS)
-    code = "import sys; from checker import cli; cli.main(['stairs.py', '--bound', '2']); print('pyarrow' in sys.modules)"
+    code = (
+        "import sys; from checker import cli; cli.main(['stairs.py', '--bound', '2']); print('pyarrow' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
 
@@ -434,7 +449,88 @@ def test_ctrl_c_while_edges_are_sampled_leaves_no_smaller_sample(check, tmp_path
 def asked(check, tmp_path):
     """Tables of a small sweep of Kafka, of a search that was cut short, and of one by parts."""
     check("sweep --vary acks=0,all --vary replication.factor=2,3 --bound 2 --tables found")
-    check("kafka --protocol 2.1 --retries 1 --seconds 0.0001 --tables found")
+    check("kafka --protocol 2.1 --retries 1 --seconds 0.000000001 --tables found")
     folder = tmp_path / "found"
     Tables(folder).write(spread_run())
     return folder
+
+
+ANSWERS = """\
+Which action widens the state space?
+                 action  new  fired
+         broker_crashes  131    151
+         broker_bounces   61     97
+  controller_fails_over   61     79
+   leader_handles_fetch   31     85
+       producer_appends   30     68
+
+Which settings lose acknowledged records?
+                       settings               verdict  depth
+    acks=0 replicas=2 retries=0             PERMITTED      1
+    acks=0 replicas=3 retries=0             PERMITTED      1
+  acks=all replicas=2 retries=0 NO VIOLATION TO DEPTH      2
+  acks=all replicas=3 retries=0 NO VIOLATION TO DEPTH      2
+  acks=all replicas=3 retries=1             UNDECIDED   <NA>
+
+Where do the partitions overlap?
+           run  one  other  states
+  ed106f0651d7    0      1       1
+"""
+
+
+def test_the_example_answers_three_questions(asked, capsys):
+    assert ask_the_tables.main([str(asked)]) == 0
+    assert capsys.readouterr().out == ANSWERS
+
+
+@pytest.mark.parametrize("missing", ["", "verdicts"])
+def test_the_example_says_what_is_not_there(check, tmp_path, capsys, missing):
+    folder = tmp_path / "found"
+    if missing:
+        check("stairs.py --tables found")
+        next((folder / missing).iterdir()).unlink()
+    assert ask_the_tables.main([str(folder)]) == 2
+    told = f"{folder}: no table {missing or 'runs'}; write it with: check MODEL --tables DIR"
+    assert capsys.readouterr() == ("", f"ask_the_tables: {told}\n")
+
+
+def test_the_example_answers_with_what_there_is(check, tmp_path, capsys):
+    check("stairs.py --bound 0 --tables found")
+    assert ask_the_tables.main([str(tmp_path / "found")]) == 0
+    answers = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    assert answers == [f"  {question.no_answer}" for question in ask_the_tables.QUESTIONS]
+
+
+def command(folder, *words):
+    """A process with this project's code, whose lines on stdout are given."""
+    own = os.environ | {"PYTHONPATH": str(PROJECT)}
+    done = subprocess.run([sys.executable, *words], cwd=folder, capture_output=True, text=True, env=own)
+    assert done.returncode in (0, 12), done.stderr
+    return done.stdout
+
+
+def test_spark_writes_its_parts_and_gives_the_same_answers(asked, tmp_path):
+    line = "stairs.py --most 6 --set limit=9 --continue --engine spark --master local[2] --split-depth 1 --tables found"
+    command(tmp_path, "-m", "checker.cli", *line.split())
+    (run,) = [run for run in parquet.read_table(asked / "runs").to_pylist() if ("most", "6") in run["configuration"]]
+    spark = {name: run[name] for name in ("engine", "mode", "cores", "parts", "parts_ended", "starts", "split_depth")}
+    assert spark == {
+        "engine": "spark", "mode": "parts", "cores": 2, "parts": 2, "parts_ended": 2, "starts": 2, "split_depth": 1
+    }  # fmt: skip
+    assert (run["distinct"], run["parts_overlap"], run["start_seconds"] > 0) == (7, True, True)
+    # The part that starts on the first step comes to every step above it, and the other one to all but the first.
+    found = parquet.read_table(asked / "overlap").to_pylist()
+    assert [(row["parts"], row["states"]) for row in found if row["run"] == run["run"]] == [
+        ([], 1),
+        ([0], 1),
+        ([0, 1], 5),
+    ]
+    levels = parquet.read_table(asked / "levels").to_pylist()
+    assert [row["states"] for row in levels if row["run"] == run["run"]] == [1, 2, 2, 2]
+    example = [str(PROJECT / "conformance" / "examples" / "ask_the_tables.py"), "found"]
+    answers = command(tmp_path, *example)
+    assert answers == "".join(
+        f"  {run['run']}    0      1       5\n{line}" if line.startswith("  ed106f0651d7") else line
+        for line in ANSWERS.splitlines(keepends=True)
+    )
+    assert command(tmp_path, *example, "--spark") == answers

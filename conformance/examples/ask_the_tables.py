@@ -62,7 +62,7 @@ def widening(tables: Mapping[str, DataFrame]) -> DataFrame:
     return sums[sums["new"] > 0].sort_values(["new", "action"], ascending=[False, True]).head(5)
 
 
-# ------------------------------------------------------------------------------------------- which settings lose records
+# ------------------------------------------------------------------------------------------ which settings lose records
 
 LOSING = """
 WITH asked AS (SELECT run, verdict, depth FROM verdicts WHERE property = 'acked_not_lost'),
@@ -74,7 +74,7 @@ spelled AS (
 )
 SELECT DISTINCT coalesce(settings, 'the only ones') AS settings, verdict, depth
 FROM asked LEFT JOIN spelled USING (run)
-ORDER BY depth, settings, verdict       -- what has no depth comes first: it is undecided, or was searched to the end
+ORDER BY depth NULLS LAST, settings, verdict    -- what has no depth is undecided, or was searched to the end
 """
 
 
@@ -89,7 +89,7 @@ def losing(tables: Mapping[str, DataFrame]) -> DataFrame:
     spelled = entries.groupby("run")["setting"].agg(lambda settings: " ".join(sorted(settings)))
     found = asked.assign(settings=asked["run"].map(spelled).fillna("the only ones"))
     found = found[["settings", "verdict", "depth"]].drop_duplicates()
-    return found.sort_values(["depth", "settings", "verdict"], na_position="first")
+    return found.sort_values(["depth", "settings", "verdict"])
 
 
 # ---------------------------------------------------------------------------------------- where the partitions overlap
