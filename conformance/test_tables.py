@@ -483,6 +483,19 @@ def test_the_example_answers_three_questions(asked, capsys):
     assert capsys.readouterr().out == ANSWERS
 
 
+def test_the_answers_in_the_readme_are_those_of_its_commands(check, tmp_path, capsys):
+    text = (PROJECT / "README.md").read_text(encoding="utf-8")
+    block = text.partition("## Results as tables")[2].partition("```")[2].partition("```")[0]
+    sweep, asking = block.replace("\\\n", "").split("$ check ")[1], block.split("$ python ")[1]
+    assert check(f"{sweep.strip().replace('results', 'found')}")[0] == 0
+    assert ask_the_tables.main([str(tmp_path / "found")]) == 0
+    # What Spark's parts have in common takes Spark; the other search of these commands is one of the sweep, again.
+    told = capsys.readouterr().out.partition("Where do the partitions")[0].splitlines()
+    shown = [line for line in asking.partition("Where do the partitions")[0].splitlines()[1:] if line != "  ..."]
+    assert len(shown) == 15
+    assert [line for line in told if line in shown] == shown
+
+
 @pytest.mark.parametrize("missing", ["", "verdicts"])
 def test_the_example_says_what_is_not_there(check, tmp_path, capsys, missing):
     folder = tmp_path / "found"
