@@ -190,6 +190,15 @@ def test_edges_are_of_the_first_states_of_levels_from_which_steps_were_taken(che
     assert len(edges) < fired
 
 
+def test_a_small_state_space_is_its_own_sample(check, tmp_path):
+    assert check("examples/two_phase_commit --resource-managers 1 --tables found")[0] == 0
+    found = tmp_path / "found"
+    assert max(states for _, states in rows(found, "levels")) <= MOST_OF_A_LEVEL
+    edges = rows(found, "edges")
+    assert len(edges) == sum(fired for _, fired, _ in rows(found, "actions"))
+    assert max(depth for depth, *_ in edges) == max(depth for depth, _ in rows(found, "levels"))
+
+
 def test_the_same_question_gives_the_same_files(check, tmp_path):
     line = "kafka --protocol 2.1 --bound 3 --tables found"
     check(line)
@@ -219,8 +228,9 @@ def test_another_question_and_an_answer_cut_short_have_files_of_their_own(check,
         row for row in parquet.read_table(tmp_path / "found" / "runs").to_pylist() if row["stopped"] == "seconds"
     ]
     assert [row["verdict"] for row in stopped] == ["UNDECIDED"]
-    assert check("kafka --protocol 2.1 --bound 2 --seconds 60 --tables found")[0] == 0
-    assert count() == len(lines) + 2
+    for limits in ("--seconds 60", "--memory 1G", ""):
+        assert check(f"kafka --protocol 2.1 --bound 2 {limits} --tables found")[0] == 0
+        assert count() == len(lines) + 2
 
 
 def test_a_sweep_has_a_run_for_each_configuration(check, tmp_path):
@@ -492,7 +502,7 @@ def test_the_answers_in_the_readme_are_those_of_its_commands(check, tmp_path, ca
     # What Spark's parts have in common takes Spark; the other search of these commands is one of the sweep, again.
     told = capsys.readouterr().out.partition("Where do the partitions")[0].splitlines()
     shown = [line for line in asking.partition("Where do the partitions")[0].splitlines()[1:] if line != "  ..."]
-    assert len(shown) == 15
+    assert len(shown) == 16
     assert [line for line in told if line in shown] == shown
 
 
