@@ -1,0 +1,102 @@
+"""What Spark costs on one machine: the same questions on local[2] and in one process on two threads, in turn.
+
+Run: python -m benchmarks.on_spark [parts|search] [ROUNDS]
+
+`parts`: Kafka 2.1 from any of its 87 initial states, to depth 14: 5,550,099 states. States a second count each state as
+often as parts found it; putting the parts together is part of the time, starting Spark is not.
+`search`: published KIP-320 with 3 replicas, log size 2, 2 records and epochs 0..3: 9,985,570 states in 32 levels. What
+a level costs that has nothing to do is measured with a model of few states, and taken off.
+"""
+
+import statistics
+import sys
+
+from benchmarks.limit_loop import insert_nothing_much, limit_loop
+from checker.explore import Limits, explore
+from checker.kernel import kernel_of
+from checker.spark.engine import explore_on_spark
+from checker.spark.session import Session, SparkOptions, spark_session
+from checker.spark_options import SparkAsked
+from checker.spread import Mode
+from models import published, registry
+from models.language.model import Instance
+
+OPTIONS = SparkOptions(master="local[2]", driver_memory=4 << 30)
+MEMORY = 8 << 30
+
+
+def on_spark(session: Session, mode: Mode, instance: Instance, limits: Limits):
+    """The exploration on Spark, and how it was spread."""
+    asked = SparkAsked(mode, None, OPTIONS, None)
+    kernel = kernel_of(instance)
+    return explore_on_spark(session, asked, instance, limits, kernel, count_all=True, report=lambda progress: None)
+
+
+def seconds_of_empty_level(session: Session) -> float:
+    """What a level costs that has a handful of states."""
+    few = registry.load("examples/two_phase_commit")[0].instance(None, {"resource_managers": 3})
+    found, _ = on_spark(session, Mode.SEARCH, few, Limits(memory=MEMORY))
+    return found.seconds / len(found.levels)
+
+
+def parts(session: Session, rounds: int) -> None:
+    """By initial state against one process."""
+    instance = registry.load("kafka")[0].instance("2.1", {"start": 1})
+    limits = Limits(14, MEMORY)
+    kernel = kernel_of(instance)
+    ratios = []
+    for number in range(rounds):
+        limit = limit_loop()
+        here = explore(instance, Limits(14, MEMORY, threads=2), count_all=True, kernel=kernel)
+        found, spread = on_spark(session, Mode.PARTS, instance, limits)
+        assert found.levels == here.levels
+        assert spread.overlap is not None
+        rate = spread.overlap.found / found.seconds
+        ratios.append(rate / (here.distinct / here.seconds))
+        print(
+            f"round {number}: limit loop {limit:.2f} s; two threads {here.seconds:.2f} s, {here.distinct:,} states;"
+            f" {spread.parts} parts {found.seconds:.2f} s, {spread.overlap.found:,} states with overlap,"
+            f" {spread.overlap.by_several / here.distinct:.0%} of the states found more than once",
+            flush=True,
+        )
+    print(f"states a second, overlap counted: {statistics.median(ratios):.2f} of those of two threads")
+
+
+def search(session: Session, rounds: int) -> None:
+    """One search against one process."""
+    instance = published.MODEL.instance("kip_320", {"replicas": 3, "log_size": 2, "records": 2, "max_epoch": 3})
+    kernel = kernel_of(instance)
+    ratios = []
+    for number in range(rounds):
+        limit = limit_loop()
+        empty = seconds_of_empty_level(session)
+        here = explore(instance, Limits(memory=MEMORY, threads=2), count_all=True, kernel=kernel)
+        found, spread = on_spark(session, Mode.SEARCH, instance, Limits(memory=MEMORY))
+        assert (found.levels, found.generated, found.findings) == (here.levels, here.generated, here.findings)
+        rest = found.seconds - empty * len(found.levels)
+        ratios.append(rest / here.seconds)
+        print(
+            f"round {number}: limit loop {limit:.2f} s; two threads {here.seconds:.2f} s;"
+            f" one search {found.seconds:.2f} s, {len(found.levels)} levels of {empty:.2f} s when empty,"
+            f" rest {rest:.2f} s;"
+            f" {spread.shuffled / found.distinct:.0f} bytes shuffled a state",
+            flush=True,
+        )
+    print(f"without what empty levels cost: {statistics.median(ratios):.2f} times as long as two threads")
+
+
+def main() -> None:
+    """Measure what was asked for, or both."""
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    chosen = sys.argv[1:2] or ["parts", "search"]
+    insert_nothing_much()
+    with spark_session(OPTIONS, print) as session:
+        print(f"Spark started in {session.start_seconds:.1f} s")
+        # Executors import and compile once.
+        seconds_of_empty_level(session)
+        for name in chosen:
+            {"parts": parts, "search": search}[name](session, rounds)
+
+
+if __name__ == "__main__":
+    main()
