@@ -96,9 +96,9 @@ def interleave(keys: Any, bounds: Any, shards: Any, owners: Any, first: Any) -> 
 
 
 class Shards:
-    """States by number, within a limit of memory in bytes; new ones get their numbers by `close_level`.
+    """States by number, within a limit of memory in bytes; those of a level get their numbers together.
 
-    The newest level that has numbers is, in each shard, that from `opened` to `closed`.
+    The newest level is, in each shard, that from `opened` to `closed`.
     """
 
     def __init__(self, words: int, steps: int, memory: int, shards: int) -> None:
@@ -122,21 +122,24 @@ class Shards:
         return sum(store.bytes_used for store in self.stores)
 
     def close_level(self) -> None:
-        """Number the states that are new."""
-        new = [slice(closed, store.count) for closed, store in zip(self.closed, self.stores, strict=True)]
-        keys = [
-            (store.parents[part].astype(np.uint64) << np.uint64(32)) | store.steps[part]
-            for store, part in zip(self.stores, new, strict=True)
+        """The states that are new are a level; `number_level` numbers them."""
+        self.opened, self.closed = self.closed, [store.count for store in self.stores]
+
+    def number_level(self) -> None:
+        """Number the states of the newest level."""
+        new = [
+            (store, slice(opened, closed))
+            for store, opened, closed in zip(self.stores, self.opened, self.closed, strict=True)
         ]
+        keys = [(store.parents[part].astype(np.uint64) << np.uint64(32)) | store.steps[part] for store, part in new]
         bounds = np.cumsum([0, *map(len, keys)])
         interleave(np.concatenate(keys), bounds, len(self.stores), self.owners, self.numbered)
         self.numbered += int(bounds[-1])
-        self.opened, self.closed = self.closed, [store.count for store in self.stores]
 
     def locals_at(self, number: int, known: int, locals_there: Sequence[int]) -> list[int]:
         """For each shard, how many of its states have a smaller number; counted on from where that is known."""
-        more = np.bincount(self.owners[known:number], minlength=len(self.stores))
-        return [int(one) + before for one, before in zip(more, locals_there, strict=True)]
+        owners = self.owners[known:number]
+        return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 
     def gather(self, chunk: NDArray[np.uint64], first: int, last: int, locals_there: Sequence[int]) -> None:
         """Put consecutive states side by side."""

@@ -234,6 +234,17 @@ def reserve(count: int, kind: Any) -> NDArray[Any]:
     return np.frombuffer(memory, kind, count)
 
 
+def empty_table(bits: int) -> NDArray[np.uint64]:
+    """A table of 2^bits free slots.
+
+    Written once before it is read: memory that is read first is made real twice, and the second time every thread of
+    the process is held up for it. With two threads that took longer than all the rest.
+    """
+    table = reserve(1 << bits, np.uint64)
+    table.fill(0)
+    return table
+
+
 def recent_states(words: int) -> NDArray[np.uint64]:
     """What `sift` remembers states in, empty."""
     return np.zeros((words + 1) << RECENT_BITS, np.uint64)
@@ -278,7 +289,7 @@ class Store:
         self.parents: NDArray[np.uint32] = reserve(self.room, np.uint32)
         self.steps: NDArray[Any] = reserve(self.room, step_type)
         self.bits = FIRST_TABLE_BITS
-        self.table: NDArray[np.uint64] = reserve(1 << self.bits, np.uint64)
+        self.table = empty_table(self.bits)
         self.recent = recent_states(words)
         self.count = 0
 
@@ -324,7 +335,7 @@ class Store:
         needed = self.count * self.bytes_of_state + 3 * self.table.nbytes
         if self.count >= self.room or self.bits == 32 or needed > self.memory:
             raise Full
-        table = reserve(2 << self.bits, np.uint64)
+        table = empty_table(self.bits + 1)
         move(self.table, table, self.bits + 1)
         self.table = table
         self.bits += 1

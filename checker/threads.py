@@ -25,8 +25,11 @@ from checker.kernel import Kernel
 from checker.shards import Lane, Shards
 from models.language.model import Instance
 
-LANE_BYTES = 1 << 19
+LANE_BYTES = 1 << 21
 """Size of a thread's successors on their way to their shards."""
+
+LANES_A_THREAD = 4
+"""Chunks in a round for each thread: whichever is done first takes the next one, so that none waits for long."""
 
 FIRST_CHUNK = 64
 MOST_CHUNK = 1 << 14
@@ -72,10 +75,10 @@ class ThreadedSearch(Search):
         words = kernel.layout.words
         self.expanded = 0
         self.lane_room = max(4 * instance.first_steps[-1], LANE_BYTES // (8 * words + 16))
-        self.lanes = [Lane.of(words, self.lane_room, MOST_CHUNK, threads) for _ in range(threads)]
-        self.buffers = [(kernel.layout.buffer(instance), kernel.layout.buffer(instance)) for _ in range(threads)]
-        self.all_fired = np.zeros((threads, len(self.fired)), np.int64)
-        self.all_results = np.zeros((threads, len(self.results)), np.int64)
+        self.lanes = [Lane.of(words, self.lane_room, MOST_CHUNK, threads) for _ in range(LANES_A_THREAD * threads)]
+        self.buffers = [(kernel.layout.buffer(instance), kernel.layout.buffer(instance)) for _ in self.lanes]
+        self.all_fired = np.zeros((len(self.lanes), len(self.fired)), np.int64)
+        self.all_results = np.zeros((len(self.lanes), len(self.results)), np.int64)
         self.pool = ThreadPoolExecutor(threads)
 
     def new_store(self, words: int, steps: int, memory: int) -> Any:
@@ -118,37 +121,37 @@ class ThreadedSearch(Search):
     def _look(self, first: int, last: int) -> None:
         begins, ends = self.store.opened, self.store.closed
         assert (first, last) == (sum(begins), sum(ends)), "only the newest level is looked at"
-        stopped: dict[int, int] = {}
+        pieces = [
+            (shard, low, min(low + CHUNK, ends[shard]))
+            for shard in range(self.threads)
+            for low in range(begins[shard], ends[shard], CHUNK)
+        ]
+        results = np.zeros((len(pieces), len(self.results)), np.int64)
+        stopped: list[tuple[int, int]] = []
 
-        def look(shard: int) -> None:
-            results = self.all_results[shard]
-            results[:] = 0
-            store = self.store.stores[shard]
-            for low in range(begins[shard], ends[shard], CHUNK):
-                high = min(low + CHUNK, ends[shard])
-                stopped_at = self.kernel.check(
-                    store.states.ctypes.data,
-                    low,
-                    high,
-                    self.buffers[shard][0].ctypes.data,
-                    self.active.ctypes.data,
-                    results.ctypes.data,
-                )
-                if stopped_at != high:
-                    stopped[shard] = stopped_at
-                    return
+        def look(number: int) -> None:
+            if number < 0:
+                self.store.number_level()  # beside the looking, which does not need the numbers yet
+                return
+            shard, low, high = pieces[number]
+            arrays = (self.kernel.layout.buffer(self.instance), self.active, results[number])
+            stopped_at = self.kernel.check(
+                self.store.stores[shard].states.ctypes.data, low, high, *(array.ctypes.data for array in arrays)
+            )
+            if stopped_at != high:
+                stopped.append((shard, stopped_at))
 
-        self._each(look, range(self.threads))
+        self._each(look, range(-1, len(pieces)))
         if stopped:
-            self._explain_failure(min(self.store.number_of(shard, at) for shard, at in stopped.items()))
-        for shard in range(self.threads):
-            self._add_results(self.all_results[shard], partial(self.store.number_of, shard))
+            self._explain_failure(min(self.store.number_of(shard, at) for shard, at in stopped))
+        for (shard, _, _), found in zip(pieces, results, strict=True):
+            self._add_results(found, partial(self.store.number_of, shard))
         self._out_of_time()
         self._settle(of_steps=False)
 
     def _expand(self, first: int, last: int) -> None:
         locals_there: Sequence[int] = self.store.opened
-        at, free, tasks = first, deque(range(self.threads)), deque[Task]()
+        at, free, tasks = first, deque(range(len(self.lanes))), deque[Task]()
         generated, size = 0, min(FIRST_CHUNK, MOST_CHUNK)
         while at < last or tasks:
             while free and at < last:

@@ -449,6 +449,7 @@ def test_seconds_that_end_leave_the_books_in_order(
     monkeypatch.setattr(engine, "time", Clock())
     monkeypatch.setattr(engine, "CHUNK", 2)
     monkeypatch.setattr(threaded, "MOST_CHUNK", 1)
+    monkeypatch.setattr(threaded, "LANES_A_THREAD", 1)
     found = explore(counters.instance(), limits(memory=MEMORY, seconds=seconds), kernel=kernel)
     assert found.stopped == "seconds" and not found.is_complete and not found.exhausted
     assert_books_in_order(found)
