@@ -97,6 +97,7 @@ RUN_KEYS = {
     "z3": (dict, type(None)),
     "actions": dict,
     "faults": dict,
+    "spark": (dict, type(None)),
     "command": str,
     "verdict": str,
 }
