@@ -546,7 +546,7 @@ def test_bad_words_get_one_line_that_says_what_and_the_cure(check, line, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["counter.py"]
 
 
-@pytest.mark.parametrize("engine", ["Z3", "spark", "both", ""])
+@pytest.mark.parametrize("engine", ["Z3", "Spark", "both", ""])
 def test_an_engine_that_is_not_there_is_refused(check, engine):
     code, out, err = check("kafka", "--engine", engine)
     assert (code, out) == (2, "")

@@ -31,7 +31,7 @@ def check(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("mode", ["parts", "search"])
 def test_the_verdicts_and_the_traces_are_those_of_one_process(check, mode, tmp_path):
-    words = "kafka --protocol 0.10 --bound 6 --json"
+    words = "kafka --protocol 0.10 --bound 5 --json"
     code, here, _ = check(f"{words} --out here")
     spark_code, there, err = check(f"{words} --out there --engine spark --master local[2] --spark-mode {mode}")
     assert (code, spark_code, err.splitlines()[0]) == (12, 12, "starting Spark ...")
@@ -48,11 +48,11 @@ def test_the_verdicts_and_the_traces_are_those_of_one_process(check, mode, tmp_p
     assert 0 < spark["start_seconds"] < 60
     if mode == "parts":
         assert (spark["parts"], spark["parts_ended"], spark["starts"], spark["split_depth"]) == (4, 4, 115, 2)
-        assert theirs["command"] == "check kafka --protocol 0.10 --bound 6 --engine spark"
+        assert theirs["command"] == "check kafka --protocol 0.10 --bound 5 --engine spark"
         assert spark["overlap"]["distinct"] <= theirs["distinct"] < spark["overlap"]["found"]
     else:
         assert (theirs["generated"], theirs["actions"]) == (ours["generated"], ours["actions"])
-        assert theirs["command"] == "check kafka --protocol 0.10 --bound 6 --engine spark --spark-mode search"
+        assert theirs["command"] == "check kafka --protocol 0.10 --bound 5 --engine spark --spark-mode search"
 
 
 def timeless(text: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 from checker import cli
 from checker.explore import Exploration, LeavesDeclaration, Limits, Search, explore
 from checker.kernel import kernel_of
+from checker.spark import search
 from checker.spark.engine import explore_on_spark
 from checker.spark.session import SparkOptions
 from checker.spark_options import SparkAsked
@@ -56,9 +57,9 @@ def everything(found: Exploration) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("name", "values", "depth", "count_all"),
     [
-        ("examples/two_phase_commit", {"resource_managers": 3}, None, False),
-        ("published/truncate_to_high_watermark", {"replicas": 2, "log_size": 2, "records": 2}, None, True),
-        ("kafka", {"unclean_elections": 1, "acks": 1}, 6, False),
+        ("examples/two_phase_commit", {"resource_managers": 2}, None, False),
+        ("published/truncate_to_high_watermark", {"replicas": 2, "log_size": 1, "records": 1}, None, True),
+        ("kafka", {"unclean_elections": 1, "acks": 1}, 5, False),
     ],
 )
 def test_one_search_finds_exactly_what_one_process_finds(local_spark, name, values, depth, count_all):
@@ -99,9 +100,9 @@ def test_a_model_that_leaves_its_declaration_is_told_as_in_one_process(local_spa
 
 def test_memory_that_is_not_enough_leaves_it_undecided(local_spark):
     instance = registered("kafka")
-    found, spread = on_spark(local_spark, instance, Limits(9, 1 << 21), asked(Mode.SEARCH))
+    found, spread = on_spark(local_spark, instance, Limits(6, 1 << 18), asked(Mode.SEARCH))
     assert (found.stopped, found.is_complete, spread.lost) == ("memory", False, "")
-    whole = explore(instance, Limits(9, MEMORY)).levels
+    whole = explore(instance, Limits(6, MEMORY)).levels
     assert found.levels == whole[: len(found.levels)]
     assert {verdict.bare[:27] for verdict in verdicts(found) if verdict.bare.startswith("UNDECIDED")} == {
         "UNDECIDED (memory; none to "
@@ -110,7 +111,7 @@ def test_memory_that_is_not_enough_leaves_it_undecided(local_spark):
 
 @pytest.mark.parametrize("mode", list(Mode))
 def test_time_that_is_over_leaves_it_undecided(local_spark, mode):
-    found, _ = on_spark(local_spark, registered("kafka", protocol="2.1"), Limits(None, MEMORY, 3.0), asked(mode))
+    found, _ = on_spark(local_spark, registered("kafka", protocol="2.1"), Limits(None, 2 << 30, 3.0), asked(mode))
     assert (found.stopped, found.is_complete) == ("seconds", False)
     assert 3 <= found.seconds < 20
     assert not [verdict for verdict in verdicts(found) if verdict.bare in ("HOLDS", "NO VIOLATION TO DEPTH")]
@@ -188,20 +189,26 @@ def names_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if not path.name.endswith(".crc")}
 
 
-def test_a_search_goes_on_from_its_checkpoint(local_spark, tmp_path):
+def test_a_search_goes_on_from_its_checkpoint(local_spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 2)
     instance = registered("kafka")
     how = asked(Mode.SEARCH, checkpoint=tmp_path / "kept")
-    on_spark(local_spark, instance, Limits(8, MEMORY), how)
-    assert names_in(tmp_path / "kept") == {"search.json", "depth-0007.json", "levels-0007"}
+    on_spark(local_spark, instance, Limits(4, MEMORY), how)
+    kept = {"search.json", "depth-0001.json", "levels-0001", "depth-0003.json", "levels-0003"}
+    assert names_in(tmp_path / "kept") == kept
     seen = []
     found, spread = on_spark(
-        local_spark, instance, Limits(9, MEMORY), how, report=lambda progress: seen.append(progress.depth)
+        local_spark, instance, Limits(6, MEMORY), how, report=lambda progress: seen.append(progress.depth)
     )
-    assert everything(found) == everything(explore(instance, Limits(9, MEMORY)))
-    assert (spread.taken_up, min(seen, default=7)) == (7, 7)
-    # A smaller bound than the checkpoint's begins anew.
-    found, spread = on_spark(local_spark, instance, Limits(5, MEMORY), how)
-    assert everything(found) == everything(explore(instance, Limits(5, MEMORY)))
+    assert everything(found) == everything(explore(instance, Limits(6, MEMORY)))
+    assert (spread.taken_up, min(seen, default=3)) == (3, 3)
+    assert names_in(tmp_path / "kept") == kept | {"depth-0005.json", "levels-0005"}
+    # With a smaller bound it goes on from where that lies behind.
+    found, spread = on_spark(local_spark, instance, Limits(2, MEMORY), how)
+    assert everything(found) == everything(explore(instance, Limits(2, MEMORY)))
+    assert spread.taken_up == 1
+    found, spread = on_spark(local_spark, instance, Limits(0, MEMORY), how)
+    assert everything(found) == everything(explore(instance, Limits(0, MEMORY)))
     assert spread.taken_up is None
 
 

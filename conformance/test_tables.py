@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from checker import cli, sweep_cases, tables
+from checker import cli, tables
 from checker.edges import MOST_OF_A_LEVEL
 from checker.explore import Limits, explore
 from checker.report import Run
@@ -81,7 +81,6 @@ def check(tmp_path, monkeypatch, capsys):
     """Run `check` in an empty folder that holds stairs.py; gives the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stairs.py").write_text(STAIRS)
-    monkeypatch.setattr(sweep_cases, "_MODELS", {})
 
     def run(line):
         code = cli.main(shlex.split(line))
@@ -113,7 +112,7 @@ def test_what_stands_in_the_tables(check, tmp_path):
     (path,) = (found / "runs").iterdir()
     (run,) = parquet.read_table(path).to_pylist()
     seconds = run.pop("seconds")
-    assert seconds > 0
+    assert seconds >= 0
     assert run.pop("bytes") > 0
     assert run == {
         "run": path.stem,

@@ -115,9 +115,11 @@ class SpreadSearch(Search):
 
     def _collect(self) -> None:
         try:
-            self.store.find_paths(int(self.results[at + 1]) for at in self._found())
+            if not self.lost:
+                self.store.find_paths(int(self.results[at + 1]) for at in self._found())
         except SparkLostError as error:
-            self.result.stopped, self.lost = "lost", self.lost or str(error)
+            self.result.stopped, self.lost = "lost", str(error)
+        if self.lost:
             # What there is no path to counts as not found, in a search that is undecided.
             for at in self._found():
                 if int(self.results[at + 1]) not in self.store.paths:

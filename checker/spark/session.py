@@ -73,6 +73,8 @@ DEFAULTS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.task.maxFailures": "4",
     "spark.python.worker.reuse": "true",
+    # Where a task's data lie is worth a moment's wait, not the usual 3 s in each of a level's stages.
+    "spark.locality.wait": "100ms",
     # A worker that dies says where it was: the line of Python, not only that it is gone.
     "spark.python.worker.faulthandler.enabled": "true",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
