@@ -227,7 +227,7 @@ def text(run: Run) -> str:
     else:
         lines += _explored(exploration)
     if run.spread is not None:
-        lines += spread_lines(run.spread)
+        lines += spread_lines(run.spread, run.explored.distinct)
     if run.second is not None:
         far = min(run.second.judged, exploration.judged)
         told = f"the engines agree on every property to depth {far}" if far >= 0 else "there is nothing to compare"
