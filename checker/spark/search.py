@@ -118,7 +118,9 @@ class SpreadSearch(Search):
             if not self.lost:
                 self.store.find_paths(int(self.results[at + 1]) for at in self._found())
         except SparkLostError as error:
-            self.result.stopped, self.lost = "lost", str(error)
+            self.lost = str(error)
+            if self.result.stopped != "interrupt":
+                self.result.stopped = "lost"
         if self.lost:
             # What there is no path to counts as not found, in a search that is undecided.
             for at in self._found():

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.spark.carry import Pairs
-from checker.spark.faults import explained
 from checker.spark.level import Link, predecessors
 from checker.spark.session import Session
+from checker.spark.told import run_job
 
 
 @dataclass
@@ -119,10 +119,15 @@ class SpreadStates:
         for place in sorted(set(places)):
             chunk = bisect_right(level.offsets, place) - 1
             wanted.setdefault(chunk, []).append(place - level.offsets[chunk])
-        found = level.ordered.mapPartitionsWithIndex(partial(predecessors, wanted))
+
+        def ask() -> list[list[tuple[int, Link]]]:
+            found = level.ordered.mapPartitionsWithIndex(partial(predecessors, wanted))
+            return [list(self.session.context.runJob(found, list, [chunk])) for chunk in wanted]
+
+        # In a thread of its own: one that Ctrl-C has torn out of a talk with Java cannot talk to it any more.
+        answers = run_job(self.session, ask, lambda: None)
         links: dict[int, Link] = {}
-        for chunk in wanted:
-            with explained(self.session.evidence):
-                for place, link in self.session.context.runJob(found, list, [chunk]):
-                    links[place + level.offsets[chunk]] = link
+        for chunk, answer in zip(wanted, answers, strict=True):
+            for place, link in answer:
+                links[place + level.offsets[chunk]] = link
         return links
