@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from checker.explore import Exploration, Limits, Progress, Search
 from checker.kernel import Kernel
+from checker.spark.everywhere import require_same
 from checker.spark.parts import explore_parts
 from checker.spark.search import SpreadSearch
 from checker.spark.session import Session
@@ -32,6 +33,7 @@ def explore_on_spark(
 
     Raises LeavesDeclaration, UsageError; where Spark loses something, what was found so far is given.
     """
+    require_same(session)
     if asked.mode is Mode.PARTS:
 
         def prepared(some: Limits) -> Search:

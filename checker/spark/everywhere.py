@@ -1,6 +1,6 @@
 """Whether every executor runs what the driver runs: a search whose parts differ would be worth nothing.
 
-In:  a SparkContext.
+In:  a session, or its SparkContext.
 Out: the hosts that were asked; or a UsageError that names a host and what differs there.
 """
 
@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import platform
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import metadata, resources
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
+from checker.spark.session import Session
+from checker.spark.told import run_job
 from models.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,6 +28,12 @@ SECONDS_OF_A_TASK = 0.1
 """So long that no executor has done with them all before the others begin."""
 
 CURE = "install the same there, or give the executors a packaged environment"
+
+
+def require_same(session: Session, look: Callable[[], object] = lambda: None) -> None:
+    """Before anything is searched: raise UsageError where executors on other machines run something else."""
+    if not session.is_local:
+        run_job(session, lambda: same_everywhere(session.context), look)
 
 
 def same_everywhere(context: SparkContext) -> list[str]:

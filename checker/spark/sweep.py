@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from checker.console import ProgressLine
+from checker.spark.everywhere import require_same
 from checker.spark.session import Session
 from checker.spark.shares import task_memory
 from checker.spark.told import Told, running, told_by, values_of
@@ -20,6 +21,7 @@ def carry_on(session: Session, progress: ProgressLine, total: int) -> Carry:
     """The carrier that searches cases on executors; `total` counts those done before as well. Raises SparkLostError."""
 
     def carry(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
+        require_same(session)
         began = time.monotonic()
         told, given = told_by(session.context), set[int]()
         tasks = [replace(case, threads=1, memory=task_memory(session, case.memory)) for case in cases]

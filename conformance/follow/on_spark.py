@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from checker.spark.everywhere import same_everywhere
+from checker.spark.everywhere import require_same
 from checker.spark.session import Session
 from checker.spark.told import Told, run_job, told_by, values_of
 from conformance.follow.ndjson import content_of
@@ -37,8 +37,7 @@ def follow_on_spark(
     look: Callable[[], None],
 ) -> None:
     """Follow every log. Raises SparkLostError or UsageError where Spark fails; what was taken by then counts."""
-    if not session.is_local:
-        run_job(session, lambda: same_everywhere(session.context), look)
+    require_same(session, look)
     for parcels in _loads(_parcels(paths, take)):
         told = told_by(session.context)
         _follow_load(session, parcels, asked, told, take, look)
