@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,16 +21,18 @@ from pyspark import RDD
 from checker.spark.blobs import unpack
 from checker.spark.carry import Pairs, carried
 from checker.spark.folder import Folder
+from checker.spark.level import BLOB_STATES
 from checker.spark.outbox import Outbox
 from checker.spark.session import Session
 from models.errors import UsageError
 
-Row = tuple[int, int, bytearray]
+Row = tuple[int, int, int, int, bytearray, int]
 
-VERSION = 1
+VERSION = 2
 SEARCH = "search.json"
-SCHEMA = "depth int, chunk int, blob binary"
-"""A row is a blob of a level: its depth, the chunk that it stands in, states with predecessors and steps in Arrow."""
+SCHEMA = "depth int, chunk int, first long, size long, blob binary, sum long"
+"""A row is a blob of a level: its depth, the chunk that it stands in and where, states with predecessors and steps in
+Arrow, and a check sum."""
 
 
 class Checkpoints:
@@ -38,7 +41,7 @@ class Checkpoints:
     def __init__(self, session: Session, name: str, question: Mapping[str, Any]) -> None:
         self.session = session
         self.folder = Folder(session, name)
-        self.question = {"isrcheck": "checkpoint", "version": VERSION, **question}
+        self.question = {"kind": "checkpoint", "version": VERSION, **question}
         self.written: list[int] = []
         names = self.folder.names()
         if SEARCH in names:
@@ -50,7 +53,7 @@ class Checkpoints:
 
     def _require_same(self) -> None:
         there = self._json(SEARCH)
-        if there.get("isrcheck") != "checkpoint" or there.get("version") != VERSION:
+        if there.get("kind") != "checkpoint" or there.get("version") != VERSION:
             raise UsageError(f"--checkpoint {self.folder.name}: {SEARCH} is not of this isrcheck; name a new folder")
         for what, ours in self.question.items():
             if there.get(what) != json.loads(json.dumps(ours)):
@@ -92,15 +95,30 @@ class Checkpoints:
         )
         self.folder.write(_statistics(last), json.dumps({**statistics, "written": self.written}))
 
+    def require_whole(self, last: int, chunks: Mapping[int, Sequence[int]]) -> None:
+        """Raise UsageError unless these levels, of so many states in each chunk, are what was written with a last one.
+
+        A file that is gone would otherwise be states that are gone, and the search would still come to an end.
+        """
+        wanted = [
+            (depth, chunk, first, min(BLOB_STATES, size - first))
+            for depth, sizes in chunks.items()
+            for chunk, size in enumerate(sizes)
+            for first in range(0, size, BLOB_STATES)
+        ]
+        there = self._rows(last).select("depth", "chunk", "first", "size").collect()
+        if sorted(map(tuple, there)) != sorted(wanted):
+            raise UsageError(f"--checkpoint {self.folder.name}: {_levels(last)} is damaged; name a new folder")
+
     def ordered(self, depth: int, shards: int) -> Pairs:
         """A level again, chunk by chunk, in order."""
         last = min(last for last in self.written if last >= depth)
-        rows: RDD[Any] = self._rows(last).where(f"depth = {depth}").select("chunk", "blob").rdd
+        rows: RDD[Any] = self._rows(last).where(f"depth = {depth}").select("chunk", "blob", "sum").rdd
         return carried(rows.map(_pair), shards).mapPartitions(_in_order, preservesPartitioning=True)
 
     def by_shard(self, last: int, shards: int) -> Pairs:
         """All levels that were written with a last one, by shard."""
-        rows: RDD[Any] = self._rows(last).select("depth", "blob").rdd
+        rows: RDD[Any] = self._rows(last).select("depth", "blob", "sum").rdd
         return carried(rows.mapPartitions(partial(_by_hash, shards)), shards)
 
     def _rows(self, last: int) -> Any:
@@ -116,11 +134,17 @@ def _statistics(last: int) -> str:
 
 
 def _row(depth: int, pair: tuple[int, bytes]) -> Row:
-    return depth, pair[0], bytearray(pair[1])
+    chunk, packed = pair
+    blob = unpack(packed)
+    return depth, chunk, blob.about["first"], blob.size, bytearray(packed), zlib.crc32(packed)
 
 
 def _pair(row: Any) -> tuple[int, bytes]:
-    return row[0], bytes(row[1])
+    """The first column of a row, and its blob."""
+    number, packed, checksum = row
+    if zlib.crc32(packed) != checksum:
+        raise UsageError("--checkpoint: a state in it is not what was written; name a new folder")
+    return number, bytes(packed)
 
 
 def _in_order(pairs: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
@@ -129,8 +153,8 @@ def _in_order(pairs: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]
 
 def _by_hash(shards: int, rows: Iterable[Any]) -> Iterator[tuple[int, bytes]]:
     """The states of blobs to their shards."""
-    for depth, packed in rows:
-        blob = unpack(bytes(packed))
+    for depth, packed in map(_pair, rows):
+        blob = unpack(packed)
         outbox = Outbox(blob.words, shards, depth=depth)
         yield from outbox.send_all(blob.states, {})
         yield from outbox.rest()

@@ -23,6 +23,7 @@ from checker.kernel import Kernel
 from checker.spark.arrivals import PARENT, STEP
 from checker.spark.carry import Pairs, carried
 from checker.spark.checkpoint import Checkpoints
+from checker.spark.everywhere import source_digest
 from checker.spark.faults import SparkLostError
 from checker.spark.level import Expanded, Level, Ordered, expand, merge, order, scatter
 from checker.spark.outbox import Outbox
@@ -166,8 +167,6 @@ class SpreadSearch(Search):
         new = arriving.mapPartitionsWithIndex(partial(merge, level, merged), preservesPartitioning=True)
         if not self._finish(level, new.persist(KEPT)):
             return
-        if any(shard.is_full for shard in values_of(merged).values()):
-            raise Full
         self.shuffled += sum(shard.bytes for shard in values_of(merged).values())
         chunks: list[Expanded] = list(values_of(expanded).values())
         failed = [chunk.failed for chunk in chunks if chunk.failed is not None]
@@ -177,6 +176,9 @@ class SpreadSearch(Search):
         for chunk in chunks:
             self.fired += np.array(chunk.fired)
             self._add_results(np.array(chunk.results), partial(operator.add, first))
+        # What the steps have shown counts, also where there is no room for the states that they lead to.
+        if any(shard.is_full for shard in values_of(merged).values()):
+            raise Full
         self.expanded = last
         self._settle(of_steps=True)
         self._keep()
@@ -223,8 +225,9 @@ class SpreadSearch(Search):
     # ------------------------------------------------------------------------------------------------- checkpoints
 
     def _question(self) -> dict[str, Any]:
-        """What another run has to ask as well to go on from here."""
+        """What another run has to ask as well, of the same program, to go on from here."""
         return {
+            "isrcheck": source_digest(),  # how states are packed, and steps numbered
             "model": [self.subject.name, self.subject.digest, self.subject.protocol],
             "configuration": [list(pair) for pair in (*self.subject.values, *self.subject.swaps)],
             "properties": [[prop.name for prop in self.watched], self.count_all, self.decisive],
@@ -258,7 +261,9 @@ class SpreadSearch(Search):
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """Go on with levels as they were written."""
+        """Go on with levels as they were written, from the first one that is not taken up yet."""
+        chunks = {depth: self.store.levels[depth].chunks for depth in range(self.kept, last + 1)}
+        run_job(self.session, lambda: checkpoints.require_whole(last, chunks), self._out_of_time)
         self.store.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.store.by_shard), last + 1, time.monotonic()
 
