@@ -239,7 +239,10 @@ def _search_of(limits: Limits) -> type[Search]:
 
 
 class Search:
-    """One search: the states that it has seen stay in `store` when it is done."""
+    """One search: the states that it has seen stay in `store` when it is done.
+
+    It goes no deeper than a level of `enough` states, where that is said.
+    """
 
     def __init__(
         self,
@@ -252,6 +255,7 @@ class Search:
         self.limits = limits
         self.count_all = False
         self.decisive = 0
+        self.enough: int | None = None
         self.starts = [Start(number, cells) for number, cells in enumerate(instance.initial_states)]
         self.patience: Mapping[str, float] = {}
         self.watched = list(instance.properties)
@@ -315,6 +319,8 @@ class Search:
             if first == last or self.result.stopped or not self.is_open():
                 break
             if self.limits.depth is not None and self.result.depth >= self.limits.depth:
+                break
+            if self.enough is not None and last - first >= self.enough:
                 break
             self._expand(first, last)
             if self.result.stopped:

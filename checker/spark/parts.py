@@ -57,7 +57,7 @@ WORST_FIRST = ("interrupt", "lost", "memory", "seconds", "decided")
 """Why a search ends early; of several reasons, the first counts."""
 
 DEPTH = "depth"
-FAR = np.iinfo(np.uint16).max
+FAR = np.iinfo(np.uint32).max
 BEFORE = -1
 """The origin of states that were found before the parts began."""
 
@@ -96,13 +96,21 @@ class Counted:
 # ------------------------------------------------------------------------------------------------------ on executors
 
 
+class PartSearch(Search):
+    """A search from states that were looked at when they were found."""
+
+    def _look(self, first: int, last: int) -> None:
+        if self.result.depth:
+            super()._look(first, last)
+
+
 def search_part(question: Question, told: Told, number: int, starts: Sequence[Start]) -> Iterator[tuple[int, bytes]]:
     """Search from some starts; tells the driver what was found, and gives the states, by shard, with their depths."""
     seconds = None if question.deadline is None else max(0.0, question.deadline - time.time())
     depth = None if question.depth is None else question.depth - question.first_depth
     limits = Limits(depth, question.memory, seconds)
     kernel = question.subject.kernel()
-    search = Search(question.subject.instance(), limits, kernel)
+    search = PartSearch(question.subject.instance(), limits, kernel)
     search.count_all = question.count_all
     search.starts = list(starts)
     search.watched = [prop for prop in search.watched if prop.name in question.watched]
@@ -117,7 +125,7 @@ def search_part(question: Question, told: Told, number: int, starts: Sequence[St
 
 def _seen(search: Search, first_depth: int, shards: int, number: int) -> Iterator[tuple[int, bytes]]:
     words, store, levels = search.kernel.layout.words, search.store, search.result.levels
-    depths = np.repeat(np.arange(first_depth, first_depth + len(levels), dtype=np.uint16), levels)
+    depths = np.repeat(np.arange(first_depth, first_depth + len(levels), dtype=np.uint32), levels)
     outbox = Outbox(words, shards, origin=number)
     yield from outbox.send_all(store.states[: store.count * words], {DEPTH: depths})
     yield from outbox.rest()
@@ -128,7 +136,7 @@ def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -
     store = Store(words, 1, memory)
     arrivals = Arrivals(store)
     parts: NDArray[np.uint64] = np.zeros(0, np.uint64)
-    depths: NDArray[np.uint16] = np.zeros(0, np.uint16)
+    depths: NDArray[np.uint32] = np.zeros(0, np.uint32)
     for _, packed in arrived:
         blob = unpack(packed)
         known = store.count
@@ -139,7 +147,7 @@ def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -
             return
         if store.count > len(parts):
             parts = np.concatenate([parts[:known], np.zeros(2 * store.count - known, np.uint64)])
-            depths = np.concatenate([depths[:known], np.full(2 * store.count - known, FAR, np.uint16)])
+            depths = np.concatenate([depths[:known], np.full(2 * store.count - known, FAR, np.uint32)])
         # A blob holds no state twice, so that each place is written once.
         places = store.places_of(blob.states)
         depths[places] = np.minimum(depths[places], blob.columns[DEPTH])
@@ -178,17 +186,13 @@ def begin(prepared: Callable[[Limits], Search], limits: Limits, split_depth: int
 
     Raises LeavesDeclaration.
     """
-    bound = limits.depth
-    depth = split_depth or 0
-    while True:
-        reach = depth if bound is None else min(depth, bound)
-        search = prepared(replace(limits, depth=reach))
-        result = search.run()
-        result.limits = limits
-        last = result.levels[-1]
-        if split_depth is not None or last >= ENOUGH_STARTS or Beginning(search, (), ()).is_all:
-            break
-        depth += 1
+    depths = [depth for depth in (limits.depth, split_depth) if depth is not None]
+    search = prepared(replace(limits, depth=min(depths, default=None)))
+    if split_depth is None:
+        search.enough = ENOUGH_STARTS
+    result = search.run()
+    result.limits = limits
+    last = result.levels[-1]
     layout, numbers = search.kernel.layout, range(result.distinct - last, result.distinct)
     starts = [
         Start(number, layout.unpack([int(word) for word in words]))
@@ -267,10 +271,14 @@ def explore_parts(
     answers = values_of(told)
     merged = Merge(beginning, search.count_all).merged(answers, stopped if len(answers) < count else None)
     merged.seconds = time.monotonic() - began
-    spread = replace(spread, parts=count, ended=len(answers), lost=lost)
+    ended = sum(answer.record["stopped"] in (None, "decided") for answer in answers.values())
+    spread = replace(spread, parts=count, ended=ended, lost=lost)
     if counted and not any(shard.is_full for shard in counted):
         merged.levels = _sum([shard.levels for shard in counted])
         if merged.stopped is None:
+            # A part may have come to a state on a longer way than another one.
+            merged.depth = len(merged.levels) - 1
+            merged.judged = min(merged.judged, merged.depth)
             # What was found at the bound was not expanded; everything else was, by the part that found it first.
             merged.frontier = merged.levels[limits.depth] if len(merged.levels) - 1 == limits.depth else 0
         spread = replace(spread, overlap=_overlap(count, counted))
@@ -307,13 +315,16 @@ class Merge:
         parts = [exploration_of(answer.record, instance, result.limits) for _, answer in sorted(answers.items())]
         first = self.beginning.depth
         reasons = [stopped, *(part.stopped for part in parts)]
+        depth = first + max((part.depth for part in parts), default=0)
+        # A part that nothing is left of has judged whatever lies deeper; one that did not end, its starts alone.
+        judged = [part.judged for part in parts if not part.exhausted] + [0] * (stopped is not None)
         return replace(
             result,
-            levels=_sum([result.levels, *([0] * first + part.levels for part in parts)]),
+            levels=_sum([result.levels, *([0] * (first + 1) + part.levels[1:] for part in parts)]),
             generated=result.generated + sum(part.generated for part in parts),
             frontier=sum(part.frontier for part in parts),
-            depth=first + max((part.depth for part in parts), default=0),
-            judged=first + min((part.judged for part in parts if part.stopped != "decided"), default=0),
+            depth=depth,
+            judged=first + min(judged) if judged else depth,
             stopped=next((one for one in WORST_FIRST if one in reasons), None),
             bytes_used=result.bytes_used + sum(part.bytes_used for part in parts),
             fired=_sum([result.fired, *(part.fired for part in parts)]),
@@ -323,11 +334,13 @@ class Merge:
 
     def _findings(self, name: str, parts: Sequence[Exploration]) -> Findings:
         before = self.beginning.search.result.findings[name]
-        found = [part.findings[name] for part in parts if name in part.findings]
-        return Findings(
-            self._finding(before.found, [one.found for one in found]),
-            self._finding(before.permitted, [one.permitted for one in found]),
-        )
+        parts_found = [part.findings[name] for part in parts if name in part.findings]
+        found = self._finding(before.found, [one.found for one in parts_found])
+        permitted = self._finding(before.permitted, [one.permitted for one in parts_found])
+        if not self.count_all and found.witness and permitted.witness and permitted.witness.depth > found.witness.depth:
+            # One search would have looked no deeper; the part that has this did not know of the other.
+            permitted = Finding()
+        return Findings(found, permitted)
 
     def _finding(self, before: Finding, found: Sequence[Finding]) -> Finding:
         witnesses = [self._whole(one.witness) for one in found if one.witness is not None]
