@@ -52,6 +52,11 @@ class Run:
             return "spark"
         return "z3" if isinstance(self.exploration, Unrolled) else "local" if self.second is None else "all"
 
+    @property
+    def counts_once(self) -> bool:
+        """Whether what was counted was counted once: parts of a search count again what others have counted."""
+        return self.spread is None or not self.spread.parts_overlap
+
     def show(self, path: Path) -> str:
         """The command that shows a trace, ready to be typed."""
         own = ["--model", self.command_words[1]] if self.command_words[1].endswith(".py") else []
@@ -132,7 +137,7 @@ def human_bytes(count: float) -> str:
     raise AssertionError
 
 
-def totals(exploration: Exploration) -> list[str]:
+def totals(exploration: Exploration, *, counts_once: bool = True) -> list[str]:
     """How much was searched, how far, how fast, and in how much memory."""
     seconds = max(exploration.seconds, 1e-9)
     reach = "nothing new is left" if exploration.exhausted else f"{counted(exploration.frontier, 'state')} not expanded"
@@ -140,7 +145,7 @@ def totals(exploration: Exploration) -> list[str]:
         reach = f"{WHY_STOPPED[exploration.stopped]}; {reach}"
     elif exploration.stopped == "decided":
         reach = f"every property is decided; {reach}"
-    degree = exploration.generated / max(1, exploration.distinct - exploration.frontier)
+    degree = f"; {exploration.generated / max(1, exploration.distinct - exploration.frontier):.1f} successors a state"
     size = human_bytes(exploration.bytes_used)
     if exploration.distinct > 1 << 16:
         size += f", {exploration.bytes_used / exploration.distinct:.0f} bytes a state"
@@ -148,7 +153,7 @@ def totals(exploration: Exploration) -> list[str]:
     rates = f"{exploration.generated / seconds:,.0f} generated/s, {exploration.distinct / seconds:,.0f} distinct/s"
     return [
         f"{counts}, {counted(len(exploration.levels), 'level')} (judged to depth {exploration.judged}; {reach})",
-        f"{exploration.seconds:.2f} s: {rates}; {size}; {degree:.1f} successors a state",
+        f"{exploration.seconds:.2f} s: {rates}; {size}{degree if counts_once else ''}",
     ]
 
 
@@ -156,9 +161,7 @@ def property_lines(run: Run) -> list[str]:
     """A line for each property: verdict, how many states or transitions, and the trace that shows it."""
     rows = []
     for verdict in run.verdicts:
-        # What parts of a search have counted is counted more than once.
-        is_once = run.engine != "z3" and (run.spread is None or not run.spread.parts_overlap)
-        is_counted = verdict.violating and is_once
+        is_counted = verdict.violating and run.engine != "z3" and run.counts_once
         count = f"{verdict.violating:,}" if is_counted else ""
         unit = ""
         if is_counted and verdict.prop.kind is not Kind.SOMETIMES:
@@ -225,7 +228,7 @@ def text(run: Run) -> str:
     if isinstance(exploration, Unrolled):
         lines += proof_report.unrolled_lines(exploration)
     else:
-        lines += _explored(exploration)
+        lines += _explored(run)
     if run.spread is not None:
         lines += spread_lines(run.spread, run.explored.distinct)
     if run.second is not None:
@@ -240,10 +243,10 @@ def text(run: Run) -> str:
     return "\n".join(lines)
 
 
-def _explored(exploration: Exploration) -> list[str]:
+def _explored(run: Run) -> list[str]:
     """What the explorer did: actions, totals, and what it warns of."""
-    instance = exploration.instance
-    lines = [*action_lines(exploration), "", *totals(exploration)]
+    exploration, instance = run.explored, run.exploration.instance
+    lines = [*action_lines(exploration), "", *totals(exploration, counts_once=run.counts_once)]
     off = [instance.model.slots[slot].name for slot in sorted(switched_off(instance))]
     if off:
         lines.append(f"switched off by the configuration: {', '.join(off)}")

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from checker import cli
 from checker.explore import Exploration, LeavesDeclaration, Limits, Search, explore
 from checker.kernel import kernel_of
-from checker.spark import search
+from checker.spark import everywhere, search
 from checker.spark.engine import explore_on_spark
+from checker.spark.parts import Answer, Merge, begin
 from checker.spark.session import SparkOptions
 from checker.spark_options import SparkAsked
 from checker.spread import Mode, Spread
 from checker.subject import Subject
+from checker.sweep_cases import record_of
 from checker.verdict import verdicts
 from conformance.test_explore import COUNTERS, written
 from models import registry
@@ -181,7 +185,95 @@ def test_nothing_is_divided_where_nothing_is_left(local_spark, counters):
     assert (spread.parts, spread.split_depth) == (0, 1)
 
 
+@pytest.mark.parametrize("depth", [3, 5, None])
+@pytest.mark.parametrize("split_depth", [0, 1])
+def test_parts_tell_no_more_of_what_is_permitted_than_one_search(local_spark, counters, split_depth, depth):
+    """A part that has not seen the violation of another one goes on, and meets what is permitted further on."""
+    limits = Limits(depth, MEMORY)
+    found, _ = on_spark(local_spark, counters.instance(), limits, asked(Mode.PARTS, split_depth))
+    here = explore(counters.instance(), limits)
+    assert witnesses(found) == witnesses(here)
+    assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
+    assert (found.judged, found.depth, found.frontier) == (here.judged, here.depth, here.frontier)
+
+
+def test_the_states_that_are_divided_are_counted_once(local_spark, tmp_path):
+    one_start = COUNTERS.replace("for first in (2, 0, 1)", "for first in (2,)")
+    always_broken = one_start.replace("return s.total < 6", "return s.total < 1")
+    instance = registry.load_file(written(tmp_path, always_broken)).instance()
+    found, spread = on_spark(local_spark, instance, Limits(3, MEMORY), asked(Mode.PARTS, 0), count_all=True)
+    here = explore(instance, Limits(3, MEMORY), count_all=True)
+    assert spread.parts == 1
+    assert found.findings == here.findings
+    assert (found.generated, found.fired, found.new) == (here.generated, here.fired, here.new)
+
+
+def test_parts_that_are_lost_have_judged_nothing():
+    instance, limits = registered("kafka"), Limits(4, MEMORY)
+    beginning = begin(lambda some: Search(instance, some, kernel_of(instance)), limits, 0)
+    answers = {0: Answer(record_of(explore(instance, limits, initial=0)))}
+    merged = Merge(beginning, count_all=False).merged(answers, "lost")
+    assert (merged.stopped, merged.judged) == ("lost", 0)
+    assert verdicts(merged)[0].bare == "UNDECIDED (lost; none to depth 0)"
+
+
+def test_the_depth_that_is_divided_is_found_in_one_search():
+    instance, searches = registered("kafka"), []
+
+    def prepared(limits: Limits) -> Search:
+        searches.append(Search(instance, limits, kernel_of(instance)))
+        return searches[-1]
+
+    assert len(begin(prepared, Limits(6, MEMORY), None).starts) == 115
+    assert len(searches) == 1
+
+
+def test_what_steps_show_counts_where_there_is_no_room_for_what_they_lead_to(local_spark, tmp_path):
+    instance = registry.load_file(written(tmp_path, COUNTERS.replace("after.total < 5", "after.total < 1"))).instance()
+    found, _ = on_spark(local_spark, instance, Limits(None, 1 << 11), asked(Mode.SEARCH))
+    assert found.stopped == "memory"
+    whole = explore(instance, Limits(1, MEMORY))
+    assert found.findings["grows_by_one"] == whole.findings["grows_by_one"]
+    assert found.findings["grows_by_one"].found.count == 16
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_executors_are_asked_what_they_run_before_anything_is_searched(local_spark, monkeypatch, mode):
+    def differing(context):
+        raise UsageError("an executor has another Python")
+
+    monkeypatch.setattr(everywhere, "same_everywhere", differing)
+    elsewhere = replace(local_spark, master="spark://elsewhere:7077")
+    with pytest.raises(UsageError, match="an executor has another Python"):
+        on_spark(elsewhere, registered("kafka"), Limits(6, MEMORY), asked(mode))
+
+
 # ------------------------------------------------------------------------------------------------------- checkpoints
+
+
+def test_a_checkpoint_that_has_lost_states_is_not_gone_on_from(local_spark, tmp_path):
+    instance = registered("published/truncate_to_high_watermark", replicas=2, log_size=2, records=2)
+    how = asked(Mode.SEARCH, checkpoint=tmp_path / "kept")
+    limits = Limits(8, MEMORY)
+    on_spark(local_spark, instance, limits, how)
+    (levels,) = (tmp_path / "kept").glob("levels-*")
+    file = next(path for path in levels.glob("*.parquet") if max(pq.read_table(path)["depth"].to_pylist(), default=0))
+    content = file.read_bytes()
+    file.unlink()
+    with pytest.raises(UsageError, match=r"kept: levels-\d{4} is damaged; name a new folder"):
+        on_spark(local_spark, instance, limits, how)
+    file.write_bytes(content)
+    again = file.with_name("part-twice.parquet")
+    again.write_bytes(content)
+    with pytest.raises(UsageError, match=r"kept: levels-\d{4} is damaged; name a new folder"):
+        on_spark(local_spark, instance, limits, how)
+    again.unlink()
+    found, _ = on_spark(local_spark, instance, limits, how)
+    assert everything(found) == everything(explore(instance, limits))
+    file.write_bytes(content[:-20])
+    found, spread = on_spark(local_spark, instance, limits, how)
+    assert (found.stopped, found.is_complete) == ("lost", False)
+    assert "is not a Parquet file" in spread.lost or "Spark failed" in spread.lost
 
 
 def names_in(folder: Path) -> set[str]:
