@@ -251,10 +251,11 @@ def test_executors_are_asked_what_they_run_before_anything_is_searched(local_spa
 # ------------------------------------------------------------------------------------------------------- checkpoints
 
 
-def test_a_checkpoint_that_has_lost_states_is_not_gone_on_from(local_spark, tmp_path):
+def test_a_checkpoint_that_has_lost_states_is_not_gone_on_from(local_spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance = registered("published/truncate_to_high_watermark", replicas=2, log_size=2, records=2)
     how = asked(Mode.SEARCH, checkpoint=tmp_path / "kept")
-    limits = Limits(8, MEMORY)
+    limits = Limits(3, MEMORY)
     on_spark(local_spark, instance, limits, how)
     (levels,) = (tmp_path / "kept").glob("levels-*")
     file = next(path for path in levels.glob("*.parquet") if max(pq.read_table(path)["depth"].to_pylist(), default=0))
