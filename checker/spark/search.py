@@ -273,14 +273,14 @@ class SpreadSearch(Search):
         for depth, (chunks, by_steps) in enumerate(statistics["levels"]):
             stored = Stored(checkpoints.ordered(depth, self.shards), tuple(chunks), dict(by_steps))
             self.store.append(stored, [])
-        for last in checkpoints.written:
-            self._take_up(checkpoints, last)
         result = self.result
         result.levels, result.generated, result.depth, result.judged, self.shuffled = statistics["result"]
         self.results[:], self.fired[:], self.active[:] = statistics["arrays"]
         self.chunks = [Ordered(states, {}, tuple(results), failed) for states, results, failed in statistics["chunks"]]
         self.store.paths = {number: (start, steps) for number, start, steps in statistics["paths"]}
         self.expanded = self.store.firsts[-2]
+        for last in checkpoints.written:
+            self._take_up(checkpoints, last)
         return self.expanded
 
 
