@@ -294,7 +294,8 @@ def test_a_search_goes_on_from_its_checkpoint(local_spark, tmp_path, monkeypatch
         local_spark, instance, Limits(6, MEMORY), how, report=lambda progress: seen.append(progress.depth)
     )
     assert everything(found) == everything(explore(instance, Limits(6, MEMORY)))
-    assert (spread.taken_up, min(seen, default=3)) == (3, 3)
+    assert spread.taken_up == 3
+    assert min(seen, default=2) >= 2
     assert names_in(tmp_path / "kept") == kept | {"depth-0005.json", "levels-0005"}
     # With a smaller bound it goes on from where that lies behind.
     found, spread = on_spark(local_spark, instance, Limits(2, MEMORY), how)
