@@ -99,6 +99,8 @@ def _spread_lines(spread: Spread) -> list[str]:
         return [f"{where}; nothing was left to divide at depth {spread.split_depth}"]
     what = "initial states" if spread.split_depth == 0 else f"states at depth {spread.split_depth}"
     lines = [f"{where}; {spread.starts:,} {what} in {spread.parts} parts, {spread.ended} of them searched to their end"]
+    if spread.ended < spread.parts:
+        lines.append("in the parts that were cut short there may be a shorter counterexample than one that was found")
     overlap = spread.overlap
     if overlap is None:
         return [*lines, "overlap unknown: states, successors and actions are counted as often as parts found them"]

@@ -304,6 +304,10 @@ def test_a_search_goes_on_from_its_checkpoint(local_spark, tmp_path, monkeypatch
     found, spread = on_spark(local_spark, instance, Limits(0, MEMORY), how)
     assert everything(found) == everything(explore(instance, Limits(0, MEMORY)))
     assert spread.taken_up is None
+    for text in ('{"written": [1]}', '{"written": [1, 3], "shards": 2, "levels": 7}', "[]", ""):
+        (tmp_path / "kept" / "depth-0003.json").write_text(text)
+        with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
+            on_spark(local_spark, instance, Limits(4, MEMORY), how)
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(local_spark, tmp_path):

@@ -43,7 +43,8 @@ class Checkpoints:
         self.folder = Folder(session, name)
         self.question = {"kind": "checkpoint", "version": VERSION, **question}
         self.written: list[int] = []
-        names = self.folder.names()
+        # What a run that was cut short has left half written is not there.
+        names = [name for name in self.folder.names() if not name.endswith(".partial")]
         if SEARCH in names:
             self._require_same()
         elif names:
@@ -77,9 +78,18 @@ class Checkpoints:
         depths = [depth for depth in depths if most is None or depth <= most]
         if not depths:
             return None
+        self.written = [max(depths)]
         statistics = self._json(_statistics(max(depths)))
-        self.written = list(statistics["written"])
+        written = statistics.get("written")
+        if not isinstance(written, list) or written[-1:] != self.written:
+            raise self.damaged()
+        self.written = list(written)
         return statistics
+
+    def damaged(self) -> UsageError:
+        """What to raise where the newest statistics are not what was written."""
+        name = _statistics(self.written[-1])
+        return UsageError(f"--checkpoint {self.folder.name}: {name} is damaged; name a new folder")
 
     def write(self, levels: Mapping[int, Pairs], statistics: Mapping[str, Any]) -> None:
         """Keep levels that follow those that are written, and what is known when the last of them is."""

@@ -146,7 +146,13 @@ class SpreadSearch(Search):
             self.checkpoints = Checkpoints(self.session, self.checkpoint, self._question())
             statistics = self.checkpoints.found(self.limits.depth)
             if statistics is not None:
-                return self._restore(self.checkpoints, statistics)
+                try:
+                    self._restore(self.checkpoints, statistics)
+                except (KeyError, TypeError, ValueError, IndexError):
+                    raise self.checkpoints.damaged() from None
+                for last in self.checkpoints.written:
+                    self._take_up(self.checkpoints, last)
+                return self.expanded
         words, count = self.kernel.layout.words, len(self.starts)
         outbox = Outbox(words, self.shards, count, depth=0)
         self._put(outbox.batch, 0, count)
@@ -267,7 +273,7 @@ class SpreadSearch(Search):
         self.store.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.store.by_shard), last + 1, time.monotonic()
 
-    def _restore(self, checkpoints: Checkpoints, statistics: Mapping[str, Any]) -> int:
+    def _restore(self, checkpoints: Checkpoints, statistics: Mapping[str, Any]) -> None:
         """Be where an earlier run was when it wrote this; the newest level is still to be looked at."""
         self.shards, self.taken_up = statistics["shards"], checkpoints.written[-1]
         for depth, (chunks, by_steps) in enumerate(statistics["levels"]):
@@ -279,9 +285,6 @@ class SpreadSearch(Search):
         self.chunks = [Ordered(states, {}, tuple(results), failed) for states, results, failed in statistics["chunks"]]
         self.store.paths = {number: (start, steps) for number, start, steps in statistics["paths"]}
         self.expanded = self.store.firsts[-2]
-        for last in checkpoints.written:
-            self._take_up(checkpoints, last)
-        return self.expanded
 
 
 def _by_steps(chunks: Sequence[Ordered]) -> dict[int, int]:
