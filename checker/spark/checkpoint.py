@@ -68,7 +68,7 @@ class Checkpoints:
         except ValueError:
             there = None
         if not isinstance(there, dict):
-            raise UsageError(f"--checkpoint {self.folder.name}: {name} is damaged; name a new folder")
+            raise self._damaged(name)
         return there
 
     def found(self, most: int | None) -> dict[str, Any] | None:
@@ -88,7 +88,9 @@ class Checkpoints:
 
     def damaged(self) -> UsageError:
         """What to raise where the newest statistics are not what was written."""
-        name = _statistics(self.written[-1])
+        return self._damaged(_statistics(self.written[-1]))
+
+    def _damaged(self, name: str) -> UsageError:
         return UsageError(f"--checkpoint {self.folder.name}: {name} is damaged; name a new folder")
 
     def write(self, levels: Mapping[int, Pairs], statistics: Mapping[str, Any]) -> None:
@@ -118,7 +120,7 @@ class Checkpoints:
         ]
         there = self._rows(last).select("depth", "chunk", "first", "size").collect()
         if sorted(map(tuple, there)) != sorted(wanted):
-            raise UsageError(f"--checkpoint {self.folder.name}: {_levels(last)} is damaged; name a new folder")
+            raise self._damaged(_levels(last))
 
     def ordered(self, depth: int, shards: int) -> Pairs:
         """A level again, chunk by chunk, in order."""

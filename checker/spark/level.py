@@ -67,11 +67,9 @@ class Expanded:
 
 @dataclass(frozen=True)
 class Merged:
-    """What a shard took in: how many successors came, in how many bytes, and whether its memory was enough."""
+    """What a shard took in: in how many bytes successors came, and whether its memory was not enough."""
 
-    arrived: int
     bytes: int
-    new: int
     is_full: bool
 
 
@@ -138,14 +136,14 @@ def merge(level: Level, told: Told, shard: int, arriving: Blobs) -> Iterator[tup
     store = Store(words, instance.first_steps[-1], level.memory)
     waiting: list[Blob] = []
     seen: NDArray[np.bool_] | None = None
-    arrived = size = 0
+    size = 0
     try:
         for _, packed in arriving:
             blob = unpack(packed)
             if blob.about["depth"] > level.depth:
                 assert seen is None, "successors come before what was seen"
                 waiting.append(blob)
-                arrived, size = arrived + blob.size, size + len(packed)
+                size += len(packed)
                 continue
             if seen is None:
                 seen = _take_in_order(store, waiting)
@@ -154,10 +152,10 @@ def merge(level: Level, told: Told, shard: int, arriving: Blobs) -> Iterator[tup
         if seen is None:
             seen = _take_in_order(store, waiting)
     except Full:
-        told.add({shard: Merged(arrived, size, 0, is_full=True)})
+        told.add({shard: Merged(size, is_full=True)})
         return
     new = np.flatnonzero(~seen)
-    told.add({shard: Merged(arrived, size, len(new), is_full=False)})
+    told.add({shard: Merged(size, is_full=False)})
     rows = store.states[: store.count * words].reshape(-1, words)
     for low in range(0, len(new), BLOB_STATES):
         part = new[low : low + BLOB_STATES]

@@ -10,8 +10,7 @@ from checker.spark.session import Session
 
 def task_memory(session: Session, memory: int) -> int:
     """Bytes for each of the tasks that run at the same time on one machine; `memory` is what there is on one."""
-    context = session.context
-    conf = context.getConf()
     if session.is_local:
-        return memory // context.defaultParallelism
+        return memory // session.context.defaultParallelism
+    conf = session.context.getConf()
     return memory // max(1, int(conf.get("spark.executor.cores", "1")) // int(conf.get("spark.task.cpus", "1")))
