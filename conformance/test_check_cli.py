@@ -14,6 +14,7 @@ import pytest
 from checker import cli, published
 from checker.console import ProgressLine
 from checker.verdict import Word, exit_code, overall
+from conformance.engine_support import checking
 from traces.cli import main as trace
 
 COUNTER = '''\
@@ -122,13 +123,7 @@ def check(tmp_path, monkeypatch, capsys):
     """Run `check` in an empty folder that holds counter.py; gives the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "counter.py").write_text(COUNTER)
-
-    def run(*words):
-        code = cli.main(words)
-        out, err = capsys.readouterr()
-        return code, out, "".join(line for line in err.splitlines(True) if not line.startswith("compiling "))
-
-    return run
+    return checking(cli.main, capsys)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ import pytest
 from checker import answer, cli, console, kernels, matrix, published, report, searches
 from checker.console import ProgressLine
 from checker.verdict import Word, exit_code
+from conformance.engine_support import checking
 from models import registry
 from traces.certify import NotCertifiedError
 from traces.cli import main as trace
@@ -60,13 +61,7 @@ def check(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "topic.properties").write_text(DURABLE)
-
-    def run(*words):
-        code = cli.main(words)
-        out, err = capsys.readouterr()
-        return code, out, "".join(line for line in err.splitlines(True) if not line.startswith("compiling "))
-
-    return run
+    return checking(cli.main, capsys)
 
 
 def refuses(check, line, *parts):

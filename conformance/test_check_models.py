@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from checker import cli
+from conformance.engine_support import checking
 from traces.cli import main as trace
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -103,13 +104,12 @@ def both_wait(s):
 def check(tmp_path, monkeypatch, capsys):
     """Write a model and check it, from the folder that it lies in: gives the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
+    checked = checking(cli.main, capsys)
 
     def run(text, *words, name="model.py"):
         if text is not None:
             (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-        code = cli.main([name, *words])
-        out, err = capsys.readouterr()
-        return code, out, "".join(line for line in err.splitlines(True) if not line.startswith("compiling "))
+        return checked(name, *words)
 
     return run
 

@@ -12,6 +12,7 @@ import pytest
 import models
 from checker import cli
 from checker.explore import Limits, explore
+from conformance.engine_support import checking
 from models.kafka import MODEL
 
 EXAMPLES = Path(models.__file__).parent / "examples"
@@ -51,14 +52,13 @@ MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, 
 def ask(tmp_path, monkeypatch, capsys):
     """`check` in a folder that holds the given files: gives the exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
+    check = checking(cli.main, capsys)
 
     def run(line, **files):
         for name, text in files.items():
             path = tmp_path / f"{name}.properties"
             path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        code = cli.main(shlex.split(line))
-        out, err = capsys.readouterr()
-        return code, out, "".join(one for one in err.splitlines(True) if not one.startswith("compiling "))
+        return check(*shlex.split(line))
 
     return run
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from conformance.cli import main
+from conformance.engine_support import checking
 from conformance.observations_support import acked, disk, header, metadata, write
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -25,13 +26,8 @@ FROZEN = RECORDINGS / "kafka-3.9-missed_demotion_frozen.ndjson"
 def conform(capsys, tmp_path, monkeypatch):
     """Run `conform` in an empty folder: exit code, stdout, stderr."""
     monkeypatch.chdir(tmp_path)
-
-    def run(words: str):
-        code = main(words.split())
-        said = capsys.readouterr()
-        return code, said.out, "".join(line for line in said.err.splitlines(True) if not line.startswith("compiling "))
-
-    return run
+    run = checking(main, capsys)
+    return lambda words: run(*words.split())
 
 
 @pytest.fixture

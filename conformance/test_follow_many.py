@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from conformance.cli import main
+from conformance.engine_support import checking
 from conformance.follow import on_spark
 from conformance.follow.many import Report
 from conformance.follow.verdicts import Asked, Found, Word, follow_one
@@ -27,14 +28,13 @@ ALL = Asked("2.1", "2.1", {}, 30, 1 << 30, None)
 def conform(capsys, tmp_path, monkeypatch):
     """Run `conform` in an empty folder: exit code, stdout without times, stderr."""
     monkeypatch.chdir(tmp_path)
+    run = checking(main, capsys)
 
-    def run(words: str):
-        code = main(words.split())
-        said = capsys.readouterr()
-        err = "".join(line for line in said.err.splitlines(True) if not line.startswith("compiling "))
-        return code, without_times(said.out), err
+    def timeless(words: str):
+        code, out, err = run(*words.split())
+        return code, without_times(out), err
 
-    return run
+    return timeless
 
 
 @pytest.fixture

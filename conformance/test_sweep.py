@@ -22,6 +22,7 @@ from checker.options import read_options
 from checker.sweep_cases import cases_of, search_case
 from checker.sweep_values import read_sweep
 from checker.verdict import verdicts
+from conformance.engine_support import checking
 from models.errors import UsageError
 from models.language.syntax import parsed
 from traces.cli import main as trace
@@ -97,12 +98,8 @@ def check(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "door.py").write_text(DOOR)
 
-    def run(line):
-        code = cli.main(["sweep", *shlex.split(line)])
-        out, err = capsys.readouterr()
-        return code, out, "".join(one for one in err.splitlines(True) if not one.startswith("compiling "))
-
-    return run
+    run = checking(cli.main, capsys)
+    return lambda line: run("sweep", *shlex.split(line))
 
 
 @pytest.fixture

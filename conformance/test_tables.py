@@ -24,6 +24,7 @@ from checker.table_columns import TABLES, documentation
 from checker.table_rows import rows_of
 from checker.tables import Tables
 from checker.verdict import verdicts
+from conformance.engine_support import checking
 from conformance.examples import ask_the_tables
 from models import registry
 
@@ -82,12 +83,8 @@ def check(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stairs.py").write_text(STAIRS)
 
-    def run(line):
-        code = cli.main(shlex.split(line))
-        out, err = capsys.readouterr()
-        return code, out, "".join(one for one in err.splitlines(True) if not one.startswith("compiling "))
-
-    return run
+    run = checking(cli.main, capsys)
+    return lambda line: run(*shlex.split(line))
 
 
 def rows(folder, name):
