@@ -11,11 +11,11 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from models.errors import UsageError
 from models.registry import load_file
-from traces import folder
+from traces import folder, pages
 from traces.kafka_lanes import BASICS, LEGEND, spell_legend
 from traces.show import view
 from traces.table import GAP, UNCHANGED
@@ -63,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--model", metavar="FILE.py", type=Path, help="the model, if it is one of your own; this runs it")
     show.add_argument("--full", action="store_true", help="every field of every state")
     show.set_defaults(run=_show)
+    _add_page(commands)
     listing = commands.add_parser("list", help="one line per trace")
     listing.add_argument("folder", metavar="DIR", type=Path, nargs="?", default=folder.DEFAULT)
     listing.set_defaults(run=_list)
@@ -72,6 +73,32 @@ def _parser() -> argparse.ArgumentParser:
 def _show(arguments: argparse.Namespace) -> int:
     model = None if arguments.model is None else load_file(arguments.model)
     _print(view(folder.read(arguments.file, model), arguments.full))
+    return 0
+
+
+def _add_page(commands: Any) -> None:
+    page_parser = commands.add_parser("page", help="a page for the browser; graphics and diagrams for documents")
+    page_parser.add_argument("file", metavar="FILE", type=Path, help="a trace that check wrote, or the link `latest`")
+    page_parser.add_argument(
+        "--model", metavar="FILE.py", type=Path, help="the model, if it is one of your own; this runs it"
+    )
+    page_parser.add_argument("-o", "--html", metavar="OUT.html", type=Path, help="one page that needs nothing else")
+    page_parser.add_argument("--svg", metavar="OUT.svg", type=Path, help="vector graphics of the whole history")
+    page_parser.add_argument("--png", metavar="OUT.png", type=Path, help="the same as a picture")
+    page_parser.add_argument("--step", metavar="I", type=int, help="graphics of this step alone (-1: the last)")
+    page_parser.add_argument("--mermaid", metavar="OUT.mmd", type=Path, help="a sequence diagram for Mermaid")
+    page_parser.add_argument("--plantuml", metavar="OUT.puml", type=Path, help="a sequence diagram for PlantUML")
+    page_parser.add_argument("--force", action="store_true", help="replace files that are there")
+    page_parser.set_defaults(run=_page)
+
+
+def _page(arguments: argparse.Namespace) -> int:
+    trace = folder.read(arguments.file, None if arguments.model is None else load_file(arguments.model))
+    forms = {name: getattr(arguments, name) for name in pages.FORMS if getattr(arguments, name) is not None}
+    if not forms:
+        forms = {"html": Path(f"{arguments.file.resolve().name.removesuffix(folder.SUFFIX)}.html")}
+    for path in pages.write(trace, forms, arguments.step, replace=arguments.force):
+        _print([str(path)])
     return 0
 
 

@@ -65,6 +65,12 @@ class Reason:
             found = reason.numbers() | found
         return found
 
+    @property
+    def shown_readings(self) -> list[str]:
+        """The cells that are read, as far as a person wants to see them."""
+        more = len(self.readings) - MOST_READINGS
+        return [*self.readings[:MOST_READINGS], *([f"and {more} more cells"] if more > 0 else [])]
+
     def lines(self, indent: str = "") -> list[str]:
         """The tree as text, the deciding cells at the end."""
         where = f" for {', '.join(binding.text for binding in self.bindings)}" if self.bindings else ""
@@ -72,9 +78,7 @@ class Reason:
         if self.conditions:
             found += wrapped(f"given {' and '.join(self.conditions)}", indent + "  ")
         if self.readings:
-            shown = self.readings[:MOST_READINGS]
-            more = len(self.readings) - len(shown)
-            found += wrapped(f"{', '.join(shown)}{f', and {more} more cells' if more else ''}", indent + "  ")
+            found += wrapped(", ".join(self.shown_readings), indent + "  ")
         for reason in self.deeper:
             found += reason.lines(indent + "  ")
         return found

@@ -18,6 +18,7 @@ from models.errors import UsageError
 from models.language.model import Model
 from traces import itf
 from traces.certify import NotCertifiedError, certify
+from traces.output import give_name
 from traces.trace import NOT_INDUCTIVE, Trace
 
 DEFAULT = Path("counterexamples")
@@ -68,25 +69,13 @@ def _publish(draft: Path, stem: Path, content: bytes) -> Path:
     for number in count(1):
         path = stem.with_name(f"{stem.name}_{number}{SUFFIX}")
         try:
-            _move(draft, path)
+            give_name(draft, path)
         except FileExistsError:
             if path.is_file() and path.read_bytes() == content:
                 return path
         else:
             return path
     raise AssertionError("the numbers do not end")
-
-
-def _move(draft: Path, path: Path) -> None:
-    """Give a file a name, in one step that fails with FileExistsError where somebody else has it."""
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        raise
-    except OSError:
-        # A file system without hard links: take the name, then move the content over it.
-        path.open("xb").close()
-        draft.replace(path)
 
 
 def _point_latest_to(path: Path) -> None:

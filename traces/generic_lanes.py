@@ -75,6 +75,24 @@ def rows(trace: Trace) -> list[Row]:
     return found
 
 
+def whole_lanes(trace: Trace) -> list[tuple[tuple[str, ...], ...]]:
+    """For every state and column, what all of its fields hold, one a line."""
+    instance = trace.instance
+    domain = lane_domain(instance)
+    lanes, shared = _in_lanes(instance, domain), _shared(instance, domain)
+    width = 0 if domain is None else len(_elements(instance, domain))
+    found = []
+    for cells in trace.states:
+        columns = [
+            tuple(f"{place.name} {spell_part(instance, place, cells, (element,))}" for place in lanes)
+            for element in range(width)
+        ]
+        if shared:
+            columns.append(tuple(f"{place.name} {spell_part(instance, place, cells)}" for place in shared))
+        found.append(tuple(columns))
+    return found
+
+
 def _news(instance: Instance, place: Place, before: Cells | None, cells: Cells, index: tuple[int, ...]) -> str | None:
     """A part of a field, if it is new."""
     part = spell_part(instance, place, cells, index)

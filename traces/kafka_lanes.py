@@ -131,7 +131,7 @@ def _members(flags: object, replicas: int) -> str:
 def _broker(s: State, r: int) -> tuple[str, ...]:
     """Role and log; and what else is worth a word."""
     lane = [f"{_role(s, r):<2} {_log(s, r)}"]
-    if s.TRUNC != Truncation.HW and (cache := _cache(s, r)):
+    if s.TRUNC != Truncation.HW and (cache := epoch_cache_news(s, r)):
         lane.append("{" + " ".join(cache) + "}")
     if s.leader[r] == r:
         believed, recorded = _members(s.isr[r], s.replicas), _members(s.controller_isr, s.replicas)
@@ -178,7 +178,7 @@ def _log(s: State, r: int) -> str:
     return f"{below}|{parts[2]}"
 
 
-def _cache(s: State, r: int) -> list[str]:
+def epoch_cache_news(s: State, r: int) -> list[str]:
     """The entries of the leader epoch cache that are not those to be expected: where each epoch begins in the log, and
     where the epoch will begin in which the broker leads, if leaders enter theirs at once."""
     found = []

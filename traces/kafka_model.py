@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from models.kafka import epochs, log, readers
+from models.kafka import epochs, log, properties, readers
 from models.language.model import Instance
 from models.run import State
 
@@ -27,6 +27,7 @@ epoch_for: Callable[[State, int, int], int] = epochs.epoch_for
 end_offset_for: Callable[[State, int, int], int] = epochs.end_offset_for
 
 holds_record: Callable[[State, int, int], bool] = log.holds_record
+was_deleted: Callable[[State, int], bool] = properties.was_deleted
 
 first_read: Callable[[State, int], int] = readers.first_read
 is_read: Callable[[State, int, int], bool] = readers.is_read

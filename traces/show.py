@@ -17,10 +17,10 @@ from traces.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
 
 def view(trace: Trace, full: bool = False) -> list[str]:
     """The whole view; with `full` every field of every state instead of what changed."""
-    return [*wrapped(_heading(trace)), "", *(_states(trace) if full else _table(trace)), "", *_ending(trace)]
+    return [*wrapped(heading(trace)), "", *(_states(trace) if full else _table(trace)), "", *_ending(trace)]
 
 
-def _heading(trace: Trace) -> str:
+def heading(trace: Trace) -> str:
     """The model, and what of its configuration is not the default."""
     instance = trace.instance
     entries = instance.model.entries
@@ -61,7 +61,7 @@ def _ending(trace: Trace) -> list[str]:
     prop = trace.prop
     if prop is not None:
         at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
-        found += wrapped(f"{trace.verdict}{at}: {prop.name}{_says(prop.function.documentation)}")
+        found += wrapped(f"{trace.verdict}{at}: {prop.name}{says(prop.function.documentation)}")
         if trace.verdict in (VIOLATED, PERMITTED, NOT_INDUCTIVE):
             found += why_broken(trace).lines()
         if trace.verdict == NOT_INDUCTIVE:
@@ -74,6 +74,7 @@ def _ending(trace: Trace) -> list[str]:
     return found
 
 
-def _says(documentation: str) -> str:
+def says(documentation: str) -> str:
+    """The first paragraph of a docstring behind a colon."""
     first = documentation.strip().split("\n\n")[0].replace("\n", " ")
     return f": {' '.join(first.split())}" if first else ""

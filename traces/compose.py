@@ -1,0 +1,34 @@
+"""A trace as a scene: with Kafka's lanes where the model is Kafka's, with those of any model otherwise.
+
+In:  a trace.
+Out: a `Scene` for drawing.py, page.py and sequence.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from traces import generic_scene, kafka_scene
+from traces.kafka_model import is_kafka
+from traces.scene import Scene
+from traces.show import heading
+from traces.trace import Trace
+
+
+def scene_of(trace: Trace) -> Scene:
+    """The scene that a trace makes."""
+    instance = trace.instance
+    teller = kafka_scene if is_kafka(instance) else generic_scene
+    moments = tuple(
+        replace(
+            moment,
+            variables=tuple(generic_scene.variable_parts(instance, place, cells) for place in instance.places.values()),
+        )
+        for moment, cells in zip(teller.moments(trace), trace.states, strict=True)
+    )
+    return Scene(_title(trace), heading(trace), teller.lane_titles(trace), tuple(instance.places), moments)
+
+
+def _title(trace: Trace) -> str:
+    name = trace.property_name or "a behaviour"
+    return f"{name}, {trace.length} step{'s' * (trace.length != 1)}"

@@ -1,0 +1,45 @@
+"""Files that a person names: written whole or not at all, and never over another one unasked.
+
+In:  a path, and content.
+Out: the file. Raises UsageError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from models.errors import UsageError
+
+
+def put(path: Path, content: bytes, *, replace: bool = False) -> None:
+    """Write a file; with `replace` also where one is already."""
+    if path.is_dir():
+        raise UsageError(f"{path}: a folder; name a file in it")
+    draft = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        draft.write_bytes(content)
+        if replace:
+            draft.replace(path)
+        else:
+            give_name(draft, path)
+    except FileExistsError:
+        raise UsageError(f"{path}: is there already, and is left as it is; name another file, or add --force") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror}; name a file elsewhere") from None
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+
+
+def give_name(draft: Path, path: Path) -> None:
+    """Give a file a name, in one step that fails with FileExistsError where somebody else has it."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without hard links: take the name, then move the content over it.
+        path.open("xb").close()
+        draft.replace(path)

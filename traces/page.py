@@ -1,0 +1,246 @@
+"""A trace as one page that needs nothing else: lanes, a slider, the fate of each record, why the property fails.
+
+In:  a certified Trace, or a `Scene` of another tool's.
+Out: the text of an HTML file. It loads nothing, sends nothing, and runs only the script that stands beside this file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
+
+from models.language.declare import Kind
+from models.language.model import spell_element
+from traces import attribution
+from traces.certify import judgements
+from traces.compose import scene_of
+from traces.drawing import Drawing
+from traces.explain import Reason, why_broken
+from traces.kafka_fates import BAD
+from traces.markup import Markup, element, joined, text
+from traces.scene import Scene
+from traces.show import says
+from traces.theme import EPOCHS, adaptive_stylesheet
+from traces.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
+
+SECURITY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+"""What a browser may do for the page: nothing but what stands in it."""
+
+STEP = re.compile(r"\bstep (\d+)\b")
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What stands beside the lanes: the verdict, why, the command; for each moment the properties that are broken.
+
+    `indices` names, for every variable, its parts.
+    """
+
+    verdict: str = ""
+    why: str = ""
+    command: str = ""
+    broken: Sequence[Sequence[str]] = field(default=())
+    indices: Sequence[Sequence[str]] = field(default=())
+
+
+def page(trace: Trace) -> str:
+    """The page of a trace."""
+    indices = [
+        [spell_element(one) if place.field.over[0].letters else str(one) for one in range(place.sizes[0])]
+        if place.sizes
+        else []
+        for place in trace.instance.places.values()
+    ]
+    telling = Telling(trace.verdict or "", _why(trace), trace.command, _broken(trace), indices)
+    return page_of(scene_of(trace), telling)
+
+
+def page_of(scene: Scene, telling: Telling) -> str:
+    """The page of a scene, with what there is to tell about it."""
+    drawing = Drawing(scene)
+    kind = telling.verdict.replace(" ", "-")
+    head = element(
+        "head",
+        Markup('<meta charset="utf-8">'),
+        Markup(f'<meta http-equiv="Content-Security-Policy" content="{text(SECURITY)}">'),
+        Markup('<meta name="viewport" content="width=device-width,initial-scale=1">'),
+        Markup('<meta name="generator" content="isrcheck trace page">'),
+        element("title", f"{scene.title} ({scene.subtitle})"),
+        element("style", Markup(adaptive_stylesheet() + _resource("page.css"))),
+    )
+    verdict = [element("span", telling.verdict, class_=f"verdict {kind}")] if telling.verdict else []
+    header = element(
+        "header",
+        element("h1", scene.title),
+        *verdict,
+        element("p", scene.subtitle),
+        _button("theme", "light / dark", ""),
+    )
+    body = element(
+        "body",
+        header,
+        element(
+            "section", _controls(len(scene.moments) - 1), element("div", _stage(drawing), id="stage-view"), id="stage"
+        ),
+        element("section", _ladder(drawing), id="ladder"),
+        _aside(scene, telling),
+        element("script", Markup(_data(scene, telling, drawing)), type="application/json", id="story"),
+        element("script", Markup(_resource("page.js"))),
+    )
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+@lru_cache
+def _resource(name: str) -> str:
+    return (resources.files("traces") / name).read_text(encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------------------------------------- drawing
+
+
+def _svg(drawing: Drawing, height: float, *parts: Markup) -> Markup:
+    """Graphics that shrink with the page, down to where the text can still be read."""
+    return element(
+        "svg",
+        *parts,
+        viewBox=f"0 0 {drawing.width:.1f} {height:.1f}",
+        width="100%",
+        style=f"min-width:{drawing.width * 0.8:.0f}px;max-width:{drawing.width * 1.4:.0f}px",
+    )
+
+
+def _stage(drawing: Drawing) -> Markup:
+    return _svg(drawing, drawing.stage_height + 4, drawing.stage())
+
+
+def _ladder(drawing: Drawing) -> Markup:
+    return _svg(drawing, drawing.ladder_height + 12, drawing.definitions(), drawing.ladder())
+
+
+def _button(name: str, sign: str, hint: str) -> Markup:
+    return element("button", sign, id=name, type="button", title=hint or None, aria_label=hint or None)
+
+
+def _controls(last: int) -> Markup:
+    slider = Markup(f'<input type="range" id="slider" min="0" max="{last}" value="0" step="1" aria-label="step">')
+    return element(
+        "div",
+        _button("first", "|◀", "first step (Home)"),
+        _button("back", "◀", "step back (left arrow)"),
+        slider,
+        _button("next", "▶", "next step (right arrow)"),
+        _button("last", "▶|", "last step (End)"),
+        element("output", "", id="position"),
+        id="controls",
+    )
+
+
+# --------------------------------------------------------------------------------------------------- beside the lanes
+
+
+def _aside(scene: Scene, telling: Telling) -> Markup:
+    parts = []
+    if telling.why:
+        parts += [element("h2", "Why"), telling.why]
+    if any(moment.fates for moment in scene.moments):
+        parts += [element("h2", "Records, and since which step"), element("table", element("tbody", id="fates"))]
+    if telling.broken:
+        parts += [element("h2", "Properties that are false here"), element("div", "", id="broken")]
+    else:
+        parts.append(element("div", "", id="broken", hidden="hidden"))
+    if telling.command:
+        parts += [element("h2", "Reproduce"), element("code", telling.command, class_="command")]
+    parts += [element("h2", "Variables"), element("table", element("tbody", id="variables"), class_="values")]
+    if any(lane.cells for lane in scene.moments[0].lanes):
+        parts += [element("h2", "Signs"), _legend()]
+    hint = "Keys: left and right, up and down, Home, End. A step in the ladder can be clicked."
+    return element("aside", *parts, element("p", hint, class_="hint"))
+
+
+def _legend() -> Markup:
+    epochs = joined(
+        Markup(f'<span class="swatch" style="background:var(--e{epoch})"></span>{epoch} ') for epoch in range(EPOCHS)
+    )
+    return element(
+        "p",
+        "Colours are leader epochs: ",
+        epochs,
+        "A blue frame leads; a dashed amber one takes itself for the leader, and the controller has another; a red one"
+        " is down. The blue bar is the high watermark (HW); LEO is the log end offset, LSO the last stable offset where"
+        " it is below HW. A dashed arrow is a response on its way, which arrives in a later step. What a step changed has"
+        " an orange outline.",
+        class_="hint",
+    )
+
+
+def _why(trace: Trace) -> Markup:
+    prop = trace.prop
+    if prop is None:
+        return Markup("")
+    parts = [element("p", f"{prop.name}{says(prop.function.documentation)}")]
+    if trace.verdict in (VIOLATED, PERMITTED, NOT_INDUCTIVE):
+        parts.append(element("div", element("ul", _reason(why_broken(trace))), class_="why"))
+    if trace.verdict == NOT_INDUCTIVE:
+        told = "The state that it starts from need not be reachable: it is one that the proof does not rule out."
+        parts.append(element("p", told))
+    lines = attribution.lines(trace)
+    if lines:
+        items = (element("li", _linked(line.strip()), class_="deeper" * line.startswith(" ") or None) for line in lines)
+        parts.append(element("ul", *items, class_="told"))
+    return joined(parts)
+
+
+def _reason(reason: Reason) -> Markup:
+    """The tree of expressions, down to the cells that decide."""
+    truth = "true" if reason.truth else "false"
+    where = f" for {', '.join(binding.text for binding in reason.bindings)}" if reason.bindings else ""
+    parts = [element("code", reason.source), " is ", element("span", truth, class_=truth), where]
+    if reason.conditions:
+        parts.append(element("div", f"given {' and '.join(reason.conditions)}", class_="with"))
+    if reason.readings:
+        parts.append(element("div", ", ".join(reason.shown_readings), class_="with"))
+    if reason.deeper:
+        parts.append(element("ul", *(_reason(one) for one in reason.deeper)))
+    return element("li", *parts)
+
+
+def _linked(line: str) -> Markup:
+    """A line in which steps that are named can be gone to."""
+    pieces = []
+    at = 0
+    for match in STEP.finditer(line):
+        pieces.append(text(line[at : match.start()]))
+        pieces.append(element("a", match.group(), href=f"#step-{match.group(1)}"))
+        at = match.end()
+    return joined([*pieces, text(line[at:])])
+
+
+def _broken(trace: Trace) -> list[list[str]]:
+    """For each state the properties that are false in it, or on the step that led there."""
+    found: list[list[str]] = [[] for _ in trace.states]
+    for prop in trace.instance.properties:
+        if prop.kind is Kind.SOMETIMES:
+            continue
+        for names, judgement in zip(found, judgements(trace.instance, prop, trace.states, trace.steps), strict=True):
+            if judgement is not None:
+                names.append(prop.name if judgement == VIOLATED else f"{prop.name} (permitted)")
+    return found
+
+
+def _data(scene: Scene, telling: Telling, drawing: Drawing) -> str:
+    """What the script reads. `<` is written so that nothing in it can end the element that it stands in."""
+    content = {
+        "steps": [moment.step for moment in scene.moments],
+        "frames": drawing.frames(),
+        "variables": scene.variables,
+        "indices": telling.indices or [[] for _ in scene.variables],
+        "values": [moment.variables for moment in scene.moments],
+        "fates": [[(fate.record, fate.words) for fate in moment.fates] for moment in scene.moments],
+        "broken": telling.broken or [[] for _ in scene.moments],
+        "bad": BAD,
+    }
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,0 +1,53 @@
+"""Everything that `trace page` writes of one history: a page, graphics, sequence diagrams.
+
+In:  a trace, and for each form the file that a person wants.
+Out: the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from models.errors import UsageError
+from traces.compose import scene_of
+from traces.drawing import ladder_svg, step_svg
+from traces.output import put
+from traces.page import page
+from traces.picture import png
+from traces.scene import Scene
+from traces.sequence import mermaid, plantuml
+from traces.trace import Trace
+
+FORMS = ("html", "svg", "png", "mermaid", "plantuml")
+
+
+def write(trace: Trace, forms: Mapping[str, Path], step: int | None = None, *, replace: bool = False) -> list[Path]:
+    """Write these forms of a trace; of graphics, with `step`, only that step. Raises UsageError before any is written
+    whose content cannot be made."""
+    scene = scene_of(trace)
+    makers: Mapping[str, Callable[[], bytes]] = {
+        "html": lambda: page(trace).encode(),
+        "svg": lambda: _graphics(scene, step).encode(),
+        "png": lambda: png(_graphics(scene, step)),
+        "mermaid": lambda: mermaid(scene).encode(),
+        "plantuml": lambda: plantuml(scene).encode(),
+    }
+    if step is not None and not {"svg", "png"} & forms.keys():
+        raise UsageError("--step chooses what --svg or --png draw; name one of them")
+    contents = {path: makers[form]() for form, path in forms.items()}
+    if len(contents) < len(forms):
+        raise UsageError("two forms are to go into one file; give each a file of its own")
+    for path, content in contents.items():
+        put(path, content, replace=replace)
+    return list(contents)
+
+
+def _graphics(scene: Scene, step: int | None) -> str:
+    if step is None:
+        return ladder_svg(scene)
+    last = len(scene.moments) - 1
+    position = step if step >= 0 else last + 1 + step
+    if not 0 <= position <= last:
+        raise UsageError(f"there is no step {step}; they are 0..{last}, or -1 for the last")
+    return step_svg(scene, position)

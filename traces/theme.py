@@ -1,0 +1,86 @@
+"""Colours and type of everything that is drawn, light and dark.
+
+In:  which of the two.
+Out: style sheets. A file of graphics carries its colours in it, a page asks the reader's system.
+"""
+
+from __future__ import annotations
+
+EPOCHS = 8
+"""Colours for leader epochs; the ninth has the first one's again."""
+
+COLOURS = {
+    # name: (light, dark)
+    "paper": ("#ffffff", "#14171c"),
+    "ink": ("#1b1f24", "#e6e8eb"),
+    "faint": ("#636c76", "#9aa4b0"),
+    "line": ("#d0d7de", "#3a424d"),
+    "panel": ("#f6f8fa", "#1c2128"),
+    "accent": ("#0b5fc5", "#6cb0ff"),
+    "band": ("#e6f0fd", "#1f3350"),
+    "bad": ("#b3261e", "#ff8a80"),
+    "badpaper": ("#fdeceb", "#4a1f1c"),
+    "warn": ("#8a5300", "#f0b429"),
+    "warnpaper": ("#fff4de", "#43330d"),
+    "good": ("#1a7f37", "#6fdd8b"),
+    "goodpaper": ("#e7f6ec", "#173a23"),
+    "changed": ("#c2410c", "#ffb27a"),
+    "e0": ("#cfe3ff", "#1d4373"),
+    "e1": ("#ffe0b8", "#70450d"),
+    "e2": ("#cdf1d3", "#1c5a2b"),
+    "e3": ("#f3d3f5", "#5c2564"),
+    "e4": ("#fff3ab", "#5e5410"),
+    "e5": ("#c9f0f0", "#125457"),
+    "e6": ("#ffd3d3", "#6d2424"),
+    "e7": ("#e0dcff", "#3d3580"),
+}
+
+DRAWING = """
+text{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;font-size:10px;fill:var(--ink)}
+.paper{fill:var(--paper)}
+.title{font-size:12px;font-weight:bold}
+.step{font-size:10px}.number{font-size:10px;fill:var(--faint)}
+.life{stroke:var(--line);stroke-width:1}
+.lane{fill:var(--panel);stroke:var(--line);stroke-width:1}
+.lane.leader{stroke:var(--accent);stroke-width:2}
+.lane.zombie{stroke:var(--warn);stroke-width:2;stroke-dasharray:5 3}
+.lane.truncating{stroke:var(--warn);stroke-dasharray:2 2}
+.lane.down{fill:var(--badpaper);stroke:var(--bad);stroke-dasharray:4 3}
+.role{font-weight:bold}.note{fill:var(--ink)}.note.alarm{fill:var(--bad);font-weight:bold}
+.offset,.pointer{font-size:8px;fill:var(--faint)}
+.cell{fill:none;stroke:var(--line);stroke-width:1}
+.cell.record,.cell.marker{stroke:var(--ink);fill:var(--paper)}
+.cell.marker{stroke-dasharray:3 2}
+.cell.deleted{fill:var(--line)}
+.cell.missing{fill:var(--badpaper);stroke:var(--bad)}
+.entry{font-size:11px}
+.hw{stroke:var(--accent);stroke-width:3}.tick{stroke:var(--faint);stroke-width:1}
+.arrow line{stroke:var(--ink);stroke-width:1.3}.arrow .head{fill:var(--ink)}
+.arrow.response line{stroke-dasharray:5 3;stroke:var(--faint)}.arrow.response .head{fill:var(--faint)}
+.arrow.lost line,.arrow .cross{stroke:var(--bad);stroke-width:1.6;fill:none}
+.arrow text{paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}
+.mark rect{fill:var(--panel);stroke:var(--line)}
+.mark.fault rect{fill:var(--badpaper);stroke:var(--bad)}.mark.fault text{fill:var(--bad);font-weight:bold}
+.mark.election rect{fill:var(--warnpaper);stroke:var(--warn)}.mark.election text{fill:var(--warn);font-weight:bold}
+.changed{fill:none;stroke:var(--changed);stroke-width:1.5}
+.row{fill:none;fill-opacity:.6}
+"""
+CELLS = "".join(f".cell.e{epoch}{{fill:var(--e{epoch})}}\n" for epoch in range(EPOCHS))
+
+
+def stylesheet(theme: str) -> str:
+    """The style of graphics that stand alone, `light` or `dark`: with colours in place of their names."""
+    style = DRAWING + CELLS
+    for name, pair in COLOURS.items():
+        style = style.replace(f"var(--{name})", pair[theme == "dark"])
+    return style
+
+
+def adaptive_stylesheet() -> str:
+    """The style of a page: as the reader's system asks for, or as `data-theme` on the root element says."""
+    light, dark = (";".join(f"--{name}:{pair[side]}" for name, pair in COLOURS.items()) for side in (0, 1))
+    return (
+        f":root{{color-scheme:light;{light}}}\n"
+        f"@media(prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n"
+        f":root[data-theme=dark]{{color-scheme:dark;{dark}}}\n{DRAWING}{CELLS}"
+    )
