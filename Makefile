@@ -2,6 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# With a browser on the machine, the tests of pages run in it.
+BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome chrome,$(shell command -v $(name) 2>/dev/null)))
+EXTRAS := test$(if $(BROWSER),$(comma)browser)
+comma := ,
+
 .PHONY: check test lint benchmark clean
 
 check: .venv/ready
@@ -29,7 +34,7 @@ benchmark: .venv/ready
 	touch $@
 
 .venv/ready-for-tests: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	touch $@ .venv/ready
 
 clean:

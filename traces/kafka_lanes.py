@@ -145,17 +145,19 @@ def _told(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, 
     asked = before.is_truncating[r] and (s.leader[r], s.leader_epoch[r]) == (before.leader[r], before.leader_epoch[r])
     if not asked or (s.is_truncating[r] and s.log_end_offset[r] == before.log_end_offset[r]):
         return lane
-    leader, epoch = before.leader[r], latest_epoch(before, r)
-    if epoch == NONE and before.log_end_offset[r] == before.log_start_offset[r]:
-        return lane
+    answer = epoch_answer(before, r)
+    return (*lane, f"({answer})") if answer else lane
+
+
+def epoch_answer(s: State, r: int) -> str:
+    """What its leader answers to a follower that asks where its latest epoch ends; nothing where its log is empty."""
+    leader, epoch = s.leader[r], latest_epoch(s, r)
     if epoch == NONE:
-        answer = "no epoch"
-    elif not is_answered(before, leader, epoch):
-        answer = f"e{epoch} unknown"
-    else:
-        known = epoch if s.TRUNC == Truncation.KIP101 else epoch_for(before, leader, epoch)
-        answer = f"e{known} until {end_offset_for(before, leader, epoch)}"
-    return (*lane, f"({answer})")
+        return "no epoch" if s.log_end_offset[r] != s.log_start_offset[r] else ""
+    if not is_answered(s, leader, epoch):
+        return f"e{epoch} unknown"
+    known = epoch if s.TRUNC == Truncation.KIP101 else epoch_for(s, leader, epoch)
+    return f"e{known} until {end_offset_for(s, leader, epoch)}"
 
 
 def _role(s: State, r: int) -> str:

@@ -18,7 +18,8 @@ from models.kafka.state import Fetch, TransactionState
 from models.language.declare import NONE
 from models.language.model import Instance, Step, spell_element
 from models.run import State
-from traces.kafka_model import last_stable_offset
+from traces.kafka_lanes import epoch_answer
+from traces.kafka_model import last_stable_offset, latest_epoch
 from traces.scene import ELECTION, FAULT, LOST, NOTE, RESPONSE, Arrow, Mark
 from traces.spelling import name_transaction, spell_entry
 
@@ -181,7 +182,12 @@ def _response_lost(happening: Happening) -> Events:
 
 
 def _reconcile(happening: Happening) -> Events:
-    yield happening.between(happening.follower, happening.leader, "where does my epoch end?")
+    epoch = latest_epoch(happening.before, happening.follower)
+    asked = "no epoch known" if epoch == NONE else f"where does e{epoch} end?"
+    yield happening.between(happening.follower, happening.leader, asked)
+    yield happening.between(
+        happening.leader, happening.follower, epoch_answer(happening.before, happening.follower) or "-"
+    )
 
 
 def _out_of_range(happening: Happening) -> Events:

@@ -113,7 +113,7 @@ def _role(s: State, r: int) -> tuple[str, str]:
     if s.leader[r] == NONE:
         return f"no leader, epoch {epoch}", "follower"
     word = "truncating" if s.is_truncating[r] else "follower"
-    return f"{'truncates to' if word == 'truncating' else 'follows'} {s.leader[r]} in epoch {epoch}", word
+    return f"{'reconciles with' if word == 'truncating' else 'follows'} {s.leader[r]} in epoch {epoch}", word
 
 
 def _notes(s: State, r: int) -> list[str]:

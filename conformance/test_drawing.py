@@ -1,0 +1,122 @@
+"""Vector graphics of traces: well formed, everything in them, nothing drawn twice, and nothing taken for markup."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from conformance import trace_support
+from traces.compose import scene_of
+from traces.drawing import Drawing, ladder_svg, step_svg
+from traces.markup import Markup, element, text
+from traces.picture import ZOOM, png
+from traces.scene import Arrow, Cell, Lane, Mark, Moment, Scene
+from traces.theme import COLOURS, adaptive_stylesheet, stylesheet
+
+SVG = "{http://www.w3.org/2000/svg}"
+EVIL = "<script>alert('&\"')</script>\x1b[31m\x00"
+SHOWN = "<script>alert('&\"')</script>�[31m�"
+
+
+def evil() -> Scene:
+    lane = Lane(EVIL, EVIL, (Cell(EVIL, 0),), ((EVIL, 0), ("HW", 1)), (EVIL,), (EVIL,))
+    moment = Moment(EVIL, (lane, lane), (Arrow(0, 1, EVIL),), (Mark(0, EVIL),), (), ((EVIL,),))
+    return Scene(EVIL, EVIL, (EVIL, EVIL), (EVIL,), (moment,))
+
+
+def classic() -> Scene:
+    return scene_of(trace_support.kafka(trace_support.CLASSIC, "acked_not_lost"))
+
+
+def texts(root: ET.Element) -> list[str]:
+    return ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
+
+
+def test_the_ladder_has_every_step_and_every_message() -> None:
+    scene = classic()
+    root = ET.fromstring(ladder_svg(scene))
+    found = texts(root)
+    assert found[: len(scene.lanes)] != []
+    for moment in scene.moments:
+        assert all(arrow.text in found for arrow in moment.arrows)
+        assert all(mark.text in found for mark in moment.marks)
+    assert len([one for one in root.iter(f"{SVG}g") if one.get("class") == "moment"]) == 7
+
+
+def test_what_a_lane_shows_again_is_drawn_once() -> None:
+    scene = classic()
+    root = ET.fromstring(ladder_svg(scene))
+    names = [one.get("id") for one in root.find(f"{SVG}defs") or ()]
+    assert len(names) == len(set(names)) == len({lane for moment in scene.moments for lane in moment.lanes}) == 16
+    used = {(one.get("href") or "").removeprefix("#") for one in root.iter(f"{SVG}use")}
+    assert used == set(names)
+
+
+def test_a_row_shows_the_lanes_that_changed() -> None:
+    drawing = Drawing(classic())
+    assert drawing.changed_lanes(0) == [0, 1, 2, 3, 4, 5]
+    assert drawing.changed_lanes(1) == [1, 4]
+    assert drawing.changed_lanes(4) == [1, 2, 4, 5]
+
+
+def test_one_step_shows_all_lanes() -> None:
+    root = ET.fromstring(step_svg(classic(), 6))
+    assert len(list(root.iter(f"{SVG}use"))) == 6
+    assert "elects 1" in texts(root)
+    assert "ack a" not in texts(root)
+
+
+def test_names_and_values_are_text() -> None:
+    for drawn in (ladder_svg(evil()), step_svg(evil(), 0)):
+        root = ET.fromstring(drawn)
+        assert not [one for one in root.iter() if one.tag.endswith("script")]
+        assert texts(root).count(SHOWN) >= 4
+        assert "<script" not in drawn
+
+
+def test_attributes_and_children_are_escaped_once() -> None:
+    assert element("a", "1 < 2 & 3", href='"x"') == '<a href="&quot;x&quot;">1 &lt; 2 &amp; 3</a>'
+    assert element("p", element("b", "<"), class_="x", id=None) == '<p class="x"><b>&lt;</b></p>'
+    assert element("g", x=1.04, y=2.0) == '<g x="1" y="2"></g>'
+    assert isinstance(text("<"), Markup)
+
+
+def test_graphics_carry_their_colours() -> None:
+    for theme in ("light", "dark"):
+        assert "var(" not in stylesheet(theme)
+    assert all(f"--{name}:{light}" in adaptive_stylesheet() for name, (light, _) in COLOURS.items())
+    assert stylesheet("light") != stylesheet("dark")
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize(
+    ("front", "back"),
+    [
+        *(("ink", name) for name in ("paper", "panel", "band", *(f"e{epoch}" for epoch in range(8)))),
+        *(("faint", name) for name in ("paper", "panel")),
+        *((name, f"{name}paper") for name in ("bad", "warn", "good")),
+        *((name, "paper") for name in ("bad", "warn", "good", "accent", "changed")),
+    ],
+)
+def test_text_can_be_read_on_its_ground(front: str, back: str, side: int) -> None:
+    """WCAG 2.2, 1.4.3: a contrast of at least 4.5."""
+    lighter, darker = sorted((luminance(COLOURS[front][side]), luminance(COLOURS[back][side])), reverse=True)
+    assert (lighter + 0.05) / (darker + 0.05) >= 4.5
+
+
+def test_a_picture_is_a_png_of_the_drawings_size() -> None:
+    pytest.importorskip("resvg_py", reason="pip install 'isrcheck[viewer]'")
+    drawn = step_svg(classic(), 6)
+    root = ET.fromstring(drawn)
+    content = png(drawn)
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = (int.from_bytes(content[at : at + 4], "big") for at in (16, 20))
+    assert abs(width - ZOOM * float(root.get("width") or 0)) <= ZOOM
+    assert abs(height - ZOOM * float(root.get("height") or 0)) <= ZOOM
