@@ -4,8 +4,8 @@ BIN := .venv/bin
 
 # With a browser on the machine, the tests of pages run in it.
 BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome chrome,$(shell command -v $(name) 2>/dev/null)))
-EXTRAS := test$(if $(BROWSER),$(comma)browser)
 comma := ,
+EXTRAS := test$(if $(BROWSER),$(comma)browser)
 
 .PHONY: check test lint benchmark clean
 

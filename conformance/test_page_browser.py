@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -13,8 +12,6 @@ import pytest
 from conformance import trace_support
 from conformance.browser_support import Page, chromium
 from conformance.test_drawing import EVIL, SHOWN, evil
-from models import registry, run
-from traces.certify import behaviour
 from traces.generic_scene import variable_parts
 from traces.kafka_fates import BAD
 from traces.page import Telling, page, page_of
@@ -23,19 +20,8 @@ from traces.trace import Trace
 WIDTHS = (1280, 1920)
 
 
-@lru_cache
-def long_walk() -> Trace:
-    """60 steps on 5 brokers, in which everything happens that a random walk does."""
-    bounds = {"replicas": 5, "records": 6, "log_size": 8, "elections": 6, "crashes": 3, "bounces": 3}
-    instance = registry.load("kafka")[0].instance("2.1", {**bounds, "unclean_elections": 2})
-    chance = random.Random(3)
-    cells = instance.initial_states[0]
-    steps, seen = [], {cells}
-    while len(steps) < 60:
-        step, cells = chance.choice([(s, after) for s, after in run.successors(instance, cells) if after not in seen])
-        steps.append(step)
-        seen.add(cells)
-    return behaviour(instance, 0, steps, None, "a walk")
+long_walk = lru_cache(trace_support.long_walk)
+"""60 steps on 5 brokers, in which everything happens that a random walk does."""
 
 
 def read_twice() -> Trace:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
 from pathlib import Path
 
 from conformance.golden_support import read_step
-from models import registry
+from models import registry, run
 from models.language.model import Instance
 from traces.certify import behaviour
 from traces.trace import Trace
@@ -130,6 +131,20 @@ def kafka(
 ) -> Trace:
     """A history of Kafka that starts from the ISR 0 1, or from another initial state."""
     return trace(registry.load("kafka")[0].instance(protocol, values), steps, property_name, verdict, start)
+
+
+def long_walk() -> Trace:
+    """A random walk of 60 steps on 5 brokers that comes to no state twice."""
+    bounds = {"replicas": 5, "records": 6, "log_size": 8, "elections": 6, "crashes": 3, "bounces": 3}
+    instance = registry.load("kafka")[0].instance("2.1", {**bounds, "unclean_elections": 2})
+    chance = random.Random(3)
+    cells = instance.initial_states[0]
+    steps, seen = [], {cells}
+    while len(steps) < 60:
+        step, cells = chance.choice([(s, after) for s, after in run.successors(instance, cells) if after not in seen])
+        steps.append(step)
+        seen.add(cells)
+    return behaviour(instance, 0, steps, None, COMMAND)
 
 
 def trace(
