@@ -36,8 +36,9 @@ def main() -> None:
             print(f"round {number}: limit loop {limits[-1]:.2f} s, page {seconds[-1]:.2f} s", flush=True)
         size = page.stat().st_size
     ratio = statistics.median(one / limit for one, limit in zip(seconds, limits, strict=True))
+    brokers = trace.instance.configuration.replicas
     print(
-        f"limit loop {statistics.median(limits):.2f} s; page of {trace.length} steps on {trace.instance.configuration.replicas} brokers"
+        f"limit loop {statistics.median(limits):.2f} s; page of {trace.length} steps on {brokers} brokers"
         f" {statistics.median(seconds):.2f} s, {ratio:.2f} times as long; {size:,} bytes"
     )
 
