@@ -9,6 +9,7 @@ import pytest
 from conformance import trace_support
 from traces.compose import scene_of
 from traces.drawing import Drawing, ladder_svg, step_svg
+from traces.lane_drawing import draw_lane
 from traces.markup import Markup, element, text
 from traces.picture import ZOOM, png
 from traces.scene import Arrow, Cell, Lane, Mark, Moment, Scene
@@ -58,6 +59,29 @@ def test_a_row_shows_the_lanes_that_changed() -> None:
     assert drawing.changed_lanes(0) == [0, 1, 2, 3, 4, 5]
     assert drawing.changed_lanes(1) == [1, 4]
     assert drawing.changed_lanes(4) == [1, 2, 4, 5]
+
+
+def test_what_a_step_changed_has_an_outline() -> None:
+    drawing = Drawing(classic())
+    assert drawing.changes(0) == ""
+    outlined = [
+        [key for key, (_, content) in after.things.items() if content != before.things.get(key, (None, None))[1]]
+        for position, lane in ((1, 1), (4, 1), (6, 4))
+        for before, after in [(drawing.fragment(position - 1, lane), drawing.fragment(position, lane))]
+    ]
+    assert outlined == [["offset 0", "LEO", "note 2"], ["HW", "note 1"], ["note 2"]]
+    assert [drawing.changes(position).count("<rect") for position in range(7)] == [0, 4, 1, 2, 6, 2, 5]
+
+
+@pytest.mark.parametrize(
+    "lane", [Lane("", "", (Cell("a0", 0),) * 6, (("start", 0), ("LSO", 0), ("HW", 3), ("LEO", 6)))]
+)
+def test_everything_stands_within_its_lane(lane: Lane) -> None:
+    fragment = draw_lane(lane)
+    assert len(fragment.things) == 10
+    for box, _ in fragment.things.values():
+        assert box.left >= 0 and box.left + box.width <= fragment.width
+        assert box.top >= 0 and box.top + box.height <= fragment.height
 
 
 def test_one_step_shows_all_lanes() -> None:

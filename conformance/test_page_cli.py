@@ -142,6 +142,12 @@ def test_a_page_of_a_model_of_ones_own_needs_nothing_of_kafka() -> None:
     assert 'id="fates"' not in text
 
 
+def test_what_is_permitted_is_told_apart() -> None:
+    steps = ("producer_appends at 0", "controller_fails_over to 1")
+    contents = Contents(page(trace_support.kafka(steps, "acked_not_lost", None, acks=1)))
+    assert json.loads(contents.data)["broken"] == [[], [], ["acked_not_lost (permitted)"]]
+
+
 def test_pages_load_neither_engines_nor_what_draws_pictures(trace_file: Path) -> None:
     script = (
         "import sys; from traces.cli import main; main(sys.argv[1:]);"

@@ -79,6 +79,11 @@ def test_a_record_is_lost_when_the_controller_elects_who_lacks_it() -> None:
     assert found[6] == {"sent": 1, "acked": 4, "committed": 4, "exposed": 4, "lost": 6}
 
 
+def test_a_record_of_which_nothing_was_promised_is_not_lost() -> None:
+    trace = trace_support.kafka(("producer_appends at 0", "controller_fails_over to 1"), None)
+    assert scene_of(trace).moments[2].fates[0].words == (("sent", 1),)
+
+
 def test_a_record_that_a_later_leader_holds_is_not_lost_any_more() -> None:
     copied = [
         step
