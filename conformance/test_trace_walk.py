@@ -104,7 +104,7 @@ def test_a_known_history_turns_properties_false_one_after_the_other() -> None:
     assert told(walk) == []
     assert walk.turned() is None
     reached = {one.prop.name: one.first for one in walk.standings() if one.verdict == REACHED}
-    assert reached == {"a_record_is_exposed": 4, "a_committed_record_is_read": 4}
+    assert reached == {"a_record_is_exposed": 4, "a_write_is_acknowledged": 4, "a_committed_record_is_read": 4}
     assert walk.forward()
     assert walk.forward()
     assert not walk.forward()

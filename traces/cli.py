@@ -1,4 +1,4 @@
-"""The command `trace`: show a trace file, or list those of a folder.
+"""The command `trace`: show a trace file, list those of a folder, or walk through a model.
 
 In:  arguments; trace files, which may be damaged or foreign.
 Out: text, and an exit code: 0, 2 for bad input (one line on stderr), 130 for Ctrl-C.
@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from models.errors import UsageError
 from models.registry import load_file
-from traces import folder
+from traces import folder, walk_options
 from traces.kafka_lanes import BASICS, LEGEND, spell_legend
 from traces.show import view
 from traces.table import GAP, UNCHANGED
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     try:
         try:
-            arguments = _parser().parse_args(argv)
+            arguments = _arguments(argv)
         except SystemExit:  # --help: what it printed may still wait to be taken
             sys.stdout.flush()
             raise
@@ -48,6 +48,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments; what no option knows is left to the options of a model, where a command takes one."""
+    parser = _parser()
+    arguments, rest = parser.parse_known_args(argv)
+    if rest and arguments.run is not _explore:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    arguments.rest = tuple(rest)
+    return arguments
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("list", help="one line per trace")
     listing.add_argument("folder", metavar="DIR", type=Path, nargs="?", default=folder.DEFAULT)
     listing.set_defaults(run=_list)
+    _add_explore(commands)
     return parser
 
 
@@ -94,6 +105,37 @@ def _list(arguments: argparse.Namespace) -> int:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         _print([GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows])
     return code
+
+
+def _add_explore(commands: argparse._SubParsersAction[_Parser]) -> None:
+    explore = commands.add_parser(
+        "explore",
+        help="walk through the states of a model by hand",
+        description="Walk through the states of a model by hand: choose a step, go back, see what turns false.",
+        epilog="Every configuration entry of a model is an option, as it is for check: --replicas 3, --acks all.",
+        allow_abbrev=False,
+    )
+    walk_options.add_options(explore)
+    explore.set_defaults(run=_explore)
+
+
+def _explore(arguments: argparse.Namespace) -> int:
+    """The walk is made before the screen, so that bad input is one line on the terminal as it was."""
+    walk = walk_options.walk_of(arguments, arguments.rest)
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        raise UsageError("explore needs a terminal, and its input or output is none; for a pipe: trace show FILE")
+    if os.environ.get("TERM", "dumb") == "dumb":
+        raise UsageError("explore needs a terminal with a cursor, and TERM says that this one is dumb; set TERM")
+    try:
+        from traces.explore import Explorer
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "textual":
+            raise
+        raise UsageError("explore needs textual, which is not installed: pip install 'isrcheck[viewer]'") from None
+    screen = Explorer(walk, arguments.out)
+    screen.run()
+    _print([f"saved {path}; see it with: trace show {path}" for path in screen.saved] or ["nothing saved"])
+    return screen.return_code or 0
 
 
 def _print(lines: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from models.errors import ModelError, UsageError
 from models.language.model import Instance, Property, Step
 from models.run import Cells
 from traces import folder
-from traces.certify import judgements
+from traces.certify import NotCertifiedError, judgements
 from traces.explain import false_guard, why_false
 from traces.spelling import spell_cell, spell_cell_value
 from traces.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
@@ -241,7 +241,12 @@ class Walk:
             raise UsageError("there is nothing to save before an initial state is chosen")
         turned = self.turned()
         trace = self.trace if turned is None else self._trace(turned.prop.name, turned.verdict)
-        return folder.write(trace, out)
+        try:
+            return folder.write(trace, out)
+        except NotCertifiedError as error:
+            raise UsageError(
+                f"the walk is no trace of {turned.prop.name if turned else 'the model'}: {error}"
+            ) from None
 
 
 def changes(instance: Instance, before: Cells, after: Cells) -> list[str]:
