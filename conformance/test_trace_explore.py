@@ -188,9 +188,9 @@ def test_another_size_lays_the_history_out_anew() -> None:
     async def play(app: Explorer, pilot: Pilot[None]) -> None:
         wide = text_of(app, "#history")
         assert max(map(len, wide.splitlines())) == 114
-        await pilot.resize_terminal(90, 30)
+        await pilot.resize_terminal(105, 30)
         await pilot.pause()
-        assert max(map(len, text_of(app, "#history").splitlines())) <= 88
+        assert max(map(len, text_of(app, "#history").splitlines())) <= 103
 
     drive(Walk.along(kafka(CLASSIC, "acked_not_lost"), None, COMMAND), play, size=(130, 40))
 
