@@ -159,7 +159,7 @@ def test_why_a_step_is_not_enabled() -> None:
         assert (
             str(actions.get_option_at_index(actions.highlighted or 0).prompt) == "leader_handles_fetch: 2 of 9 enabled"
         )
-        lines = text_of(app, "#steps").splitlines()
+        lines = text_of(app, "#reasons").splitlines()
         assert lines[1] == "leader_handles_fetch 0 from 1: enabled"
         assert lines[3] == (
             "leader_handles_fetch 1 from 0: its guard `may_fetch(s, follower, leader)` is false (s.leader[1] = 0)"
@@ -199,7 +199,7 @@ def test_a_model_of_ones_own_in_which_there_is_nothing_to_do(tmp_path: Path) -> 
     walk = Walk(registry.load_file(own_model(tmp_path)).instance(None, {"LOCKED": 1}), COMMAND)
 
     async def play(app: Explorer, pilot: Pilot[None]) -> None:
-        assert text_of(app, "#history").splitlines()[0].split() == ["#", "step", "shelf", "0", "shelf", "1", "global"]
+        assert text_of(app, "#titles").split() == ["#", "step", "shelf", "0", "shelf", "1", "global"]
         assert any("no step is enabled: a dead end" in line for line in screen(app))
         await pilot.press("enter", "g", "escape", "backspace", "f")
         assert text_of(app, "#where") == "parcels: step 0"

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, HorizontalScroll, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Footer, Input, OptionList, Static
@@ -53,6 +53,12 @@ def history(trace: Trace, width: int) -> list[str]:
     return table
 
 
+class Options(OptionList):
+    """The options; the foot of the screen tells how one is taken."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "take")]
+
+
 class Explorer(App[None]):
     """The walk so far, what can be done next and what that would change, and what the properties say."""
 
@@ -61,6 +67,9 @@ class Explorer(App[None]):
     CSS = """
     #where { height: 1; background: $panel; }
     #past { height: 2fr; overflow-x: auto; }
+    #lanes { width: auto; min-width: 100%; height: 1fr; }
+    #titles { width: auto; height: 1; text-style: bold; }
+    #steps { width: auto; min-width: 100%; height: 1fr; }
     #history { width: auto; }
     #choice { height: 3fr; border-top: solid $panel; }
     .-narrow #choice { layout: vertical; }
@@ -74,7 +83,6 @@ class Explorer(App[None]):
     #guards { height: 2fr; border-top: solid $panel; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "none", "take", show=True),
         Binding("backspace", "go_back", "back"),
         Binding("f", "go_forward", "forward"),
         Binding("slash", "filter", "filter", key_display="/"),
@@ -95,10 +103,12 @@ class Explorer(App[None]):
     def compose(self) -> ComposeResult:
         """The panels, from the past to what is to come."""
         yield Static(id="where", markup=False)
-        with VerticalScroll(id="past"):
-            yield Static(id="history", markup=False)
+        with HorizontalScroll(id="past"), Vertical(id="lanes"):
+            yield Static(id="titles", markup=False)
+            with VerticalScroll(id="steps"):
+                yield Static(id="history", markup=False)
         with Horizontal(id="choice"):
-            yield OptionList(id="options", markup=False)
+            yield Options(id="options", markup=False)
             with VerticalScroll(id="coming"):
                 yield Static(id="preview", markup=False)
         yield Input(id="filter", placeholder="words of a step", compact=True)
@@ -130,9 +140,10 @@ class Explorer(App[None]):
         where = f"step {walk.position}" if walk.has_begun else "choose an initial state"
         self.query_one("#where", Static).update(plain(f"{label(walk.instance)}: {where}"))
         self.query_one("#past").display = self.query_one("#promises").display = walk.has_begun
-        lines = history(walk.trace, self.size.width - 2) if walk.has_begun else []
+        titles, *lines = history(walk.trace, self.size.width - 2) if walk.has_begun else [""]
+        self.query_one("#titles", Static).update(plain(titles))
         self.query_one("#history", Static).update(plain("\n".join(lines)))
-        self.query_one("#past", VerticalScroll).scroll_end(animate=False)
+        self.query_one("#steps", VerticalScroll).scroll_end(animate=False)
 
     def show_options(self, taken: str | None = None) -> None:
         """What can be done, as far as it has the words of the filter."""
@@ -310,7 +321,7 @@ class Guards(Over):
                 markup=False,
             )
             with VerticalScroll(id="guards"):
-                yield Static(id="steps", markup=False)
+                yield Static(id="reasons", markup=False)
 
     def on_mount(self) -> None:
         """Put the cursor on the action that was asked about."""
@@ -326,7 +337,7 @@ class Guards(Over):
         ]
         if len(guards) > MOST_GUARDS:
             lines.append(plain(f"and {len(guards) - MOST_GUARDS} more steps"))
-        self.query_one("#steps", Static).update(Content("\n").join(lines))
+        self.query_one("#reasons", Static).update(Content("\n").join(lines))
 
 
 class WholeState(Over):
