@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from models.errors import UsageError
 from models.registry import load_file
-from traces import folder, walk_options
+from traces import folder, foreign, foreign_show, walk_options
 from traces.kafka_lanes import BASICS, LEGEND, spell_legend
 from traces.show import view
 from traces.table import GAP, UNCHANGED
@@ -69,7 +69,12 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="\n".join(["a broker of Kafka:", *spell_legend([*BASICS, *LEGEND.values()])]),
     )
-    show.add_argument("file", metavar="FILE", type=Path, help="a trace that check wrote, or the link `latest`")
+    show.add_argument(
+        "file",
+        metavar="FILE",
+        type=Path,
+        help="a trace that check wrote, or the link `latest`; or one of Apalache, Quint or TLC, as JSON",
+    )
     show.add_argument("--model", metavar="FILE.py", type=Path, help="the model, if it is one of your own; this runs it")
     show.add_argument("--full", action="store_true", help="every field of every state")
     show.set_defaults(run=_show)
@@ -81,8 +86,22 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _show(arguments: argparse.Namespace) -> int:
+    found = foreign.find(arguments.file)
+    if found is not None:
+        return _show_foreign(found, arguments)
     model = None if arguments.model is None else load_file(arguments.model)
     _print(view(folder.read(arguments.file, model), arguments.full))
+    return 0
+
+
+def _show_foreign(found: foreign.Foreign, arguments: argparse.Namespace) -> int:
+    """The trace of another tool, of which there is no model to be asked."""
+    for option in ("model", "why", "eval"):
+        if getattr(arguments, option, None):
+            raise UsageError(
+                f"{arguments.file}: --{option} asks a model, and this is a trace of another tool; leave it out"
+            )
+    _print(foreign_show.view(found, arguments.full, getattr(arguments, "step", None)))
     return 0
 
 
