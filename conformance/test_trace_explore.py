@@ -7,6 +7,7 @@ import builtins
 import fcntl
 import os
 import pty
+import select
 import struct
 import subprocess
 import sys
@@ -347,6 +348,7 @@ def test_on_a_real_terminal(tmp_path: Path) -> None:
     seen = b""
     for awaited, key in ((b"controller_fails_over", b"\r"), (b"step 1", b"s"), (b"saved:", b"q")):
         while awaited not in seen:
+            assert select.select([ours], [], [], 60)[0], f"no {awaited!r} in {seen!r}"
             seen += os.read(ours, 1 << 16)
         os.write(ours, key)
         seen = b""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,11 @@ def test_quint() -> None:
     ]
 
 
+def test_quint_is_known_by_its_actions_too() -> None:
+    nameless = {**bank(), "#meta": {}}
+    assert view(foreign.read(nameless)) == ["ITF, 2 steps", *view(foreign.read(bank()))[1:]]
+
+
 def test_apalache() -> None:
     found = foreign.read(cannibals())
     assert found.variables == ("Missionaries", "bank_of_boat", "who_is_on_bank")
@@ -154,6 +160,9 @@ def test_tlc() -> None:
     found = foreign.read(jugs(loop=True))
     assert (found.loop, found.back) == (1, "EmptySmallJug")
     assert view(found)[-1] == "loop: after step 2 it goes on with state 1 by EmptySmallJug"
+    stutters = jugs()
+    stutters["action"].append([stutters["state"][2], {"name": "Stutter"}, stutters["state"][2]])
+    assert (foreign.read(stutters).loop, foreign.read(stutters).back) == (2, "Stutter")
     alone = foreign.read([state for _, state in jugs()["state"]])
     assert (alone.states, alone.actions) == (expected.states, (None, None, None))
 
@@ -242,10 +251,11 @@ def test_damaged_values_are_named(value: Any, reason: str) -> None:
     assert str(caught.value) == f"state 1, x: {reason}; the trace is damaged"
 
 
-def test_values_inside_values_without_end() -> None:
+@pytest.mark.parametrize("around", [lambda value: [value], lambda value: {"x": value}])
+def test_values_inside_values_without_end(around: Callable[[Any], Any]) -> None:
     value: Any = 0
     for _ in range(500):
-        value = [value]
+        value = around(value)
     with pytest.raises(UsageError, match="nested more than 100 deep"):
         foreign.read({"vars": ["x"], "states": [{"x": value}]})
     with pytest.raises(UsageError, match="nested more than 100 deep"):

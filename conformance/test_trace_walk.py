@@ -163,6 +163,17 @@ def test_what_the_configuration_permits_is_saved_as_that(tmp_path: Path) -> None
     assert folder.read(walk.save(tmp_path)).verdict == PERMITTED
 
 
+def test_of_several_that_turn_false_at_once_a_violated_one_is_saved(tmp_path: Path) -> None:
+    path = own_model(tmp_path)
+    lost = "def ever(s):\n    return True\n\n\n@always(permitted=ever)\ndef nothing_is_lost(s):"
+    path.write_text(path.read_text().replace("@always\ndef nothing_is_lost(s):", lost))
+    walk = take(Walk(registry.load_file(path).instance(), COMMAND), "clerk_shelves {a} 0", "clerk_loses a")
+    assert told(walk)[:2] == [("nothing_is_lost", PERMITTED, 2), ("every_parcel_stays", VIOLATED, 2)]
+    turned = walk.turned()
+    assert turned is not None
+    assert turned.prop.name == "every_parcel_stays"
+
+
 def test_a_walk_goes_on_from_a_step_of_a_trace(tmp_path: Path) -> None:
     found = kafka(CLASSIC, "acked_not_lost")
     assert Walk.along(found, None, COMMAND).position == 6
