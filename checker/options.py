@@ -8,24 +8,21 @@ A model's configuration entries become options of their own once the model is kn
 from __future__ import annotations
 
 import argparse
-import re
 import shlex
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from checker.console import machine_memory, parse_memory
 from checker.explore import Limits
 from checker.kafka_keys import Role
 from checker.shards import MOST_SHARDS
 from checker.spark_options import SPARK_OPTIONS, SparkAsked, add_spark_options, read_spark_options
-from models import registry
+from models import registry, settings
 from models.errors import UsageError
-from models.language.model import Instance, Model, nearest, parse, spell
+from models.language.model import Instance, Model
 
 USAGE = """\
 check [--bound N]                           every generation against every property: the matrix
@@ -331,77 +328,6 @@ def _threads(text: str | None) -> int:
     return int(text)
 
 
-def model_of(options: Options) -> tuple[Model, str | None]:
-    """The model that was named, or written in FILE.py, and the protocol that its name carries. Raises UsageError."""
-    assert options.target is not None
-    return model_named(options.target)
-
-
-def model_named(target: str) -> tuple[Model, str | None]:
-    """The same, of what stands on the command line for a model. Raises UsageError."""
-    if target.endswith(".py"):
-        # What the file prints while it is loaded is none of our output.
-        with redirect_stdout(sys.stderr):
-            return registry.load_file(Path(target)), None
-    return registry.load(target)
-
-
-def instance_of(options: Options) -> Instance:
-    """The model with everything that was set for it. Raises UsageError."""
-    model, named = model_of(options)
-    return model.instance(protocol_of(options, named), values_of(model, options), swaps_of(options))
-
-
-def protocol_of(options: Options, named: str | None) -> str | None:
-    """The protocol that is asked for, or that the model's name carries. Raises UsageError."""
-    if named is not None and options.protocol is not None and named != options.protocol:
-        raise UsageError(f"{options.target} is protocol {named} already; leave --protocol {options.protocol} out")
-    return options.protocol or named
-
-
-def values_of(model: Model, options: Options) -> dict[str, int]:
-    """Every entry that is set on the command line, with its value. Raises UsageError."""
-    values: dict[str, str] = {}
-    for name, value in _given(model, options):
-        if values.setdefault(name, value) != value:
-            raise UsageError(f"{name} is given twice, as {values[name]} and as {value}; keep one of them")
-    return {name: parse(name, model.entries[name], value) for name, value in values.items()}
-
-
-def swaps_of(options: Options) -> dict[str, str]:
-    """The actions that are swapped, each with the protocol whose version is used. Raises UsageError."""
-    return dict(_pair("--swap", pair) for pair in options.swaps)
-
-
-def _pair(option: str, text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name or not value:
-        raise UsageError(f"{option} {text}: write it as {option} NAME=VALUE")
-    return name.strip(), value.strip()
-
-
-def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
-    """The entry that a person means; Kafka's own spelling, `min.insync.replicas`, is understood."""
-    entry = name if name in model.entries else name.replace(".", "_").replace("-", "_")
-    candidates = [one for one in model.entries if one.isupper() == is_switch] if is_switch else list(model.entries)
-    if entry not in candidates:
-        what = "switch" if is_switch else "configuration entry"
-        there = nearest(name, candidates) if candidates else f"it has no {what}"
-        raise UsageError(f"{model.name} has no {what} {name}; {there}")
-    return entry
-
-
-def _given(model: Model, options: Options) -> Iterator[tuple[str, str]]:
-    """Every entry that is set on the command line, with the text behind it, as often as it is set."""
-    for name, values in _own_options(model, options.rest).items():
-        for value in values:
-            yield name, value
-    for kind, given in (("--set", options.settings), ("--switch", options.switches)):
-        for pair in given:
-            name, value = _pair(kind, pair)
-            yield entry_of(model, name, is_switch=kind == "--switch"), value
-
-
 RESERVED = (
     *(
         "--help",
@@ -433,45 +359,22 @@ RESERVED = (
 )
 """The options of `check` itself, which an entry of a model cannot have."""
 
+CHECK = settings.Command("check", RESERVED)
 
-def _own_options(model: Model, rest: Sequence[str]) -> Mapping[str, list[str]]:
-    parser = _Parser(prog=f"check {model.name}", allow_abbrev=False, add_help=False)
-    taken = dict.fromkeys(RESERVED, "check itself")
-    for name, entry in model.entries.items():
-        if entry.option is not None:
-            if not re.fullmatch(r"--[a-z][a-z0-9-]*", entry.option):
-                raise UsageError(f"{model.path}: option {entry.option!r} of {name}: write it as in option='--replicas'")
-            if entry.option in taken:
-                raise UsageError(f"{model.path}: option {entry.option} of {name} is that of {taken[entry.option]}")
-            taken[entry.option] = name
-            parser.add_argument(entry.option, dest=name, action="append")
-    known, unknown = parser.parse_known_args(list(rest))
-    if unknown:
-        options = [entry.option for entry in model.entries.values() if entry.option]
-        name = unknown[0].removeprefix("--").partition("=")[0].replace("-", "_")
-        there = nearest(unknown[0], options) if options else "it has none"
-        if unknown[0].startswith("--") and name in model.entries:
-            there = f"write it as --set {name}=VALUE"
-        raise UsageError(f"{model.name} has no option {unknown[0]}; {there}")
-    given: dict[str, Any] = vars(known)
-    return {name: value for name, value in given.items() if value is not None}
+
+def instance_of(options: Options) -> Instance:
+    """The model with everything that was set for it. Raises UsageError."""
+    return settings.instance_of(options, CHECK)
+
+
+def values_of(model: Model, options: Options) -> dict[str, int]:
+    """Every entry that is set on the command line, with its value. Raises UsageError."""
+    return settings.values_of(model, options, CHECK)
 
 
 def command_of(target: str, instance: Instance, bound: int | None) -> str:
     """The command that repeats a search: what differs from the defaults, and nothing else."""
-    words = ["check", target]
-    if instance.protocol.name and not target.endswith(f"/{instance.protocol.name}"):
-        words += ["--protocol", instance.protocol.name]
+    words = ["check", *settings.words_of_name(target, instance)]
     if bound is not None:
         words += ["--bound", str(bound)]
-    usual = dict(instance.model.instance(instance.protocol.name).configuration.items())
-    for name, value in instance.configuration.items():
-        if value != usual[name]:
-            entry = instance.model.entries[name]
-            text = spell(entry, value)
-            words += (
-                [entry.option, text] if entry.option else ["--switch" if name.isupper() else "--set", f"{name}={text}"]
-            )
-    for action, protocol in instance.swaps.items():
-        words += ["--swap", f"{action}={protocol}"]
-    return shlex.join(words)
+    return shlex.join([*words, *settings.words_of_values(instance)])

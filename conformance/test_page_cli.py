@@ -13,7 +13,8 @@ import pytest
 
 from conformance import trace_support
 from conformance.test_trace_cli import complaint
-from traces import folder, picture
+from conformance.test_trace_foreign import bank, cannibals, jugs
+from traces import folder, foreign, picture
 from traces.cli import main
 from traces.page import page
 
@@ -140,6 +141,27 @@ def test_a_page_of_a_model_of_ones_own_needs_nothing_of_kafka() -> None:
     assert "weak_isr: VIOLATED" not in text
     assert 'class="verdict VIOLATED"' in text
     assert 'id="fates"' not in text
+
+
+@pytest.mark.parametrize(("document", "steps"), [(bank(), 3), (cannibals(), 3), (jugs(loop=True), 3)])
+def test_traces_of_other_tools(document: object, steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("theirs.json").write_text(json.dumps(document))
+    read = foreign.read(document)
+    assert main(["page", "theirs.json", "--svg", "theirs.svg", "-o", "theirs.html", "--mermaid", "theirs.mmd"]) == 0
+    story = json.loads(Contents(Path("theirs.html").read_text(encoding="utf-8")).data)
+    assert story["variables"] == list(read.variables)
+    assert story["values"] == [[[state.get(name, "")] for name in read.variables] for state in read.states]
+    assert len(story["steps"]) == len(read.states) == steps
+    assert ("goes on with state" in Path("theirs.html").read_text()) is (read.loop is not None)
+
+
+def test_a_trace_of_another_tool_has_no_use_for_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("theirs.json").write_text(json.dumps(bank()))
+    assert complaint(capsys, "page", "theirs.json", "--model", "x.py").endswith("leave --model out")
 
 
 def test_what_is_permitted_is_told_apart() -> None:

@@ -1,4 +1,4 @@
-"""The command `trace`: show a trace file, or list those of a folder.
+"""The command `trace`: show a trace file, list those of a folder, or walk through a model.
 
 In:  arguments; trace files, which may be damaged or foreign.
 Out: text, and an exit code: 0, 2 for bad input (one line on stderr), 130 for Ctrl-C.
@@ -15,10 +15,12 @@ from typing import Any, NoReturn
 
 from models.errors import UsageError
 from models.registry import load_file
-from traces import folder, pages
+from traces import folder, foreign, foreign_show, pages, walk_options
 from traces.kafka_lanes import BASICS, LEGEND, spell_legend
 from traces.show import view
 from traces.table import GAP, UNCHANGED
+
+FILE_HELP = "a trace that check wrote, or the link `latest`; or one of Apalache, Quint or TLC, as JSON"
 
 MOST_MESSAGE = 1000
 """Characters of a message; a file can hold names of any length."""
@@ -35,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
     try:
         try:
-            arguments = _parser().parse_args(argv)
+            arguments = _arguments(argv)
         except SystemExit:  # --help: what it printed may still wait to be taken
             sys.stdout.flush()
             raise
@@ -50,6 +52,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments; what no option knows is left to the options of a model, where a command takes one."""
+    parser = _parser()
+    arguments, rest = parser.parse_known_args(argv)
+    if rest and arguments.run is not _explore:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    arguments.rest = tuple(rest)
+    return arguments
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="trace", description="Show the histories that check has found.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
@@ -59,7 +71,12 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="\n".join(["a broker of Kafka:", *spell_legend([*BASICS, *LEGEND.values()])]),
     )
-    show.add_argument("file", metavar="FILE", type=Path, help="a trace that check wrote, or the link `latest`")
+    show.add_argument(
+        "file",
+        metavar="FILE",
+        type=Path,
+        help=FILE_HELP,
+    )
     show.add_argument("--model", metavar="FILE.py", type=Path, help="the model, if it is one of your own; this runs it")
     show.add_argument("--full", action="store_true", help="every field of every state")
     show.set_defaults(run=_show)
@@ -67,10 +84,14 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("list", help="one line per trace")
     listing.add_argument("folder", metavar="DIR", type=Path, nargs="?", default=folder.DEFAULT)
     listing.set_defaults(run=_list)
+    _add_explore(commands)
     return parser
 
 
 def _show(arguments: argparse.Namespace) -> int:
+    found = foreign.find(arguments.file)
+    if found is not None:
+        return _show_foreign(found, arguments)
     model = None if arguments.model is None else load_file(arguments.model)
     _print(view(folder.read(arguments.file, model), arguments.full))
     return 0
@@ -78,7 +99,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
 def _add_page(commands: Any) -> None:
     page_parser = commands.add_parser("page", help="a page for the browser; graphics and diagrams for documents")
-    page_parser.add_argument("file", metavar="FILE", type=Path, help="a trace that check wrote, or the link `latest`")
+    page_parser.add_argument("file", metavar="FILE", type=Path, help=FILE_HELP)
     page_parser.add_argument(
         "--model", metavar="FILE.py", type=Path, help="the model, if it is one of your own; this runs it"
     )
@@ -93,12 +114,27 @@ def _add_page(commands: Any) -> None:
 
 
 def _page(arguments: argparse.Namespace) -> int:
-    trace = folder.read(arguments.file, None if arguments.model is None else load_file(arguments.model))
+    found = foreign.find(arguments.file)
+    if found is not None and arguments.model is not None:
+        raise UsageError(f"{arguments.file}: a trace of another tool, which has no use for a model; leave --model out")
+    history = found or folder.read(arguments.file, None if arguments.model is None else load_file(arguments.model))
     forms = {name: getattr(arguments, name) for name in pages.FORMS if getattr(arguments, name) is not None}
     if not forms:
-        forms = {"html": Path(f"{arguments.file.resolve().name.removesuffix(folder.SUFFIX)}.html")}
-    for path in pages.write(trace, forms, arguments.step, replace=arguments.force):
+        name = arguments.file.resolve().name.removesuffix(folder.SUFFIX).removesuffix(".json")
+        forms = {"html": Path(f"{name}.html")}
+    for path in pages.write(history, forms, arguments.step, replace=arguments.force):
         _print([str(path)])
+    return 0
+
+
+def _show_foreign(found: foreign.Foreign, arguments: argparse.Namespace) -> int:
+    """The trace of another tool, of which there is no model to be asked."""
+    for option in ("model", "why", "eval"):
+        if getattr(arguments, option, None):
+            raise UsageError(
+                f"{arguments.file}: --{option} asks a model, and this is a trace of another tool; leave it out"
+            )
+    _print(foreign_show.view(found, arguments.full, getattr(arguments, "step", None)))
     return 0
 
 
@@ -121,6 +157,37 @@ def _list(arguments: argparse.Namespace) -> int:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         _print([GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows])
     return code
+
+
+def _add_explore(commands: argparse._SubParsersAction[_Parser]) -> None:
+    explore = commands.add_parser(
+        "explore",
+        help="walk through the states of a model by hand",
+        description="Walk through the states of a model by hand: choose a step, go back, see what turns false.",
+        epilog="Every configuration entry of a model is an option, as it is for check: --replicas 3, --acks all.",
+        allow_abbrev=False,
+    )
+    walk_options.add_options(explore)
+    explore.set_defaults(run=_explore)
+
+
+def _explore(arguments: argparse.Namespace) -> int:
+    """The walk is made before the screen, so that bad input is one line on the terminal as it was."""
+    walk = walk_options.walk_of(arguments, arguments.rest)
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        raise UsageError("explore needs a terminal, and its input or output is none; for a pipe: trace show FILE")
+    if os.environ.get("TERM", "dumb") == "dumb":
+        raise UsageError("explore needs a terminal with a cursor, and TERM says that this one is dumb; set TERM")
+    try:
+        from traces.explore import Explorer
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "textual":
+            raise
+        raise UsageError("explore needs textual, which is not installed: pip install 'isrcheck[viewer]'") from None
+    screen = Explorer(walk, arguments.out)
+    screen.run()
+    _print([f"saved {path}; see it with: trace show {path}" for path in screen.saved] or ["nothing saved"])
+    return screen.return_code or 0
 
 
 def _print(lines: Sequence[str]) -> None:

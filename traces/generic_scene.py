@@ -1,17 +1,23 @@
 """A history of any model, or of another tool's, as a scene: lanes of text, with what is new in each.
 
 In:  a trace; or a file of Apalache, Quint or TLC that foreign.py has read.
-Out: lane titles and moments, as kafka_scene.py gives them for Kafka.
+Out: lane titles and moments, as kafka_scene.py gives them for Kafka; of another tool's, the whole scene.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from models.language.model import Instance, Place
 from models.run import Cells
 from traces import generic_lanes
+from traces.foreign import Foreign
 from traces.generic_lanes import spell_part
-from traces.scene import Lane, Moment
+from traces.scene import Lane, Moment, Scene
 from traces.trace import Trace
+
+FOREIGN_CHARACTERS = 76
+"""In a line of what another tool's variables hold."""
 
 
 def lane_titles(trace: Trace) -> tuple[str, ...]:
@@ -26,6 +32,29 @@ def moments(trace: Trace) -> tuple[Moment, ...]:
         Moment(trace.spell_row(position), tuple(Lane(notes=notes) for notes in lanes))
         for position, lanes in enumerate(contents)
     )
+
+
+def foreign_scene(foreign: Foreign) -> Scene:
+    """The scene of a trace of another tool: one lane, in which every variable has its lines."""
+    moments = tuple(
+        Moment(
+            action or ("initially" if position == 0 else "(no action named)"),
+            (_foreign_lane(foreign, state),),
+            variables=tuple((state.get(name, ""),) for name in foreign.variables),
+        )
+        for position, (action, state) in enumerate(zip(foreign.actions, foreign.states, strict=True))
+    )
+    last = len(moments) - 1
+    subtitle = foreign.source
+    if foreign.loop is not None:
+        by = f" by {foreign.back}" if foreign.back else ""
+        subtitle += f"; after state {last} it goes on with state {foreign.loop}{by}"
+    return Scene(f"a trace of {last} step{'s' * (last != 1)}", subtitle, ("state",), foreign.variables, moments)
+
+
+def _foreign_lane(foreign: Foreign, state: Mapping[str, str]) -> Lane:
+    notes = tuple(f"{name} = {state[name]}" for name in foreign.variables if name in state)
+    return Lane(notes=notes, characters=FOREIGN_CHARACTERS)
 
 
 def variable_parts(instance: Instance, place: Place, cells: Cells) -> tuple[str, ...]:

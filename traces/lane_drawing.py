@@ -25,7 +25,6 @@ LEAST_CELL_WIDTH = 30.0
 SIDE = 16.0
 """Room left and right of a log, for what is written below its ends."""
 
-NOTE_CHARACTERS = 26
 LEAST_WIDTH = 84.0
 
 
@@ -57,13 +56,13 @@ def changed_boxes(before: Fragment, after: Fragment) -> list[Box]:
 
 def draw_lane(lane: Lane) -> Fragment:
     """Draw a lane."""
-    if lane == Lane(role=lane.role):
+    if lane == Lane(role=lane.role, characters=lane.characters):
         return Fragment(Markup(""), LEAST_WIDTH, 0.0, {})
     notes = [
         (line, kind)
         for kind, told in (("note", lane.notes), ("note alarm", lane.alarms))
         for note in told
-        for line in textwrap.wrap(note, NOTE_CHARACTERS, subsequent_indent=" ")
+        for line in textwrap.wrap(note, lane.characters, subsequent_indent=" ")
     ]
     cell_width = max([LEAST_CELL_WIDTH, *(len(cell.text) * GLYPH + 10 for cell in lane.cells)])
     log_width = len(lane.cells) * cell_width

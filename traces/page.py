@@ -49,14 +49,18 @@ class Telling:
 
 def page(trace: Trace) -> str:
     """The page of a trace."""
+    return page_of(scene_of(trace), telling_of(trace))
+
+
+def telling_of(trace: Trace) -> Telling:
+    """What there is to tell about a trace."""
     indices = [
         [spell_element(one) if place.field.over[0].letters else str(one) for one in range(place.sizes[0])]
         if place.sizes
         else []
         for place in trace.instance.places.values()
     ]
-    telling = Telling(trace.verdict or "", _why(trace), trace.command, _broken(trace), indices)
-    return page_of(scene_of(trace), telling)
+    return Telling(trace.verdict or "", _why(trace), trace.command, _broken(trace), indices)
 
 
 def page_of(scene: Scene, telling: Telling) -> str:

@@ -1,6 +1,6 @@
 """Everything that `trace page` writes of one history: a page, graphics, sequence diagrams.
 
-In:  a trace, and for each form the file that a person wants.
+In:  a trace, or one of another tool, and for each form the file that a person wants.
 Out: the files.
 """
 
@@ -12,8 +12,10 @@ from pathlib import Path
 from models.errors import UsageError
 from traces.compose import scene_of
 from traces.drawing import ladder_svg, step_svg
+from traces.foreign import Foreign
+from traces.generic_scene import foreign_scene
 from traces.output import put
-from traces.page import page
+from traces.page import Telling, page_of, telling_of
 from traces.picture import png
 from traces.scene import Scene
 from traces.sequence import mermaid, plantuml
@@ -22,12 +24,16 @@ from traces.trace import Trace
 FORMS = ("html", "svg", "png", "mermaid", "plantuml")
 
 
-def write(trace: Trace, forms: Mapping[str, Path], step: int | None = None, *, replace: bool = False) -> list[Path]:
-    """Write these forms of a trace; of graphics, with `step`, only that step. Raises UsageError before any is written
-    whose content cannot be made."""
-    scene = scene_of(trace)
+def write(
+    history: Trace | Foreign, forms: Mapping[str, Path], step: int | None = None, *, replace: bool = False
+) -> list[Path]:
+    """Write these forms of a history; of graphics, with `step`, only that step.
+
+    Raises UsageError before any is written whose content cannot be made.
+    """
+    scene, told = _told(history)
     makers: Mapping[str, Callable[[], bytes]] = {
-        "html": lambda: page(trace).encode(),
+        "html": lambda: page_of(scene, told).encode(),
         "svg": lambda: _graphics(scene, step).encode(),
         "png": lambda: png(_graphics(scene, step)),
         "mermaid": lambda: mermaid(scene).encode(),
@@ -41,6 +47,12 @@ def write(trace: Trace, forms: Mapping[str, Path], step: int | None = None, *, r
     for path, content in contents.items():
         put(path, content, replace=replace)
     return list(contents)
+
+
+def _told(history: Trace | Foreign) -> tuple[Scene, Telling]:
+    if isinstance(history, Foreign):
+        return foreign_scene(history), Telling()
+    return scene_of(history), telling_of(history)
 
 
 def _graphics(scene: Scene, step: int | None) -> str:

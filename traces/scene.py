@@ -33,6 +33,7 @@ class Lane:
 
     `role` is a word for its colour (leader, follower, truncating, down, or none), `cells` a log by offset, `pointers`
     offsets by name (log start, LSO, HW, LEO), `notes` lines of text, `alarms` those that say that something went wrong.
+    `characters` is how long a line of them gets.
     """
 
     title: str = ""
@@ -41,6 +42,7 @@ class Lane:
     pointers: tuple[tuple[str, int], ...] = ()
     notes: tuple[str, ...] = ()
     alarms: tuple[str, ...] = ()
+    characters: int = 26
 
 
 @dataclass(frozen=True)
@@ -92,11 +94,10 @@ class Moment:
 
 @dataclass(frozen=True)
 class Scene:
-    """A whole history. `loop` is the state to which the last one leads back, where there is such a thing."""
+    """A whole history."""
 
     title: str
     subtitle: str
     lanes: tuple[str, ...]
     variables: tuple[str, ...]
     moments: tuple[Moment, ...]
-    loop: int | None = None

@@ -1,0 +1,183 @@
+"""How a model is configured on a command line: its name, its protocol, and a value for any of its entries.
+
+In:  what a person typed (`Asked`), for a command that has options of its own.
+Out: an `Instance`; and back, the words that configure one.
+
+Every entry of a model's configuration is an option (`--replicas 3`), or is set by name (`--set NAME=VALUE`,
+`--switch NAME=on`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, Protocol
+
+from models import registry
+from models.errors import UsageError
+from models.language.model import Instance, Model, nearest, parse, spell
+
+
+class Asked(Protocol):
+    """What was typed about a model; `rest` are the words that may be options of the model's own."""
+
+    @property
+    def target(self) -> str | None:
+        """A name, or FILE.py."""
+
+    @property
+    def protocol(self) -> str | None:
+        """The protocol, where a model has several."""
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Entries, each as NAME=VALUE."""
+
+    @property
+    def switches(self) -> tuple[str, ...]:
+        """Switches, each as NAME=VALUE."""
+
+    @property
+    def swaps(self) -> tuple[str, ...]:
+        """Actions, each as ACTION=PROTOCOL."""
+
+    @property
+    def rest(self) -> tuple[str, ...]:
+        """What is left."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, and its own options, which an entry of a model cannot have."""
+
+    name: str
+    reserved: tuple[str, ...]
+
+
+def model_of(asked: Asked) -> tuple[Model, str | None]:
+    """The model that was named, or written in FILE.py, and the protocol that its name carries. Raises UsageError."""
+    assert asked.target is not None
+    return model_named(asked.target)
+
+
+def model_named(target: str) -> tuple[Model, str | None]:
+    """The same, of what stands on the command line for a model. Raises UsageError."""
+    if target.endswith(".py"):
+        # What the file prints while it is loaded is none of our output.
+        with redirect_stdout(sys.stderr):
+            return registry.load_file(Path(target)), None
+    return registry.load(target)
+
+
+def instance_of(asked: Asked, command: Command) -> Instance:
+    """The model with everything that was set for it. Raises UsageError."""
+    model, named = model_of(asked)
+    return model.instance(protocol_of(asked, named), values_of(model, asked, command), swaps_of(asked))
+
+
+def protocol_of(asked: Asked, named: str | None) -> str | None:
+    """The protocol that is asked for, or that the model's name carries. Raises UsageError."""
+    if named is not None and asked.protocol is not None and named != asked.protocol:
+        raise UsageError(f"{asked.target} is protocol {named} already; leave --protocol {asked.protocol} out")
+    return asked.protocol or named
+
+
+def values_of(model: Model, asked: Asked, command: Command) -> dict[str, int]:
+    """Every entry that is set on the command line, with its value. Raises UsageError."""
+    values: dict[str, str] = {}
+    for name, value in _given(model, asked, command):
+        if values.setdefault(name, value) != value:
+            raise UsageError(f"{name} is given twice, as {values[name]} and as {value}; keep one of them")
+    return {name: parse(name, model.entries[name], value) for name, value in values.items()}
+
+
+def swaps_of(asked: Asked) -> dict[str, str]:
+    """The actions that are swapped, each with the protocol whose version is used. Raises UsageError."""
+    return dict(_pair("--swap", pair) for pair in asked.swaps)
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name or not value:
+        raise UsageError(f"{option} {text}: write it as {option} NAME=VALUE")
+    return name.strip(), value.strip()
+
+
+def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
+    """The entry that a person means; Kafka's own spelling, `min.insync.replicas`, is understood."""
+    entry = name if name in model.entries else name.replace(".", "_").replace("-", "_")
+    candidates = [one for one in model.entries if one.isupper() == is_switch] if is_switch else list(model.entries)
+    if entry not in candidates:
+        what = "switch" if is_switch else "configuration entry"
+        there = nearest(name, candidates) if candidates else f"it has no {what}"
+        raise UsageError(f"{model.name} has no {what} {name}; {there}")
+    return entry
+
+
+def _given(model: Model, asked: Asked, command: Command) -> Iterator[tuple[str, str]]:
+    """Every entry that is set on the command line, with the text behind it, as often as it is set."""
+    for name, values in _own_options(model, asked.rest, command).items():
+        for value in values:
+            yield name, value
+    for kind, given in (("--set", asked.settings), ("--switch", asked.switches)):
+        for pair in given:
+            name, value = _pair(kind, pair)
+            yield entry_of(model, name, is_switch=kind == "--switch"), value
+
+
+def _own_options(model: Model, rest: Sequence[str], command: Command) -> Mapping[str, list[str]]:
+    parser = _Parser(prog=f"{command.name} {model.name}", allow_abbrev=False, add_help=False)
+    parser.command = command.name
+    taken = dict.fromkeys(command.reserved, f"{command.name} itself")
+    for name, entry in model.entries.items():
+        if entry.option is not None:
+            if not re.fullmatch(r"--[a-z][a-z0-9-]*", entry.option):
+                raise UsageError(f"{model.path}: option {entry.option!r} of {name}: write it as in option='--replicas'")
+            if entry.option in taken:
+                raise UsageError(f"{model.path}: option {entry.option} of {name} is that of {taken[entry.option]}")
+            taken[entry.option] = name
+            parser.add_argument(entry.option, dest=name, action="append")
+    known, unknown = parser.parse_known_args(list(rest))
+    if unknown:
+        options = [entry.option for entry in model.entries.values() if entry.option]
+        name = unknown[0].removeprefix("--").partition("=")[0].replace("-", "_")
+        there = nearest(unknown[0], options) if options else "it has none"
+        if unknown[0].startswith("--") and name in model.entries:
+            there = f"write it as --set {name}=VALUE"
+        raise UsageError(f"{model.name} has no option {unknown[0]}; {there}")
+    given: dict[str, Any] = vars(known)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+class _Parser(argparse.ArgumentParser):
+    command = ""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see {self.command} --help")
+
+
+def words_of_name(target: str, instance: Instance) -> list[str]:
+    """The words that name a model and its protocol."""
+    is_named = not instance.protocol.name or target.endswith(f"/{instance.protocol.name}")
+    return [target] if is_named else [target, "--protocol", instance.protocol.name]
+
+
+def words_of_values(instance: Instance) -> list[str]:
+    """The words that set what differs from the defaults, and nothing else."""
+    words = []
+    usual = dict(instance.model.instance(instance.protocol.name).configuration.items())
+    for name, value in instance.configuration.items():
+        if value != usual[name]:
+            entry = instance.model.entries[name]
+            text = spell(entry, value)
+            words += (
+                [entry.option, text] if entry.option else ["--switch" if name.isupper() else "--set", f"{name}={text}"]
+            )
+    for action, protocol in instance.swaps.items():
+        words += ["--swap", f"{action}={protocol}"]
+    return words
