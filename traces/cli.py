@@ -1,24 +1,33 @@
-"""The command `trace`: show a trace file, or list those of a folder.
+"""The command `trace`: show trace files, list those of a folder, compare two, slice one.
 
 In:  arguments; trace files, which may be damaged or foreign.
-Out: text, and an exit code: 0, 2 for bad input (one line on stderr), 130 for Ctrl-C.
+Out: text, and an exit code: 0, 1 where two traces differ, 2 for bad input (one line on stderr), 130 for Ctrl-C.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from models.errors import UsageError
+from models.language.model import Model
 from models.registry import load_file
-from traces import folder
+from traces import colour, cone, diff, folder
+from traces.colour import Ink, Look
+from traces.evaluate import question
 from traces.kafka_lanes import BASICS, LEGEND, spell_legend
-from traces.show import view
-from traces.table import GAP, UNCHANGED
+from traces.one_step import view_step
+from traces.show import view, why
+from traces.table import GAP, UNCHANGED, WIDTH
+
+Commands = Any
+"""What `add_subparsers` gives; its type is private to argparse."""
 
 MOST_MESSAGE = 1000
 """Characters of a message; a file can hold names of any length."""
@@ -53,6 +62,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="trace", description="Show the histories that check has found.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    _add_show(commands)
+    _add_diff(commands)
+    _add_slice(commands)
+    listing = commands.add_parser("list", help="one line per trace")
+    listing.add_argument("folder", metavar="DIR", type=Path, nargs="?", default=folder.DEFAULT)
+    listing.set_defaults(run=_list)
+    return parser
+
+
+def _add_show(commands: Commands) -> None:
     show = commands.add_parser(
         "show",
         help="one line per step, then why the property fails",
@@ -60,19 +79,102 @@ def _parser() -> argparse.ArgumentParser:
         epilog="\n".join(["a broker of Kafka:", *spell_legend([*BASICS, *LEGEND.values()])]),
     )
     show.add_argument("file", metavar="FILE", type=Path, help="a trace that check wrote, or the link `latest`")
-    show.add_argument("--model", metavar="FILE.py", type=Path, help="the model, if it is one of your own; this runs it")
-    show.add_argument("--full", action="store_true", help="every field of every state")
+    _add_model(show)
+    part = show.add_mutually_exclusive_group()
+    part.add_argument("--full", action="store_true", help="every field of every state")
+    part.add_argument("--why", action="store_true", help="only how it ends, and why")
+    part.add_argument(
+        "--step", metavar="I", type=int, help="state I in full, what step I changed, what is false there; -1: the last"
+    )
+    show.add_argument(
+        "--eval",
+        metavar="EXPR",
+        action="append",
+        default=[],
+        help="the value of an expression of the modelling language over the state s, in each state; several times",
+    )
+    _add_look(show)
     show.set_defaults(run=_show)
-    listing = commands.add_parser("list", help="one line per trace")
-    listing.add_argument("folder", metavar="DIR", type=Path, nargs="?", default=folder.DEFAULT)
-    listing.set_defaults(run=_list)
-    return parser
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    model = None if arguments.model is None else load_file(arguments.model)
-    _print(view(folder.read(arguments.file, model), arguments.full))
+    look = _look(arguments)
+    trace = folder.read(arguments.file, _model(arguments))
+    asked = [question(trace.instance, text) for text in arguments.eval]
+    if arguments.why and asked:
+        raise UsageError("--why shows no states to evaluate --eval in; leave one of them out")
+    if arguments.why:
+        lines = why(trace, look)
+    elif arguments.step is not None:
+        lines = view_step(trace, arguments.step, look, asked)
+    else:
+        lines = view(trace, arguments.full, look, asked)
+    _print(lines)
     return 0
+
+
+def _add_diff(commands: Commands) -> None:
+    parser = commands.add_parser("diff", help="where two traces of one model part; exit code 1 where they do")
+    parser.add_argument("one", metavar="A", type=Path, help="a trace that check wrote")
+    parser.add_argument("other", metavar="B", type=Path, help="another one; protocol and configuration may differ")
+    _add_model(parser)
+    parser.add_argument("--full", action="store_true", help="every field of the states that they have in common")
+    _add_look(parser)
+    parser.set_defaults(run=_diff)
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    look = _look(arguments)
+    headers = [folder.read_header(path)[0] for path in (arguments.one, arguments.other)]
+    diff.refuse_different(*(header.model for header in headers))
+    model = _model(arguments)
+    found = diff.Difference(*(folder.read(path, model) for path in (arguments.one, arguments.other)))
+    _print(diff.tell(found, arguments.full, look))
+    return 0 if found.is_none else 1
+
+
+def _add_slice(commands: Commands) -> None:
+    parser = commands.add_parser("slice", help="the same failure without the steps that it does not need")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a trace that ends where a property fails")
+    _add_model(parser)
+    parser.add_argument("--out", metavar="DIR", type=Path, default=folder.DEFAULT, help="where to write what is left")
+    parser.set_defaults(run=_slice)
+
+
+def _slice(arguments: argparse.Namespace) -> int:
+    trace = folder.read(arguments.file, _model(arguments))
+    found = cone.slice_of(trace, cone.command_of(trace, arguments.file, arguments.model))
+    lines = cone.tell(trace, found)
+    if found.left_out:
+        path = folder.write(found.trace, arguments.out)
+        model = [] if arguments.model is None else ["--model", str(arguments.model)]
+        lines.append(f"see it: {shlex.join(['trace', 'show', str(path), *model])}")
+    _print(lines)
+    return 0
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    what = "the model, if it is one of your own; this runs it"
+    parser.add_argument("--model", metavar="FILE.py", type=Path, help=what)
+
+
+def _model(arguments: argparse.Namespace) -> Model | None:
+    return None if arguments.model is None else load_file(arguments.model)
+
+
+def _add_look(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--width", metavar="N", type=int, help="columns; the terminal's, or 120 where there is none")
+    parser.add_argument("--color", choices=colour.WHEN, default=colour.AUTO, help="auto: on a terminal")
+
+
+def _look(arguments: argparse.Namespace) -> Look:
+    """How wide, and whether in colour: as the person says, or as the terminal is."""
+    is_terminal = sys.stdout.isatty()
+    if arguments.width is not None and arguments.width < 1:
+        raise UsageError(f"--width {arguments.width}: a view has at least one column")
+    width: int = arguments.width or (shutil.get_terminal_size((WIDTH, 1)).columns if is_terminal else WIDTH)
+    is_coloured = colour.is_wanted(arguments.color, is_terminal, os.environ)
+    return Look(max(1, width), Ink(is_coloured), fits=is_terminal or arguments.width is not None)
 
 
 def _list(arguments: argparse.Namespace) -> int:
