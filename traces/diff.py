@@ -20,7 +20,7 @@ from traces.trace import HOLDS, Trace
 
 NAMES = ("A", "B")
 ABSENT = "-"
-"""What stands for a cell or a step that one of the traces lacks."""
+"""What stands for a step that one of the traces lacks."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,18 @@ class Difference:
             return False
         if position and len({trace.spell_row(position) for trace in traces}) > 1:
             return False
-        return not any(ABSENT not in pair for _, *pair in self.cells(position, position))
+        return not self.cells(position, position)
 
     def cells(self, position: int, other: int) -> list[tuple[str, str, str]]:
-        """The cells in which two states differ: name, value in the one, value in the other."""
+        """The cells of both in which two states differ: name, value in the one, value in the other."""
         one, two = _spelled(self.one, position), _spelled(self.other, other)
-        return [
-            (name, one.get(name, ABSENT), two.get(name, ABSENT))
-            for name in {**one, **two}
-            if one.get(name) != two.get(name)
-        ]
+        return [(name, one[name], two[name]) for name in one if name in two and one[name] != two[name]]
+
+    @cached_property
+    def own_cells(self) -> tuple[int, int]:
+        """How many cells the states of each trace have that those of the other, of another size, lack."""
+        one, two = _spelled(self.one, 0).keys(), _spelled(self.other, 0).keys()
+        return len(one - two), len(two - one)
 
     @cached_property
     def settings(self) -> list[tuple[str, str, str]]:
@@ -100,8 +102,11 @@ def tell(found: Difference, full: bool = False, look: Look = PLAIN) -> list[str]
     lines = fitted(lines, look.width)
     if found.settings:
         lines += ["", "they differ in", *_pairs(found.settings, look)]
+    if any(found.own_cells):
+        told = (f"{name} has {number} cells of its own" for name, number in zip(NAMES, found.own_cells, strict=True))
+        lines += fitted([f"  their states differ in size, {' and '.join(told)}, which are not compared"], look.width)
     if found.position is None:
-        same = f"the same {_steps(found.one.length)}, and the same states as far as both have the cells"
+        same = f"the same {_steps(found.one.length)}, and the same states"
         lines += ["", *wrapped(same, width=look.width)]
     else:
         lines += ["", *_common(found, found.position, full, look), "", *_parting(found, found.position, look)]
@@ -144,8 +149,7 @@ def _parting(found: Difference, position: int, look: Look) -> list[str]:
     if ended:
         lines = [f"{ended[0]} ends there, {NAMES[1 - NAMES.index(ended[0])]} goes on:"]
     elif len({trace.spell_row(position) for trace in traces}) == 1:
-        what = "the same step leads elsewhere" if position else "their first states differ"
-        lines = [f"they part at step {position}: {what}"]
+        lines = [f"they part at step {position}: the same step leads elsewhere" if position else "how they go on:"]
     else:
         lines = [f"they part at step {position}:"]
     longest = max(trace.length for trace in traces)

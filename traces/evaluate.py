@@ -88,10 +88,19 @@ def _place(instance: Instance, function: Function, expression: ast.expr) -> Plac
 
 
 def _common(instance: Instance, function: Function, expressions: list[ast.expr]) -> Place | None:
-    """The field that all of these have their values from, those that are NONE left aside."""
+    """The field whose values those of all these are spelled like, those that are NONE left aside."""
     places = [
         _place(instance, function, expression)
         for expression in expressions
         if not (isinstance(expression, ast.Name) and expression.id == "NONE")
     ]
-    return places[0] if places and all(place == places[0] for place in places) else None
+    known = [place for place in places if place is not None]
+    if not known or len(known) < len(places) or len({_kind(place) for place in known}) > 1:
+        return None
+    return max(known, key=lambda place: place.high)
+
+
+def _kind(place: Place) -> tuple[object, ...]:
+    """How the values of a field are spelled."""
+    values = place.field.values
+    return values.names, values.is_flag, values.letters, values.none

@@ -27,12 +27,12 @@ def view_step(trace: Trace, number: int, look: Look = PLAIN, asked: Sequence[Que
         raise UsageError(
             f"--step {number}: the trace has the states 0..{trace.length}; -1 is the last of them, -2 the one before"
         )
-    found = wrapped(heading(trace.instance), width=look.width)
-    found += ["", *wrapped(f"step {position} of {trace.length}: {trace.spell_row(position)}", width=look.width)]
+    step = f"step {position} of {trace.length}: {trace.spell_row(position)}"
+    found = fitted([heading(trace.instance), "", step, ""], look.width)
     if position:
-        found += ["", "changed:", *_changed(trace, position, look)]
-    found += ["", "the state:", *fitted((f"  {line}" for line in full_state(trace, position, asked)), look.width)]
-    return [*found, "", *_judged(trace, position, look)]
+        found += [*wrapped("changed:", width=look.width), *_changed(trace, position, look), ""]
+    state = (f"  {line}" for line in full_state(trace, position, asked))
+    return [*found, *fitted(["the state:", *state, ""], look.width), *_judged(trace, position, look)]
 
 
 def changed_cells(trace: Trace, position: int) -> list[tuple[str, str, str]]:
@@ -49,7 +49,7 @@ def changed_cells(trace: Trace, position: int) -> list[tuple[str, str, str]]:
 def _changed(trace: Trace, position: int, look: Look) -> list[str]:
     cells = changed_cells(trace, position)
     if not cells:
-        return ["  nothing"]
+        return wrapped("nothing", "  ", look.width)
     width = max(len(name) for name, _, _ in cells)
     found = []
     for name, old, new in cells:
@@ -85,6 +85,7 @@ def _judged(trace: Trace, position: int, look: Look) -> list[str]:
                 broken += [look.ink.verdict(verdict, name), *others, *fitted(lines[1:], look.width)]
         except ModelError as error:
             broken += fitted([f"  {prop.name} cannot be asked here: {error}"], look.width)
-    of_states = sum(1 for prop in properties if prop.kind is not Kind.SOMETIMES)
-    found = ["false here:", *broken] if broken else [f"false here: none of {of_states} properties"]
-    return found + (fitted([f"reached here: {', '.join(reached)}"], look.width) if reached else [])
+    asked = sum(1 for prop in properties if prop.kind is not Kind.SOMETIMES)
+    title = "false here:" if broken else f"false here: none of {asked} properties"
+    ending = [f"reached here: {', '.join(reached)}"] if reached else []
+    return [*wrapped(title, width=look.width), *broken, *fitted(ending, look.width)]

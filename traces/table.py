@@ -21,7 +21,7 @@ WIDTH = 120
 TITLE = 32
 """Columns of a title; what stands below an expression is mostly shorter than that."""
 
-LEAST_STEP = 16
+LEAST_STEP = 12
 """Columns below which a step is not broken into lines."""
 
 Cells = list[tuple[str, ...]]
@@ -116,7 +116,7 @@ def widest(lines: Sequence[str]) -> int:
 def wrapped(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
     """A long line as several, the later ones further in; only in a narrow terminal words are broken."""
     inner = max(width, 1) // 2
-    return textwrap.wrap(
+    lines = textwrap.wrap(
         text,
         max(width, 1),
         initial_indent=indent[:inner],
@@ -124,6 +124,7 @@ def wrapped(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
         break_long_words=width < WIDTH,
         break_on_hyphens=False,
     )
+    return [line.rstrip() for line in lines]
 
 
 def fitted(lines: Iterable[str], width: int = WIDTH) -> list[str]:

@@ -19,7 +19,10 @@ from models.language.model import Instance, nearest
 from models.language.syntax import CHOICES, FOLDS, Function, FunctionReader, Reader, Vocabulary, with_callees
 
 MOST_TEXT = 1000
-"""Characters of an expression; Python gives up on what is nested much deeper than any of this length."""
+"""Characters of an expression."""
+
+MOST_DEPTH = 60
+"""How deep an expression may be nested; what looks at it calls itself at each level."""
 
 NAME = "expression"
 
@@ -56,10 +59,21 @@ def _parsed(text: str) -> ast.FunctionDef:
         ) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise LanguageError(f"`{text.strip()}` cannot be read: {error}; write it simpler") from None
+    if _depth(expression) > MOST_DEPTH:
+        raise LanguageError(f"`{text.strip()}` is nested more than {MOST_DEPTH} deep; write it simpler")
     definition = ast.parse(f"def {NAME}(s):\n    return 0").body[0]
     assert isinstance(definition, ast.FunctionDef)
     definition.body = [ast.copy_location(ast.Return(expression), expression)]
     return definition
+
+
+def _depth(expression: ast.expr) -> int:
+    level: list[ast.AST] = [expression]
+    depth = 0
+    while level and depth <= MOST_DEPTH:
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        depth += 1
+    return depth
 
 
 def _compiled(definition: ast.FunctionDef, text: str, names: dict[str, Any]) -> Callable[..., Any]:
@@ -106,7 +120,7 @@ def _is_offered(instance: Instance, value: object) -> bool:
         mark = mark_of(value)
         is_declared = mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL, Kind.CONTRADICTION)
         return value.__code__.co_filename in instance.model.sources and not is_declared
-    return isinstance(value, int) or (isinstance(value, type) and issubclass(value, IntEnum))
+    return isinstance(value, int) or (isinstance(value, type) and issubclass(value, IntEnum) and len(value) > 0)
 
 
 class _ExpressionReader(FunctionReader):
