@@ -5,9 +5,9 @@ Out: a `Slice`: the certified trace of the steps that are left, and which of the
 
 The causal cone comes first: going back from the cells that the property reads, a step belongs to it if it changed a
 cell that the property or a later step of the cone reads, in a guard or to write another. What is outside is left out at
-one go. Then what is left is tried without some of its steps, until no single one can be spared: the effect of a step
-may have been read and not have mattered. Nothing is believed: a history counts only if the reference confirms each of
-its steps, and that it ends with the same verdict for the same cause, and nowhere earlier.
+one go. Then what is left is tried without some of its steps, until no one and no two can be spared: the effect of a
+step may have been read and not have mattered. Nothing is believed: a history counts only if the reference confirms each
+of its steps, and that it ends with the same verdict for the same cause, and nowhere earlier.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ MOST_TAKEN = 200_000
 class Slice:
     """What is left of a trace, which steps are left out, and which of those the causal cone ruled out at once.
 
-    Steps are counted from 1, as in the trace. `is_minimal`: it was tried that no single step can be spared.
+    Steps are counted from 1, as in the trace. `is_minimal`: it was tried that no step and no two can be spared.
     """
 
     trace: Trace
@@ -81,18 +82,19 @@ def tell(trace: Trace, found: Slice) -> list[str]:
     """What is left out and why, and what is left."""
     why = f"{trace.property_name} {trace.verdict}"
     if not found.left_out:
-        tried = "every step was tried" if found.is_minimal else "not everything was tried: the trace is too long"
-        return [f"none of the {trace.length} steps can be left out: {tried}; nothing is written"]
-    width = max(len(str(trace.length)), 1)
+        if found.is_minimal:
+            return [f"none of the {trace.length} steps can be left out, and no two of them; nothing is written"]
+        return [f"nothing to leave out of {trace.length} steps was found before the time was up; nothing is written"]
+    width = len(str(trace.length))
     lines = [heading(trace.instance), "", f"left out of {trace.length} steps:"]
     rows: list[Cells] = [[("",), ("",), ("",)]]
     for number in found.left_out:
-        because = "outside the causal cone" if number in found.outside else "tried without it"
+        because = "outside the causal cone" if number in found.outside else "can be spared as well"
         rows.append([(str(number).rjust(width),), (trace.spell_row(number),), (because,)])
     lines += grid(rows)[1:]
     lines += ["", f"left: {found.trace.length} steps, which end in {why} for the same cause; certified"]
     if not found.is_minimal:
-        lines.append("not everything was tried, the trace is too long: perhaps more can be left out; slice the slice")
+        lines.append("the time was up before everything was tried: perhaps more can be left out; slice the slice")
     return lines
 
 
@@ -198,13 +200,18 @@ class _Search:
         self.taken = 0
 
     def shrink(self, kept: tuple[int, ...]) -> tuple[int, ...]:
-        """Fewer steps, none of which can be spared alone: halves are tried first, then quarters, then single steps."""
-        size = max(1, len(kept) // 2)
+        """Fewer steps, none of which can be spared, nor any two: a crash, say, and the restart after it."""
         while self.taken < MOST_TAKEN:
-            smaller = self._without(kept, size)
-            if size == 1 and smaller == kept:
+            smaller = kept
+            size = len(kept) // 2
+            while size > 0:
+                smaller = self._without(smaller, size)
+                size //= 2
+            if smaller == kept:
+                smaller = self._without_two(kept)
+            if smaller == kept:
                 break
-            kept, size = smaller, max(1, size // 2)
+            kept = smaller
         return kept
 
     def _without(self, kept: tuple[int, ...], size: int) -> tuple[int, ...]:
@@ -215,6 +222,16 @@ class _Search:
             first = max(0, end - size)
             kept = self.attempt(kept[:first] + kept[end:]) or kept
             end = first
+        return kept
+
+    def _without_two(self, kept: tuple[int, ...]) -> tuple[int, ...]:
+        """The same without the first two steps that can be spared together, if there are two."""
+        for first, second in combinations(kept, 2):
+            if self.taken >= MOST_TAKEN:
+                break
+            found = self.attempt([one for one in kept if one not in (first, second)])
+            if found is not None:
+                return found
         return kept
 
     def attempt(self, kept: Sequence[int]) -> tuple[int, ...] | None:

@@ -101,7 +101,7 @@ def tell(found: Difference, full: bool = False, look: Look = PLAIN) -> list[str]
     lines = [f"{name}  {heading(trace.instance)}" for name, trace in zip(NAMES, traces, strict=True)]
     lines = fitted(lines, look.width)
     if found.settings:
-        lines += ["", "they differ in", *_pairs(found.settings, look)]
+        lines += ["", *wrapped("they differ in", width=look.width), *_pairs(found.settings, look)]
     if any(found.own_cells):
         told = (f"{name} has {number} cells of its own" for name, number in zip(NAMES, found.own_cells, strict=True))
         lines += fitted([f"  their states differ in size, {' and '.join(told)}, which are not compared"], look.width)
@@ -133,8 +133,8 @@ def _outcome(trace: Trace) -> str:
 def _common(found: Difference, position: int, full: bool, look: Look) -> list[str]:
     """The steps up to the parting."""
     if position == 0:
-        return ["nothing in common: they start in different states"]
-    lines = [f"in common up to step {position - 1}:"]
+        return wrapped("nothing in common: they start in different states", width=look.width)
+    lines = wrapped(f"in common up to step {position - 1}:", width=look.width)
     if full:
         return [*lines, *full_states(found.one, range(position), look)]
     width = len(str(position - 1))
@@ -161,16 +161,17 @@ def _parting(found: Difference, position: int, look: Look) -> list[str]:
     ]
     lines = [*fitted(lines, look.width), *_columns(rows, look)]
     if not ended:
-        cells = found.cells(position, position)
-        after = f"their states differ after step {position} in" if position else "their first states differ in"
-        lines += ["", *(fitted([after], look.width) if cells else ["their states do not differ there"])]
-        lines += _pairs(cells, look)
+        after = f"their states after step {position}" if position else "their first states"
+        lines += ["", *_differing(after, found.cells(position, position), look)]
     ends = [trace.length for trace in traces]
     if ended or ends != [position, position]:
-        cells = found.cells(*ends)
-        lines += ["", "the states that they end with " + ("differ in" if cells else "are the same")]
-        lines += _pairs(cells, look)
+        lines += ["", *_differing("the states that they end with", found.cells(*ends), look)]
     return lines
+
+
+def _differing(what: str, cells: list[tuple[str, str, str]], look: Look) -> list[str]:
+    says = f"{what} differ in" if cells else f"{what} are the same"
+    return [*wrapped(says, width=look.width), *_pairs(cells, look)]
 
 
 def _pairs(pairs: list[tuple[str, str, str]], look: Look) -> list[str]:
