@@ -182,6 +182,11 @@ def test_an_expression_is_a_column(parcels: Trace) -> None:
     assert view(parcels, asked=asked)[2:13] == EVALUATED.splitlines()
 
 
+def test_an_answer_that_did_not_change_is_not_said_again(parcels: Trace) -> None:
+    lines = view(parcels, asked=[question(parcels.instance, "s.top[0]")])
+    assert [line.split()[-1] for line in lines if line[:4].strip().isdigit()] == ["none", "·", "·"]
+
+
 def test_an_expression_in_the_full_view_and_in_a_narrow_one(parcels: Trace) -> None:
     asked = [question(parcels.instance, "s.top[1]")]
     assert [line for line in view(parcels, True, asked=asked) if "s.top" in line] == [
@@ -202,6 +207,8 @@ def test_an_expression_in_the_full_view_and_in_a_narrow_one(parcels: Trace) -> N
     [
         ("s.top[0]", ["none", "b", "b"]),
         ("s.top[0] if s.count > 0 else NONE", ["none", "b", "b"]),
+        ("s.mood_of[0] if s.count > 0 else NONE", ["-1", "BUSY", "BUSY"]),
+        ("s.top[0] if s.count > 0 else s.mood_of[1]", ["0", "1", "1"]),
         ("min(s.top[0], s.top[1])", ["none", "none", "none"]),
         ("max(s.top[0], s.top[1])", ["none", "b", "b"]),
         ("s.top[0] + 1", ["0", "2", "2"]),

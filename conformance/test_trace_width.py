@@ -194,6 +194,7 @@ def test_the_colours_of_a_lane() -> None:
     assert ink.lane("L1 a0|b1 (isr 01)") == ("\x1b[1;35mL1\x1b[0m \x1b[36ma0\x1b[0m|\x1b[35mb1\x1b[0m (isr 01)")
     assert ink.lane("f0 1C0|") == "\x1b[36mf0\x1b[0m \x1b[36m1C0\x1b[0m|"
     assert ink.lane("e2 leader 0 isr 012") == "\x1b[33me2\x1b[0m leader 0 isr 012"
+    assert ink.lane("ra0 s.a0 a0b") == "ra0 s.a0 a0b"
     assert ink.lane("reads a, acked a") == "reads a, acked a"
     assert ink.lane("·") == ink.changed("·") == "\x1b[2m·\x1b[0m"
     assert ink.changed("count 2") == "\x1b[1mcount 2\x1b[0m"
@@ -210,6 +211,7 @@ def test_the_colours_of_verdicts(histories: list[Trace]) -> None:
 
 
 def test_a_coloured_table_has_the_columns_of_a_plain_one(histories: list[Trace]) -> None:
+    assert view(histories[4], look=look(120, is_coloured=True))[2] == view(histories[4], look=look(120))[2]
     line = view(histories[0], look=look(120, is_coloured=True))[3]
     assert line == (
         "  0  initially                           \x1b[36me0\x1b[0m leader 0 isr 01  \x1b[1;36mL0\x1b[0m |"
