@@ -122,7 +122,7 @@ def test_one_line_for_every_bad_argument(tmp_path: Path, capsys: pytest.CaptureF
     assert complaint(capsys) == "the following arguments are required: COMMAND; see trace --help"
     assert complaint(capsys, "shout").startswith("argument COMMAND: invalid choice: 'shout'")
     assert complaint(capsys, "show") == "the following arguments are required: FILE; see trace show --help"
-    assert complaint(capsys, "show", "x", "--color").endswith("--color; see trace --help")
+    assert complaint(capsys, "show", "x", "--quick").endswith("--quick; see trace --help")
     assert complaint(capsys, "list", tmp_path / "none").endswith(
         "none: no such folder; check writes traces to ./counterexamples, or to --out DIR"
     )

@@ -8,11 +8,12 @@ import pytest
 
 from conformance.trace_support import COMMITTED, FAST_FAIL_OVER, READ_TWICE, SENT_AGAIN, WHOLE, fast_fail_over, kafka
 from models.language.declare import NONE
-from traces.attribution import lines
+from traces import attribution
 from traces.divergence import TELLERS
 from traces.divergence import lines as told
 from traces.history import History
-from traces.trace import HOLDS, VIOLATED
+from traces.table import fitted
+from traces.trace import HOLDS, VIOLATED, Trace
 
 NOT_PERMITTED = "not permitted: no unclean election, loss of power or loss of a disk took place"
 APPENDED = "appended at step 1 by producer_appends at 0"
@@ -20,6 +21,10 @@ COPIED = "copied at step 3 by follower_applies_response 1 from 0"
 SENT = "first sent at step 1 by producer_appends at 0"
 RETRIED = "step 5 by producer_retries a at 0"
 SENT_TWICE = "permitted: a request sent again without idempotence at step"
+
+
+def lines(trace: Trace) -> list[str]:
+    return fitted(attribution.lines(trace))
 
 
 def test_committed_entries_that_differ() -> None:

@@ -22,12 +22,12 @@ from models import registry
 from models.language import NONE, Domain, Flag, action, always, bound, field
 from models.language.model import Instance, Model, assemble
 from traces.explain import MOST_READINGS, Binding, Reason, false_guard, why_broken
-from traces.table import WIDTH
+from traces.table import WIDTH, fitted
 from traces.trace import Trace
 
 
 def why(found: Trace) -> list[str]:
-    return why_broken(found).lines()
+    return fitted(why_broken(found).lines())
 
 
 def test_all_is_false_for_a_binding_and_helpers_say_why() -> None:

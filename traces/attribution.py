@@ -21,7 +21,6 @@ from traces.explain import why_broken
 from traces.history import History
 from traces.kafka_model import holds_record, is_kafka
 from traces.spelling import name_entry
-from traces.table import wrapped
 from traces.trace import PERMITTED, VIOLATED, Trace
 
 ALL = "ALL"
@@ -107,7 +106,7 @@ def lines(trace: Trace) -> list[str]:
         else:
             found = divergence.lines(history, trace.property_name or "", numbers)
     if found or (trace.verdict == PERMITTED and _given_up(trace)):
-        found += wrapped(_permission(trace))
+        found.append(_permission(trace))
     return found
 
 

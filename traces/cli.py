@@ -1,24 +1,33 @@
-"""The command `trace`: show a trace file, list those of a folder, or walk through a model.
+"""The command `trace`: show trace files, draw them, compare two, slice one, list a folder, walk through a model.
 
 In:  arguments; trace files, which may be damaged or foreign.
-Out: text, and an exit code: 0, 2 for bad input (one line on stderr), 130 for Ctrl-C.
+Out: text, and an exit code: 0, 1 where two traces differ, 2 for bad input (one line on stderr), 130 for Ctrl-C.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from models.errors import UsageError
+from models.language.model import Model
 from models.registry import load_file
-from traces import folder, foreign, foreign_show, pages, walk_options
+from traces import colour, cone, diff, folder, foreign, foreign_show, pages, walk_options
+from traces.colour import Ink, Look
+from traces.evaluate import question
 from traces.kafka_lanes import BASICS, LEGEND, spell_legend
-from traces.show import view
-from traces.table import GAP, UNCHANGED
+from traces.one_step import view_step
+from traces.show import view, why
+from traces.table import GAP, UNCHANGED, WIDTH
+
+Commands = Any
+"""What `add_subparsers` gives; its type is private to argparse."""
 
 FILE_HELP = "a trace that check wrote, or the link `latest`; or one of Apalache, Quint or TLC, as JSON"
 
@@ -65,22 +74,10 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="trace", description="Show the histories that check has found.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
-    show = commands.add_parser(
-        "show",
-        help="one line per step, then why the property fails",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="\n".join(["a broker of Kafka:", *spell_legend([*BASICS, *LEGEND.values()])]),
-    )
-    show.add_argument(
-        "file",
-        metavar="FILE",
-        type=Path,
-        help=FILE_HELP,
-    )
-    show.add_argument("--model", metavar="FILE.py", type=Path, help="the model, if it is one of your own; this runs it")
-    show.add_argument("--full", action="store_true", help="every field of every state")
-    show.set_defaults(run=_show)
+    _add_show(commands)
     _add_page(commands)
+    _add_diff(commands)
+    _add_slice(commands)
     listing = commands.add_parser("list", help="one line per trace")
     listing.add_argument("folder", metavar="DIR", type=Path, nargs="?", default=folder.DEFAULT)
     listing.set_defaults(run=_list)
@@ -88,36 +85,81 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_show(commands: Commands) -> None:
+    show = commands.add_parser(
+        "show",
+        help="one line per step, then why the property fails",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="\n".join(["a broker of Kafka:", *spell_legend([*BASICS, *LEGEND.values()])]),
+    )
+    show.add_argument("file", metavar="FILE", type=Path, help=FILE_HELP)
+    _add_model(show)
+    part = show.add_mutually_exclusive_group()
+    part.add_argument("--full", action="store_true", help="every field of every state")
+    part.add_argument("--why", action="store_true", help="only how it ends, and why")
+    part.add_argument(
+        "--step", metavar="I", type=int, help="state I in full, what step I changed, what is false there; -1: the last"
+    )
+    show.add_argument(
+        "--eval",
+        metavar="EXPR",
+        action="append",
+        default=[],
+        help="the value of an expression of the modelling language over the state s, in each state; several times",
+    )
+    _add_look(show)
+    show.set_defaults(run=_show)
+
+
 def _show(arguments: argparse.Namespace) -> int:
+    look = _look(arguments)
     found = foreign.find(arguments.file)
     if found is not None:
-        return _show_foreign(found, arguments)
-    model = None if arguments.model is None else load_file(arguments.model)
-    _print(view(folder.read(arguments.file, model), arguments.full))
+        return _show_foreign(found, arguments, look)
+    trace = folder.read(arguments.file, _model(arguments))
+    asked = [question(trace.instance, text) for text in arguments.eval]
+    if arguments.why and asked:
+        raise UsageError("--why shows no states to evaluate --eval in; leave one of them out")
+    if arguments.why:
+        lines = why(trace, look)
+    elif arguments.step is not None:
+        lines = view_step(trace, arguments.step, look, asked)
+    else:
+        lines = view(trace, arguments.full, look, asked)
+    _print(lines)
     return 0
 
 
-def _add_page(commands: Any) -> None:
-    page_parser = commands.add_parser("page", help="a page for the browser; graphics and diagrams for documents")
-    page_parser.add_argument("file", metavar="FILE", type=Path, help=FILE_HELP)
-    page_parser.add_argument(
-        "--model", metavar="FILE.py", type=Path, help="the model, if it is one of your own; this runs it"
-    )
-    page_parser.add_argument("-o", "--html", metavar="OUT.html", type=Path, help="one page that needs nothing else")
-    page_parser.add_argument("--svg", metavar="OUT.svg", type=Path, help="vector graphics of the whole history")
-    page_parser.add_argument("--png", metavar="OUT.png", type=Path, help="the same as a picture")
-    page_parser.add_argument("--step", metavar="I", type=int, help="graphics of this step alone (-1: the last)")
-    page_parser.add_argument("--mermaid", metavar="OUT.mmd", type=Path, help="a sequence diagram for Mermaid")
-    page_parser.add_argument("--plantuml", metavar="OUT.puml", type=Path, help="a sequence diagram for PlantUML")
-    page_parser.add_argument("--force", action="store_true", help="replace files that are there")
-    page_parser.set_defaults(run=_page)
+def _show_foreign(found: foreign.Foreign, arguments: argparse.Namespace, look: Look) -> int:
+    """The trace of another tool, of which there is no model to be asked."""
+    for option in ("model", "why", "eval"):
+        if getattr(arguments, option):
+            raise UsageError(
+                f"{arguments.file}: --{option} asks a model, and this is a trace of another tool; leave it out"
+            )
+    _print(foreign_show.view(found, arguments.full, arguments.step, look.width))
+    return 0
+
+
+def _add_page(commands: Commands) -> None:
+    parser = commands.add_parser("page", help="a page for the browser; graphics and diagrams for documents")
+    parser.add_argument("file", metavar="FILE", type=Path, help=FILE_HELP)
+    _add_model(parser)
+    parser.add_argument("-o", "--html", metavar="OUT.html", type=Path, help="one page that needs nothing else")
+    parser.add_argument("--svg", metavar="OUT.svg", type=Path, help="vector graphics of the whole history")
+    parser.add_argument("--png", metavar="OUT.png", type=Path, help="the same as a picture")
+    parser.add_argument("--step", metavar="I", type=int, help="graphics of this step alone (-1: the last)")
+    parser.add_argument("--mermaid", metavar="OUT.mmd", type=Path, help="a sequence diagram for Mermaid")
+    parser.add_argument("--plantuml", metavar="OUT.puml", type=Path, help="a sequence diagram for PlantUML")
+    parser.add_argument("--force", action="store_true", help="replace files that are there")
+    parser.set_defaults(run=_page)
 
 
 def _page(arguments: argparse.Namespace) -> int:
     found = foreign.find(arguments.file)
     if found is not None and arguments.model is not None:
         raise UsageError(f"{arguments.file}: a trace of another tool, which has no use for a model; leave --model out")
-    history = found or folder.read(arguments.file, None if arguments.model is None else load_file(arguments.model))
+    history = found or folder.read(arguments.file, _model(arguments))
     forms = {name: getattr(arguments, name) for name in pages.FORMS if getattr(arguments, name) is not None}
     if not forms:
         name = arguments.file.resolve().name.removesuffix(folder.SUFFIX).removesuffix(".json")
@@ -127,15 +169,68 @@ def _page(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show_foreign(found: foreign.Foreign, arguments: argparse.Namespace) -> int:
-    """The trace of another tool, of which there is no model to be asked."""
-    for option in ("model", "why", "eval"):
-        if getattr(arguments, option, None):
-            raise UsageError(
-                f"{arguments.file}: --{option} asks a model, and this is a trace of another tool; leave it out"
-            )
-    _print(foreign_show.view(found, arguments.full, getattr(arguments, "step", None)))
+def _add_diff(commands: Commands) -> None:
+    parser = commands.add_parser("diff", help="where two traces of one model part; exit code 1 where they do")
+    parser.add_argument("one", metavar="A", type=Path, help="a trace that check wrote")
+    parser.add_argument("other", metavar="B", type=Path, help="another one; protocol and configuration may differ")
+    _add_model(parser)
+    parser.add_argument("--full", action="store_true", help="every field of the states that they have in common")
+    _add_look(parser)
+    parser.set_defaults(run=_diff)
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    look = _look(arguments)
+    headers = [folder.read_header(path)[0] for path in (arguments.one, arguments.other)]
+    diff.refuse_different(*(header.model for header in headers))
+    model = _model(arguments)
+    found = diff.Difference(*(folder.read(path, model) for path in (arguments.one, arguments.other)))
+    _print(diff.tell(found, arguments.full, look))
+    return 0 if found.is_none else 1
+
+
+def _add_slice(commands: Commands) -> None:
+    parser = commands.add_parser("slice", help="the same failure without the steps that it does not need")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a trace that ends where a property fails")
+    _add_model(parser)
+    parser.add_argument("--out", metavar="DIR", type=Path, default=folder.DEFAULT, help="where to write what is left")
+    parser.set_defaults(run=_slice)
+
+
+def _slice(arguments: argparse.Namespace) -> int:
+    trace = folder.read(arguments.file, _model(arguments))
+    found = cone.slice_of(trace, cone.command_of(trace, arguments.file, arguments.model))
+    lines = cone.tell(trace, found)
+    if found.left_out:
+        path = folder.write(found.trace, arguments.out)
+        model = [] if arguments.model is None else ["--model", str(arguments.model)]
+        lines.append(f"see it: {shlex.join(['trace', 'show', str(path), *model])}")
+    _print(lines)
     return 0
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    what = "the model, if it is one of your own; this runs it"
+    parser.add_argument("--model", metavar="FILE.py", type=Path, help=what)
+
+
+def _model(arguments: argparse.Namespace) -> Model | None:
+    return None if arguments.model is None else load_file(arguments.model)
+
+
+def _add_look(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--width", metavar="N", type=int, help="columns; the terminal's, or 120 where there is none")
+    parser.add_argument("--color", choices=colour.WHEN, default=colour.AUTO, help="auto: on a terminal")
+
+
+def _look(arguments: argparse.Namespace) -> Look:
+    """How wide, and whether in colour: as the person says, or as the terminal is."""
+    is_terminal = sys.stdout.isatty()
+    if arguments.width is not None and arguments.width < 1:
+        raise UsageError(f"--width {arguments.width}: a view has at least one column")
+    width: int = arguments.width or (shutil.get_terminal_size((WIDTH, 1)).columns if is_terminal else WIDTH)
+    is_coloured = colour.is_wanted(arguments.color, is_terminal, os.environ)
+    return Look(max(1, width), Ink(is_coloured), fits=is_terminal or arguments.width is not None)
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -159,7 +254,7 @@ def _list(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _add_explore(commands: argparse._SubParsersAction[_Parser]) -> None:
+def _add_explore(commands: Commands) -> None:
     explore = commands.add_parser(
         "explore",
         help="walk through the states of a model by hand",

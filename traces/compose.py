@@ -26,7 +26,7 @@ def scene_of(trace: Trace) -> Scene:
         )
         for moment, cells in zip(teller.moments(trace), trace.states, strict=True)
     )
-    return Scene(_title(trace), heading(trace), teller.lane_titles(trace), tuple(instance.places), moments)
+    return Scene(_title(trace), heading(trace.instance), teller.lane_titles(trace), tuple(instance.places), moments)
 
 
 def _title(trace: Trace) -> str:

@@ -1,7 +1,7 @@
 """Which entries differ, stand twice or stand in the wrong order, and which steps put each of them where it is.
 
 In:  the history of a trace of Kafka's model, and what the names of the property stand for where it is false.
-Out: lines.
+Out: lines of any length, for table.fitted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from models.run import State
 from traces.history import History
 from traces.kafka_model import first_read, last_stable_offset
 from traces.spelling import name_entry, spell_entry
-from traces.table import wrapped
 
 
 def committed_entries(history: History, a: int, b: int, offset: int) -> list[str]:
@@ -23,7 +22,7 @@ def committed_entries(history: History, a: int, b: int, offset: int) -> list[str
     for r in (a, b):
         committed = history.last_change(lambda s, r=r: bool(s.high_watermark[r] > offset))  # type: ignore[misc]
         held = f"broker {r} has {history.entry(r, offset)}: {history.origin(r, offset)}"
-        found += wrapped(f"{held}, below its high watermark {history.when(committed, 'since')}", "  ")
+        found.append(f"  {held}, below its high watermark {history.when(committed, 'since')}")
     return found
 
 
@@ -36,7 +35,7 @@ def matching_entries(history: History, a: int, b: int, offset: int, below: int) 
             f"offset {below}: brokers {a} and {b} differ, though both have an entry of epoch {epoch} at offset {offset}"
         ]
     for r in (a, b):
-        found += wrapped(f"broker {r} has {history.entry(r, below)}: {history.origin(r, below)}", "  ")
+        found.append(f"  broker {r} has {history.entry(r, below)}: {history.origin(r, below)}")
     return found
 
 
@@ -44,16 +43,16 @@ def readable_entries(history: History, leader: int, offset: int) -> list[str]:
     """A leader shows another record than the one that was readable first."""
     s = history.last
     record, shown = first_read(s, offset), s.log_record[leader][offset]
-    held = wrapped(f"{history.entry(leader, offset)}: {history.origin(leader, offset)}", "  ")
+    held = f"  {history.entry(leader, offset)}: {history.origin(leader, offset)}"
     if record == NONE:
-        return [f"offset {offset}: broker {leader} shows {name_entry(s, shown)}, where nothing was read first", *held]
+        return [f"offset {offset}: broker {leader} shows {name_entry(s, shown)}, where nothing was read first", held]
     read = history.first(lambda s: first_read(s, offset) == record)
     epoch = _exposed_epoch(history.states[read], offset, record)
     told = history.sending(record, history.appended(offset, record, epoch))
     return [
         f"offset {offset}: broker {leader} shows {name_entry(s, shown)}, where {name_entry(s, record)} was read first",
-        *held,
-        *wrapped(f"{spell_entry(s, record, epoch)}: {told}, read {history.when(read)}", "  "),
+        held,
+        f"  {spell_entry(s, record, epoch)}: {told}, read {history.when(read)}",
     ]
 
 
@@ -79,8 +78,7 @@ def disordered_entries(history: History, r: int, offset: int, later: int) -> lis
 
 
 def _standing(history: History, r: int, *offsets: int) -> list[str]:
-    told = (f"{history.entry(r, offset)} at offset {offset}: {history.origin(r, offset)}" for offset in offsets)
-    return [line for text in told for line in wrapped(text, "  ")]
+    return [f"  {history.entry(r, offset)} at offset {offset}: {history.origin(r, offset)}" for offset in offsets]
 
 
 def crossed_offsets(history: History, r: int) -> list[str]:

@@ -21,7 +21,6 @@ from models.language.model import Instance, Place, Property, Step, spell_element
 from models.language.syntax import Function
 from models.run import Cells
 from traces.spelling import spell_value
-from traces.table import wrapped
 from traces.trace import Trace
 
 MOST_READINGS = 12
@@ -72,13 +71,13 @@ class Reason:
         return [*self.readings[:MOST_READINGS], *([f"and {more} more cells"] if more > 0 else [])]
 
     def lines(self, indent: str = "") -> list[str]:
-        """The tree as text, the deciding cells at the end."""
+        """The tree as text, the deciding cells at the end; lines of any length, for table.fitted."""
         where = f" for {', '.join(binding.text for binding in self.bindings)}" if self.bindings else ""
-        found = wrapped(f"{self.source} is {'true' if self.truth else 'false'}{where}", indent)
+        found = [f"{indent}{self.source} is {'true' if self.truth else 'false'}{where}"]
         if self.conditions:
-            found += wrapped(f"given {' and '.join(self.conditions)}", indent + "  ")
+            found.append(f"{indent}  given {' and '.join(self.conditions)}")
         if self.readings:
-            found += wrapped(", ".join(self.shown_readings), indent + "  ")
+            found.append(f"{indent}  {', '.join(self.shown_readings)}")
         for reason in self.deeper:
             found += reason.lines(indent + "  ")
         return found

@@ -6,8 +6,9 @@ Out: lines. Columns are two spaces apart; nothing trails at the end of a line.
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -15,7 +16,13 @@ UNCHANGED = "·"
 GAP = "  "
 
 WIDTH = 120
-"""Columns of the terminal that everything is written for."""
+"""Columns of what is written to no terminal, and of most terminals."""
+
+TITLE = 32
+"""Columns of a title; what stands below an expression is mostly shorter than that."""
+
+LEAST_STEP = 12
+"""Columns below which a step is not broken into lines."""
 
 Cells = list[tuple[str, ...]]
 """One row: for each column its lines."""
@@ -30,28 +37,100 @@ class Row:
     cells: tuple[tuple[str, ...], ...]
 
 
-def lay_out(titles: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    """The table, its first line the titles."""
-    heading: Cells = [("#",), ("step",), *((title,) for title in titles)]
+Paint = Callable[[str], str]
+"""Colours a piece of text that is laid out already."""
+
+
+def lay_out(titles: Sequence[str], rows: Sequence[Row], paint: Paint = str, narrower: int = 0) -> list[str]:
+    """The table, its first line the titles; `paint` colours what stands in the columns after the step.
+
+    `narrower`: so many columns are to be saved, as far as that can be done by breaking steps and titles.
+    """
+    numbers = max((len(str(row.number)) for row in rows), default=1)
+    steps = max([LEAST_STEP, *(len(row.step) - narrower for row in rows)])
+    titled = TITLE // 2 if narrower else TITLE
+    heading: Cells = [("#".rjust(numbers),), ("step",), *(_title(title, titled) for title in titles)]
     texts: list[Cells] = [
-        [(str(row.number),), (row.step,), *(cell or (UNCHANGED,) for cell in row.cells)] for row in rows
+        [(str(row.number).rjust(numbers),), _step(row.step, steps), *(cell or (UNCHANGED,) for cell in row.cells)]
+        for row in rows
     ]
-    widths = [max(len(line) for row in (heading, *texts) for line in row[column]) for column in range(len(heading))]
+    return grid([heading, *texts], [str, str, *(paint for _ in titles)])
+
+
+def _title(text: str, width: int) -> tuple[str, ...]:
+    return tuple(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))
+
+
+def _step(text: str, width: int) -> tuple[str, ...]:
+    """A step over several lines, broken between its words, also those that its action's name is made of."""
+    lines = [""]
+    for word in re.split(r"(?<=[_ ])", text):
+        if lines != [""] and len(f"{lines[-1]}{word}".rstrip()) > width:
+            lines.append(GAP)
+        lines[-1] += word
+    return tuple(line.rstrip() for line in lines)
+
+
+def grid(rows: Sequence[Cells], paints: Sequence[Paint] = ()) -> list[str]:
+    """Rows in columns; the first row is the heading, which is not painted."""
+    widths = [max(len(line) for row in rows for line in row[column]) for column in range(len(rows[0]))]
     found = []
-    for row in (heading, *texts):
+    for position, row in enumerate(rows):
+        used = paints if paints and position else [str] * len(widths)
         for parts in zip_longest(*row, fillvalue=""):
-            number, *others = (part.ljust(width) for part, width in zip(parts, widths, strict=True))
-            found.append((GAP + GAP.join([number.strip().rjust(widths[0]), *others])).rstrip())
+            padded = [part.ljust(width) for part, width in zip(parts, widths, strict=True)]
+            # Nothing trails, and no colour makes a column wider.
+            while padded and not padded[-1].strip():
+                padded.pop()
+            if padded:
+                padded[-1] = padded[-1].rstrip()
+            painted = [
+                paint(text.rstrip()) + " " * (len(text) - len(text.rstrip()))
+                for paint, text in zip(used, padded, strict=False)
+            ]
+            found.append((GAP + GAP.join(painted)) if painted else "")
     return found
 
 
-def wrapped(text: str, indent: str = "") -> list[str]:
-    """A long line as several, the later ones further in."""
-    return textwrap.wrap(
+def blocks(titles: Sequence[str], rows: Sequence[Row], width: int, paint: Paint = str) -> list[str]:
+    """What `lay_out` shows, where no table is narrow enough: under each step a line for each column that changed."""
+    found = []
+    for row in rows:
+        found += wrapped(f"{row.number}  {row.step}", GAP, width)
+        for title, cell in zip(titles, row.cells, strict=True):
+            for position, line in enumerate(cell):
+                # Lines after the first one follow their column's title without repeating it.
+                lead = f"{title}: " if position == 0 else GAP
+                first, *others = wrapped(f"{lead}{line.strip()}", GAP * 2, width) or [""]
+                start = min(len(first), len(first) - len(first.lstrip()) + len(lead))
+                found.append(first[:start] + paint(first[start:]))
+                found += map(paint, others)
+    return found
+
+
+def widest(lines: Sequence[str]) -> int:
+    """Columns that these lines take."""
+    return max(map(len, lines), default=0)
+
+
+def wrapped(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
+    """A long line as several, the later ones further in; only in a narrow terminal words are broken."""
+    inner = max(width, 1) // 2
+    lines = textwrap.wrap(
         text,
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent + "    ",
-        break_long_words=False,
+        max(width, 1),
+        initial_indent=indent[:inner],
+        subsequent_indent=f"{indent}    "[:inner],
+        break_long_words=width < WIDTH,
         break_on_hyphens=False,
     )
+    return [line.rstrip() for line in lines]
+
+
+def fitted(lines: Iterable[str], width: int = WIDTH) -> list[str]:
+    """Lines of any length as lines that fit, each with the indentation that it had."""
+    found = []
+    for line in lines:
+        text = line.lstrip(" ")
+        found += wrapped(text, line[: len(line) - len(text)], width) or [""]
+    return found

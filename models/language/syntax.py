@@ -172,7 +172,7 @@ class Reader:
                     " write the repetition as a for loop over a range"
                 )
             self._reading.append(python)
-            self._read[python] = _FunctionReader(self, python).function
+            self._read[python] = FunctionReader(self, python).function
             self._reading.pop()
         return self._read[python]
 
@@ -181,14 +181,14 @@ class Reader:
         return tuple(self._read.values())
 
 
-class _FunctionReader:
-    """Checks one function: a method per statement and expression of the closed list."""
+class FunctionReader:
+    """Checks one function, whose text is read from its file or given: a method per statement and expression."""
 
-    def __init__(self, reader: Reader, python: Callable[..., Any]) -> None:
+    def __init__(self, reader: Reader, python: Callable[..., Any], definition: ast.FunctionDef | None = None) -> None:
         self.reader = reader
         self.vocabulary = reader.vocabulary
         self.python = python
-        definition = _definition(python)
+        definition = definition or _definition(python)
         mark = mark_of(python)
         self.kind = mark.kind if mark else None
         body = definition.body

@@ -1,0 +1,91 @@
+"""One state of a trace in full: the step that led to it, what it changed, and which properties are false there.
+
+In:  a certified Trace, and the number of a state, counted from the end where it is negative.
+Out: lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from models.errors import ModelError, UsageError
+from models.language.declare import Kind
+from traces.certify import judgements
+from traces.colour import PLAIN, Look
+from traces.evaluate import Question
+from traces.explain import why_false
+from traces.show import full_state, heading
+from traces.spelling import spell_cell, spell_cell_value
+from traces.table import fitted, wrapped
+from traces.trace import REACHED, Trace
+
+
+def view_step(trace: Trace, number: int, look: Look = PLAIN, asked: Sequence[Question] = ()) -> list[str]:
+    """The view of one state. Raises UsageError where the trace has none of this number."""
+    position = number if number >= 0 else number + trace.length + 1
+    if not 0 <= position <= trace.length:
+        raise UsageError(
+            f"--step {number}: the trace has the states 0..{trace.length}; -1 is the last of them, -2 the one before"
+        )
+    step = f"step {position} of {trace.length}: {trace.spell_row(position)}"
+    found = fitted([heading(trace.instance), "", step, ""], look.width)
+    if position:
+        found += [*wrapped("changed:", width=look.width), *_changed(trace, position, look), ""]
+    state = (f"  {line}" for line in full_state(trace, position, asked))
+    return [*found, *fitted(["the state:", *state, ""], look.width), *_judged(trace, position, look)]
+
+
+def changed_cells(trace: Trace, position: int) -> list[tuple[str, str, str]]:
+    """The cells that a step changed: name, old value, new value."""
+    instance = trace.instance
+    before, after = trace.states[position - 1], trace.states[position]
+    return [
+        (spell_cell(instance, cell), spell_cell_value(instance, cell, old), spell_cell_value(instance, cell, new))
+        for cell, (old, new) in enumerate(zip(before, after, strict=True))
+        if old != new
+    ]
+
+
+def _changed(trace: Trace, position: int, look: Look) -> list[str]:
+    cells = changed_cells(trace, position)
+    if not cells:
+        return wrapped("nothing", "  ", look.width)
+    width = max(len(name) for name, _, _ in cells)
+    found = []
+    for name, old, new in cells:
+        *lines, last = wrapped(f"{name:<{width}}  {old} -> {new}", "  ", look.width)
+        # The new value is what there is to see.
+        end = len(last) - len(new) if last.endswith(new) else len(last)
+        found += [*lines, last[:end] + look.ink.changed(last[end:])]
+    return found
+
+
+def _judged(trace: Trace, position: int, look: Look) -> list[str]:
+    """The properties that are false here, each with why, and those that are reached."""
+    instance = trace.instance
+    properties = list(instance.properties)
+    if trace.prop is not None and trace.prop not in properties:
+        properties.append(trace.prop)
+    first = max(0, position - 1)
+    states, steps = trace.states[first : position + 1], trace.steps[first:position]
+    before = states[0] if position else None
+    step = steps[0] if steps else None
+    broken: list[str] = []
+    reached: list[str] = []
+    for prop in properties:
+        try:
+            verdict = judgements(instance, prop, states, steps)[-1]
+            if verdict == REACHED:
+                reached.append(prop.name)
+            elif verdict is not None:
+                reason = why_false(instance, prop, before, step, states[-1])
+                lines = [f"  {line}" for line in reason.lines()]
+                # The first line says that the property is false.
+                name, *others = fitted([f"  {prop.name} ({verdict})"], look.width)
+                broken += [look.ink.verdict(verdict, name), *others, *fitted(lines[1:], look.width)]
+        except ModelError as error:
+            broken += fitted([f"  {prop.name} cannot be asked here: {error}"], look.width)
+    asked = sum(1 for prop in properties if prop.kind is not Kind.SOMETIMES)
+    title = "false here:" if broken else f"false here: none of {asked} properties"
+    ending = [f"reached here: {', '.join(reached)}"] if reached else []
+    return [*wrapped(title, width=look.width), *broken, *fitted(ending, look.width)]
