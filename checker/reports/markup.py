@@ -1,0 +1,50 @@
+"""Elements of a page or of an XML file, and text that is safe in them.
+
+In:  text from anywhere, elements. Out: elements of xml.etree, which escapes what stands in them.
+"""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as ET
+
+Element = ET.Element
+Content = Element | str | None
+
+FORBIDDEN = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-\x9f]|[\u202a-\u202e\u2066-\u2069]")
+"""What XML does not take, what a terminal obeys, and what turns the direction of the text around it."""
+
+
+def clean(text: str) -> str:
+    """The text with a replacement character for each that must not stand in a file that others read."""
+    return FORBIDDEN.sub("\ufffd", text)
+
+
+def element(tag: str, *content: Content, **attributes: str | float) -> Element:
+    """An element; an underscore at the end of an attribute's name is dropped, any other one becomes a hyphen."""
+    names = {name.rstrip("_").replace("_", "-"): clean(str(value)) for name, value in attributes.items()}
+    made = ET.Element(tag, names)
+    return append(made, *content)
+
+
+def append(parent: Element, *content: Content) -> Element:
+    """Put text and elements behind what an element holds."""
+    for one in content:
+        if isinstance(one, ET.Element):
+            parent.append(one)
+        elif one is not None and len(parent):
+            parent[-1].tail = (parent[-1].tail or "") + clean(one)
+        elif one is not None:
+            parent.text = (parent.text or "") + clean(one)
+    return parent
+
+
+def as_html(root: Element) -> str:
+    """A page as text."""
+    return "<!DOCTYPE html>\n" + ET.tostring(root, encoding="unicode", method="html") + "\n"
+
+
+def as_xml(root: Element) -> str:
+    """An XML file as text."""
+    ET.indent(root, " ")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
