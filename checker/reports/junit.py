@@ -33,7 +33,8 @@ class _Test:
 def junit(told: Told, when: str) -> str:
     """The file; `when` is the time at which it was written, without a zone."""
     suites: list[tuple[str, list[_Test], Search | None]] = [
-        (search.title, _tests(search), search) for search in told.searches]
+        (search.title, _tests(search), search) for search in told.searches
+    ]
     if told.beside or not told.searches:
         outcome = Outcome.ERROR if told.beside else Outcome.PASSED
         suites.append(("check", [_Test("exit code", outcome, told.beside or UNFINISHED)], None))

@@ -60,7 +60,7 @@ def regressions(told: Told, folder: Path) -> str:
     lines = []
     for search, judged, history in _violations(told):
         wanted = "POSSIBLE" if judged.is_recorded else "WANTED"
-        lines.append(f"    ({ascii(history.path.name)}, {ascii(_model(search, folder))}, {wanted}),\n")
+        lines.append(f"    ({history.path.name!a}, {_model(search, folder)!a}, {wanted}),\n")
     return HEAD.format(command=ascii(told.words)) + "".join(dict.fromkeys(lines)) + TAIL
 
 
