@@ -85,7 +85,7 @@ def of_run(printed: Printed, run: Run, *, strict: bool) -> Told:
         )
         for one in judged
     ]
-    grid = Grid(("property",), ("verdict", "found in states, or steps", "says"), tuple(rows))
+    grid = Grid(("property",), ("verdict", "states or steps", "says"), tuple(rows))
     name = title(run.exploration.instance)
     return Told(name, printed.words, printed.text, grid, (_search(name, run, judged),))
 

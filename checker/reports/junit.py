@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from checker.reports.markup import Element, append, as_xml, element
-from checker.reports.told import MEANS, UNFINISHED, Judged, Outcome, Search, Told
+from checker.reports.told import UNFINISHED, Judged, Outcome, Search, Told
 from traces.show import view
 
 ITSELF = "the search itself"
@@ -62,7 +62,7 @@ def _test(judged: Judged) -> _Test:
 
 def _suite(number: int, name: str, tests: Sequence[_Test], search: Search | None, told: Told, when: str) -> Element:
     run = search.run if search is not None else None
-    facts = {"command": told.words, "exit code": f"{told.code}: {MEANS.get(told.code, 'an error')}"}
+    facts = {"command": told.words, "exit code": f"{told.code}: {told.means}"}
     if run is not None:
         facts["this search alone"] = run.command
     counts = {kind: sum(test.outcome is outcome for test in tests) for outcome, kind in KINDS.items()}

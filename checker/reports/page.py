@@ -15,13 +15,16 @@ from checker.report import Run, asked_of, counted, never_fired, totals, verdict_
 from checker.reports.markup import Content, Element, append, as_html, element
 from checker.reports.plots import Bar, bars, line
 from checker.reports.style import STYLE
-from checker.reports.told import MEANS, Cell, Grid, History, Judged, Outcome, Search, Told
+from checker.reports.told import Cell, Grid, History, Judged, Outcome, Search, Told
 from checker.spread import spread_lines
 from checker.switched_off import switched_off
 from checker.verdict import INTERRUPTED, SAFE, UNDECIDED, Word
 
 MOST_PLOTTED = 40
 """Searches whose plots are drawn; a sweep can have thousands."""
+
+MOST_OPEN = 3
+"""Searches that are shown open; of more, each opens when it is asked for."""
 
 LOOKS = {
     Word.VIOLATED: ("\u2717", "bad", "a promise that the configuration makes is broken"),
@@ -70,7 +73,7 @@ def _banners(told: Told) -> Iterator[Element]:
     kind = {SAFE: "good", UNDECIDED: "open", INTERRUPTED: "open"}.get(told.code, "bad")
     if not told.text:
         kind = "open"
-    code = f"exit code {told.code}: {MEANS.get(told.code, 'an error')}"
+    code = f"exit code {told.code}: {told.means}"
     yield element(
         "p",
         told.summary,
@@ -111,16 +114,15 @@ def _cell(cell: Cell, columns: int) -> Element:
     if isinstance(cell, str):
         return element("td", cell, class_="says", **more)
     sign, kind, _ = LOOKS[cell.verdict.word]
-    first, *rest = (*cell.shown, *(one for one in cell.histories if one not in cell.shown), None)
-    text = element("a", cell.text, href=_page_of(first)) if first in cell.shown and first is not None else cell.text
+    own = next(iter(cell.shown), None)
+    text = element("a", cell.text, href=_page_of(own)) if own is not None else cell.text
     content: list[Content] = [element("span", element("span", sign, class_="sign"), text, class_="verdict")]
-    others = [one for one in (first, *rest) if one is not None]
-    for one in others:
-        says = "" if one is first and one in cell.shown else f"{one.trace.verdict} at step {one.trace.length}: "
-        name = element("a", "history", href=_page_of(one)) if says else None
-        content.append(
-            element("small", says, name, ", " if says else None, element("a", "trace file", href=_file_of(one)))
-        )
+    if own is not None:
+        content.append(element("small", _file_of(own)))
+    for one in cell.histories:
+        if one is not own:
+            says = f"{one.trace.verdict} at step {one.trace.length}"
+            content.append(element("small", element("a", says, href=_page_of(one)), ", ", _file_of(one)))
     if cell.mark:
         content.append(element("small", f"\u2190 {cell.mark}"))
     elif cell.is_recorded:
@@ -132,8 +134,8 @@ def _page_of(history: History) -> str:
     return f"traces/{quote(history.name)}.html"
 
 
-def _file_of(history: History) -> str:
-    return f"traces/{quote(history.path.name)}"
+def _file_of(history: History) -> Element:
+    return element("a", "trace file", href=f"traces/{quote(history.path.name)}")
 
 
 def _legend(grid: Grid) -> Element:
@@ -174,7 +176,7 @@ def _searches(told: Told) -> Iterator[Element]:
     drawn = 0
     for number, search in enumerate(told.searches):
         drawn += search.run is not None
-        yield _search(search, number, is_drawn=drawn <= MOST_PLOTTED, is_open=len(told.searches) <= MOST_PLOTTED)
+        yield _search(search, number, is_drawn=drawn <= MOST_PLOTTED, is_open=len(told.searches) <= MOST_OPEN)
     if drawn > MOST_PLOTTED:
         yield element("p", f"plots are drawn of the first {MOST_PLOTTED} searches", class_="quiet")
 
@@ -183,7 +185,9 @@ def _search(search: Search, number: int, *, is_drawn: bool, is_open: bool) -> El
     run = search.run
     word = Word.UNDECIDED if search.outcome is Outcome.ERROR else Word.NOT_APPLICABLE if run is None else run.word
     sign, kind, _ = LOOKS[word]
-    heading = element("summary", search.title, " ", element("span", f"{sign} {word.value}", class_=f"verdict {kind}"))
+    far = f" {run.exploration.judged}" if run is not None and word in (Word.NO_VIOLATION, Word.NOT_REACHED) else ""
+    verdict = element("span", f"{sign} {word.value}{far}", class_=f"verdict {kind}")
+    heading = element("summary", search.title, " ", verdict)
     section = element("details", heading, id=f"search-{number}")
     if is_open:
         section.set("open", "open")
@@ -197,9 +201,7 @@ def _search(search: Search, number: int, *, is_drawn: bool, is_open: bool) -> El
         append(section, element("h3", "Proofs"), element("pre", "\n".join(search.lines)))
     for one in search.others:
         link = element("a", one.name, href=_page_of(one))
-        append(
-            section, element("p", f"{one.trace.verdict}: ", link, ", ", element("a", "trace file", href=_file_of(one)))
-        )
+        append(section, element("p", f"{one.trace.verdict}: ", link, ", ", _file_of(one)))
     return section
 
 

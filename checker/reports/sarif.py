@@ -19,7 +19,7 @@ from urllib.parse import quote
 import models
 from checker.answer import first_sentence
 from checker.reports.markup import clean
-from checker.reports.told import MEANS, UNFINISHED, History, Judged, Outcome, Search, Told
+from checker.reports.told import UNFINISHED, History, Judged, Outcome, Search, Told
 from checker.verdict import SAFE, UNEXPECTED, VIOLATED, Word
 from models.language.model import Instance, Model, Property
 from models.language.syntax import Function
@@ -84,7 +84,7 @@ def _invocation(told: Told) -> dict[str, Any]:
     return {
         "commandLine": told.words,
         "exitCode": told.code,
-        "exitCodeDescription": MEANS.get(told.code, "an error"),
+        "exitCodeDescription": told.means,
         "executionSuccessful": told.code in ANSWERED and not told.is_cut and bool(told.text),
         "toolExecutionNotifications": [{"level": "error", "message": {"text": text}} for text in dict.fromkeys(errors)],
     }

@@ -161,6 +161,13 @@ class Told:
         return self.text.rstrip().rpartition("\n")[2] if self.text.strip() else UNFINISHED
 
     @property
+    def means(self) -> str:
+        """What the exit code means."""
+        if self.code == SAFE and any(one.is_recorded for search in self.searches for one in search.judged):
+            return "everything is as recorded, what is broken as well"
+        return MEANS.get(self.code, "an error")
+
+    @property
     def outcomes(self) -> set[Outcome]:
         """How everything counts that was found."""
         searched = {search.outcome for search in self.searches}
@@ -171,7 +178,7 @@ class Told:
         """Why the command does not end with 0 where nothing that was searched says so; empty where something does."""
         if self.code == SAFE or self.outcomes & {Outcome.FAILED, Outcome.ERROR}:
             return ""
-        return self.failure or f"exit code {self.code}: {MEANS.get(self.code, 'an error')}: {self.summary}"
+        return self.failure or f"exit code {self.code}: {self.means}: {self.summary}"
 
 
 def unfinished(words: str, code: int) -> Told:
