@@ -6,7 +6,7 @@ Out: a `Told` (told.py). The traces are read again from the files that were writ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from models.language.model import Property
 from traces.folder import read
 
 NOTHING = Grid((), (), ())
+CLUSTER = "a cluster's own settings"
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,11 @@ def _why(run: Run) -> str:
     return "; ".join(WHY_STOPPED[why] for why in dict.fromkeys(stopped) if why in WHY_STOPPED)
 
 
-def _judged(run: Run, *, strict: bool) -> list[Judged]:
+def _judged(run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda one: one.text) -> list[Judged]:
     known = histories_of(run, run.traces)
     return [
-        Judged(one, one.text, outcome_of(one, strict=strict), by_property(known, one.prop.name)) for one in run.verdicts
+        Judged(one, spell(one), outcome_of(one, strict=strict), by_property(known, one.prop.name))
+        for one in run.verdicts
     ]
 
 
@@ -155,7 +157,7 @@ def of_sweep(printed: Printed, found: Table, *, strict: bool) -> Told:
     searches = []
     for row in found.rows:
         if row.run is not None:
-            searches.append(_search(row.row.name, row.run, _judged(row.run, strict=strict)))
+            searches.append(_search(row.row.name, row.run, _judged(row.run, strict=strict, spell=sweep.cell)))
         else:
             outcome = Outcome.SKIPPED if row.word is Word.NOT_APPLICABLE else Outcome.ERROR
             searches.append(Search(row.row.name, row.row.instance, None, (), outcome, f"{row.word.value}: {row.why}"))
@@ -188,7 +190,11 @@ def of_answer(printed: Printed, answer: Answer, *, strict: bool) -> Told:
     """A cluster's own settings: the searches that decide, and those on the side, which count for nothing."""
     deciding = [_deciding(answer, part_and_run, strict=strict) for part_and_run in answer.deciding]
     sides = [
-        Search(f"beside the verdict: {part.says}", part.instance, run, (), says=aside_line(part, run, answer))
+        Search(
+            *(f"beside the verdict: {part.says}", part.instance, run, ()),
+            says=aside_line(part, run, answer),
+            others=histories_of(run, run.traces),
+        )
         for part, run in answer.asides
     ]
     rows = []
@@ -198,7 +204,7 @@ def of_answer(printed: Printed, answer: Answer, *, strict: bool) -> Told:
         rows.append(Row((verdict.prop.name,), (judged, first_sentence(verdict))))
     notes = tuple([f"UNDECIDED for this cluster: {answer.question.why_undecided}"] * answer.question.is_nearest)
     grid = Grid(("promise",), ("verdict", "says"), tuple(rows))
-    return Told("a cluster", printed.words, printed.text, grid, (*deciding, *sides), notes=notes)
+    return Told(CLUSTER, printed.words, printed.text, grid, (*deciding, *sides), notes=notes)
 
 
 def _deciding(answer: Answer, asked: Asked, *, strict: bool) -> Search:
@@ -222,5 +228,5 @@ def of_refusal(printed: Printed, question: Question) -> Told:
     """A cluster of which nothing can be searched."""
     says = f"UNDECIDED: {question.why_undecided}"
     return Told(
-        "a cluster", printed.words, printed.text, NOTHING, (Search("cluster", None, None, (), Outcome.ERROR, says),)
+        CLUSTER, printed.words, printed.text, NOTHING, (Search("cluster", None, None, (), Outcome.ERROR, says),)
     )

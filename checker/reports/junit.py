@@ -51,7 +51,7 @@ def _tests(search: Search) -> list[_Test]:
 
 
 def _test(judged: Judged) -> _Test:
-    message = judged.text
+    message = judged.verdict.text
     if judged.is_recorded:
         message += ", as recorded"
     elif judged.mark:

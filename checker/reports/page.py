@@ -70,9 +70,9 @@ def page(told: Told, when: str) -> str:
 
 
 def _banners(told: Told) -> Iterator[Element]:
-    kind = {SAFE: "good", UNDECIDED: "open", INTERRUPTED: "open"}.get(told.code, "bad")
-    if not told.text:
-        kind = "open"
+    kind = {SAFE: "none", UNDECIDED: "open", INTERRUPTED: "open"}.get(told.code, "bad") if told.text else "open"
+    if told.code == SAFE and told.gravest is not None:
+        kind = LOOKS[told.gravest][1]
     code = f"exit code {told.code}: {told.means}"
     yield element(
         "p",

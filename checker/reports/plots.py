@@ -19,8 +19,8 @@ LEFT, RIGHT, TOP, BOTTOM = 64, 14, 12, 40
 TICKS = 5
 """About so many ticks on an axis."""
 
-BAR, LABELS, VALUES = 18, 330, 210
-"""The height of a bar with its gap, and the room for the names before the bars and for what is said behind them."""
+BARS, BAR, LABELS = 860, 18, 330
+"""The width of a plot of bars, the height of a bar with its gap, and the most room for the names before the bars."""
 
 LETTER = 7.3
 """The width of a letter in a plot, with some room. A longer name than there is room for is cut; its tooltip has it."""
@@ -97,9 +97,8 @@ def line(says: str, values: Sequence[float], *, across: str, first: int = 0, is_
 def bars(says: str, rows: Sequence[Bar]) -> Element:
     """Bars below each other, each with its name before it and with what is said of it behind it."""
     most = max((row.value for row in rows), default=0) or 1
-    letters = max((len(row.name) for row in rows), default=1)
-    left = min(LABELS, letters * LETTER + 12)
-    room = WIDTH * 1.6 - left - VALUES
+    left = min(LABELS, max((len(row.name) for row in rows), default=1) * LETTER + 12)
+    room = max(BARS - left - max((len(row.says) for row in rows), default=1) * LETTER - 12, BAR)
     body: list[Content] = []
     for position, row in enumerate(rows):
         top = TOP + position * BAR
@@ -114,7 +113,7 @@ def bars(says: str, rows: Sequence[Bar]) -> Element:
             _text(row.says, left + max(length, 1) + 6, top + 12, "start"),
         ]
         body.append(element("g", *parts, class_=row.kind))
-    return _svg(says, round(WIDTH * 1.6), TOP * 2 + BAR * len(rows), body)
+    return _svg(says, BARS, TOP * 2 + BAR * len(rows), body)
 
 
 def _svg(says: str, width: float, height: float, body: Sequence[Content]) -> Element:

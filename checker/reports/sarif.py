@@ -120,7 +120,7 @@ def _result(search: Search, judged: Judged, name: str, index: int, told: Told) -
     assert search.instance is not None
     verdict, instance = judged.verdict, search.instance
     kind, level = _grade(judged)
-    text = f"{search.title}: {verdict.prop.name}: {judged.text}" + (f" ({judged.mark})" if judged.mark else "")
+    text = f"{search.title}: {verdict.prop.name}: {verdict.text}" + (f" ({judged.mark})" if judged.mark else "")
     histories = judged.histories
     if histories:
         text += "\n\n" + "\n".join(view(histories[0].trace))

@@ -29,7 +29,7 @@ a { color: inherit; text-decoration: underline; text-underline-offset: 2px; }
 table { border-collapse: collapse; }
 th, td { text-align: left; padding: 6px 12px; border: 1px solid var(--edge); vertical-align: top; }
 thead th { background: var(--panel); } tbody th { font-weight: 500; white-space: nowrap; }
-td .verdict { display: block; font-weight: 600; padding-left: 2em; text-indent: -2em; min-width: 13em; }
+td .verdict { display: block; font-weight: 600; padding-left: 2em; text-indent: -2em; min-width: 11em; }
 td .sign { display: inline-block; min-width: 2em; text-indent: 0; }
 td small { display: block; padding-left: 2.3em; }
 .says { max-width: 46em; }

@@ -60,7 +60,8 @@ class History:
 
 @dataclass(frozen=True)
 class Judged:
-    """One property of one search: its verdict, as it is printed, how it counts, and the histories that show it.
+    """One property of one search: its verdict, what a cell of the table says of it, how it counts, and the histories
+    that show it.
 
     `is_recorded` says that a failure is one that the project's record knows of; `mark` what differs from the record.
     """
@@ -166,6 +167,12 @@ class Told:
         if self.code == SAFE and any(one.is_recorded for search in self.searches for one in search.judged):
             return "everything is as recorded, what is broken as well"
         return MEANS.get(self.code, "an error")
+
+    @property
+    def gravest(self) -> Word | None:
+        """The gravest word of what was found, as long as that was not expected."""
+        words = {one.verdict.word for search in self.searches for one in search.judged if not one.is_recorded}
+        return next((word for word in Word if word in words), None)
 
     @property
     def outcomes(self) -> set[Outcome]:
