@@ -36,6 +36,10 @@ def again(path: Path, model_file: Path | None = None) -> Again:
     try:
         document = itf.parse_document(read_text(path))
         header = itf.read_header(document)
+        if model_file is None and header.file is not None:
+            raise UsageError(
+                f"its model is the file {header.file}, which is not loaded because a file says so; give it"
+            )
         model = registry.load(header.model)[0] if model_file is None else registry.load_file(model_file)
         is_same = header.digest == model.digest
         document["#meta"]["isrcheck"]["model-digest"] = model.digest
