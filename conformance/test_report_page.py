@@ -426,9 +426,13 @@ def test_a_file_or_a_link_in_the_way_is_refused(check, tmp_path):
     (tmp_path / "DIR").write_text("mine")
     assert check("MODEL --report DIR")[::2] == (2, "check: DIR: not a folder; give another one with --report DIR\n")
     (tmp_path / "other").mkdir()
-    (tmp_path / "new").mkdir()
+    check("MODEL --bound 1 --report new")
+    (tmp_path / "new" / "traces").rmdir()
     (tmp_path / "new" / "traces").symlink_to(tmp_path / "other")
-    assert check("MODEL --report new")[0] == 2
+    assert check("MODEL --report new")[::2] == (
+        2,
+        "check: new/traces: a link; move it away, or give another folder with --report DIR\n",
+    )
     assert written(tmp_path / "other") == []
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ def _invocation(told: Told) -> dict[str, Any]:
         "commandLine": told.words,
         "exitCode": told.code,
         "exitCodeDescription": told.means,
-        "executionSuccessful": told.code in ANSWERED and not told.is_cut and bool(told.text),
+        "executionSuccessful": told.code in ANSWERED,
         "toolExecutionNotifications": [{"level": "error", "message": {"text": text}} for text in dict.fromkeys(errors)],
     }
 
@@ -204,5 +205,5 @@ def _artifact(path: Path) -> dict[str, str]:
     whole = path.resolve()
     for base, folder in ((HERE, Path.cwd()), (OURS, Path(models.__file__).resolve().parents[1])):
         if whole.is_relative_to(folder):
-            return {"uri": quote(whole.relative_to(folder).as_posix()), "uriBaseId": base}
+            return {"uri": quote(os.fsencode(whole.relative_to(folder).as_posix())), "uriBaseId": base}
     return {"uri": whole.as_uri()}
