@@ -6,9 +6,11 @@ In:  the words that a person typed. Out: text or JSON on stdout, progress and er
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from checker import answer, matrix, mutate, published, report, sweep
@@ -19,8 +21,12 @@ from checker.explore import Exploration, Progress
 from checker.kernel import Kernel, kernel_of
 from checker.options import Options, command_of, instance_of, read_options
 from checker.properties_file import PropertiesError
-from checker.question import PATIENCE, PROMISE, SECONDS, Part, read_question
+from checker.question import PATIENCE, PROMISE, SECONDS, Part, Question, read_question
 from checker.report import Run
+from checker.reports import folder as reports
+from checker.reports import gather
+from checker.reports.gather import Printed
+from checker.reports.told import Told
 from checker.searches import Searches, Traces
 from checker.spark.faults import SparkLostError
 from checker.spark.session import spark_session
@@ -89,6 +95,8 @@ def _complain(message: str) -> int:
 
 
 def _run(options: Options, seen: list[int]) -> int:
+    if options.report is not None:
+        reports.begin(options.report, shlex.join(options.words))
     searches = Searches(options, seen)
     if options.mutates:
         return _mutate(options, seen)
@@ -103,19 +111,40 @@ def _run(options: Options, seen: list[int]) -> int:
     return _one_model(options, searches)
 
 
-def _finish(options: Options, text: str, content: Mapping[str, Any], traces: Traces, code: int, stopped: bool) -> int:
-    if options.as_json:
-        text = json.dumps(content, indent=2)
+def _finish(
+    options: Options,
+    text: str,
+    content: Mapping[str, Any],
+    traces: Traces,
+    code: int,
+    stopped: bool,
+    tell: Callable[[Printed], Told] | None = None,
+) -> int:
     try:
-        print(text, flush=True)
+        print(json.dumps(content, indent=2) if options.as_json else text, flush=True)
     except BrokenPipeError:
         give_up_stdout()
     if stopped:
         print("check: interrupted; this is what was found so far", file=sys.stderr)
-        if traces.failure:
-            _complain(traces.failure)
-        return INTERRUPTED
-    return _complain(traces.failure) if traces.failure else code
+    if traces.failure:
+        _complain(traces.failure)
+    code = INTERRUPTED if stopped else USAGE if traces.failure else code
+    if options.report is None or tell is None:
+        return code
+    words = shlex.join(options.words)
+    told = partial(_told, tell, Printed(words, text), code, stopped, traces.failure)
+    try:
+        failure = reports.write(options.report, told)
+    except KeyboardInterrupt:
+        return _complain(f"{options.report}: interrupted before the report was written") and INTERRUPTED
+    if failure:
+        _complain(failure)
+        return INTERRUPTED if stopped else USAGE
+    return code
+
+
+def _told(tell: Callable[[Printed], Told], printed: Printed, code: int, stopped: bool, failure: str) -> Told:
+    return replace(tell(printed), code=code, is_cut=stopped, failure=failure)
 
 
 def _was_interrupted(explorations: Sequence[Exploration | Unrolled]) -> bool:
@@ -149,7 +178,10 @@ def _one_model(options: Options, searches: Searches) -> int:
     content = {"runs": [report.as_object(run)], "verdict": run.word.value}
     code = exit_code(run.word, strict=options.strict, found=run.verdicts)
     stopped = _was_interrupted(_parts(run)) or (run.proving is not None and run.proving.proofs.stopped == "interrupt")
-    return _finish(options, report.text(run), content, traces, code, stopped or tables.is_interrupted)
+    return _finish(
+        *(options, report.text(run), content, traces, code, stopped or tables.is_interrupted),
+        lambda printed: gather.of_run(printed, run, strict=options.strict),
+    )
 
 
 def _mutate(options: Options, seen: list[int]) -> int:
@@ -210,7 +242,10 @@ def _sweep(options: Options, seen: list[int]) -> int:
     traces.failure = traces.failure or results.failure or tables.failure
     code = exit_code(found.word, strict=options.strict, found=found.verdicts)
     stopped = found.stopped or tables.is_interrupted
-    return _finish(options, sweep.text(found), sweep.as_objects(found), traces, code, stopped)
+    return _finish(
+        *(options, sweep.text(found), sweep.as_objects(found), traces, code, stopped),
+        lambda printed: gather.of_sweep(printed, found, strict=options.strict),
+    )
 
 
 def _matrix(options: Options, searches: Searches) -> int:
@@ -241,7 +276,10 @@ def _matrix(options: Options, searches: Searches) -> int:
     if code == SAFE and options.strict and Word.PERMITTED in found:
         code = VIOLATED
     content = matrix.as_objects(records, pairs)
-    return _finish(options, matrix.text(records, pairs), content, traces, code, stopped)
+    return _finish(
+        *(options, matrix.text(records, pairs), content, traces, code, stopped),
+        lambda printed: gather.of_matrix(printed, records, pairs, strict=options.strict),
+    )
 
 
 def _published(options: Options) -> int:
@@ -285,7 +323,7 @@ def _answer_configuration(options: Options, searches: Searches) -> int:
     asked = read_question(options.config, options.kafka_version, options.describe, options.topic_name)
     traces, aside_traces = Traces(options.out), Traces(options.out)
     if asked.protocol is None:
-        return _finish(options, answer.refusal(asked), answer.refusal_object(asked), traces, UNDECIDED, False)
+        return _finish_refused(options, asked, traces, stopped=False)
     seconds = options.limits.seconds if options.limits.seconds is not None else SECONDS
     is_free = not options.seconds_given and options.bound is None
     main_part, *other_parts = asked.deciding()
@@ -305,7 +343,7 @@ def _answer_configuration(options: Options, searches: Searches) -> int:
         others = [search(one, traces, one.share * seconds) for one in other_parts]
     except KeyboardInterrupt:
         cut = replace(asked, protocol=None, why_undecided="it was interrupted before the cluster itself was searched")
-        return _finish(options, answer.refusal(cut), answer.refusal_object(cut), traces, UNDECIDED, True)
+        return _finish_refused(options, cut, traces, stopped=True)
     # What the others leave of the time belongs to the cluster as it is configured; compiling takes none of it.
     spent = availability.seconds + sum(run.exploration.seconds for _, run in (*asides, *others))
     main_run = search(
@@ -317,7 +355,18 @@ def _answer_configuration(options: Options, searches: Searches) -> int:
     traces.failure = traces.failure or aside_traces.failure
     stopped = _was_interrupted([main_run[1].exploration])
     code = found.code(strict=options.strict)
-    return _finish(options, answer.text(found, history), answer.answer_object(found), traces, code, stopped)
+    return _finish(
+        *(options, answer.text(found, history), answer.answer_object(found), traces, code, stopped),
+        lambda printed: gather.of_answer(printed, found, strict=options.strict),
+    )
+
+
+def _finish_refused(options: Options, asked: Question, traces: Traces, *, stopped: bool) -> int:
+    """Of this cluster nothing was searched that decides."""
+    return _finish(
+        *(options, answer.refusal(asked), answer.refusal_object(asked), traces, UNDECIDED, stopped),
+        lambda printed: gather.of_refusal(printed, asked),
+    )
 
 
 if __name__ == "__main__":

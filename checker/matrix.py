@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import models
 from checker.explore import Limits
@@ -25,7 +25,7 @@ from checker.verdict import WHY_STOPPED, Verdict, Word
 from models import registry
 from models.errors import UsageError
 from models.language.declare import Kind
-from models.language.model import Instance, Model, parse
+from models.language.model import Instance, Model, Property, parse
 
 RECORD = Path(models.__file__).with_name("verdicts.toml")
 EXHAUSTED = "exhausted"
@@ -100,6 +100,7 @@ class Match(Enum):
 
 
 Pair = tuple[Recorded, Run]
+T = TypeVar("T")
 
 
 # ------------------------------------------------------------------------------------------------------- the record
@@ -227,6 +228,7 @@ def worst(records: Sequence[Recorded], pairs: Sequence[Pair]) -> Match:
 # ---------------------------------------------------------------------------------------------------------- the output
 
 
+NOT_SEARCHED = "UNDECIDED, not searched"
 NOT_ATTEMPTED = "not attempted: check --prove"
 
 CLOSING = {
@@ -262,23 +264,35 @@ def text(records: Sequence[Recorded], pairs: Sequence[Pair]) -> str:
 
 def _rows(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[list[str]]:
     """The matrix itself: a row for each property, a column for each generation."""
-    columns = list(dict.fromkeys(record.column for record in records))
-    cells = {}
-    for record in records:
-        kinds = {prop.name: prop.kind for prop in record.instance.model.properties}
-        for name in record.judges:
-            if kinds[name] is not Kind.SOMETIMES:
-                cells[name, record.column] = "UNDECIDED, not searched"
+    cells = {(prop.name, record.column): NOT_SEARCHED for record in records for prop in promised(record)}
     for record, run in pairs:
         for verdict in run.verdicts:
             if verdict.prop.kind is not Kind.SOMETIMES:
-                match = judge(record, run, verdict)
-                is_plain = match is Match.SAME or verdict.word is Word.UNDECIDED
-                mark = "" if is_plain else f"  <- {match.value}"
-                cells[verdict.prop.name, record.column] = cell(verdict, run) + mark
+                mark = mark_of(judge(record, run, verdict), verdict)
+                cells[verdict.prop.name, record.column] = cell(verdict, run) + (f"  <- {mark}" if mark else "")
+    columns, rows = laid_out(records, cells, "")
+    return [["", *columns], *([name, *row] for name, row in rows)]
+
+
+def laid_out(
+    records: Sequence[Recorded], cells: Mapping[tuple[str, str], T], empty: T
+) -> tuple[list[str], list[tuple[str, list[T]]]]:
+    """Cells by property and generation: the generations, and the properties, each with its row."""
+    columns = list(dict.fromkeys(record.column for record in records))
     order = dict.fromkeys(prop.name for record in records for prop in record.instance.model.properties)
     names = [name for name in order if any(name == known for known, _ in cells)]
-    return [["", *columns], *([name, *(cells.get((name, column), "") for column in columns)] for name in names)]
+    return columns, [(name, [cells.get((name, column), empty) for column in columns]) for name in names]
+
+
+def promised(record: Recorded) -> list[Property]:
+    """The properties that a run judges and that the matrix shows."""
+    known = {prop.name: prop for prop in record.instance.model.properties}
+    return [known[name] for name in record.judges if known[name].kind is not Kind.SOMETIMES]
+
+
+def mark_of(match: Match, verdict: Verdict) -> str:
+    """What a cell says of its record, where that is not plain from the cell."""
+    return "" if match is Match.SAME or verdict.word is Word.UNDECIDED else match.value
 
 
 def _configurations(records: Sequence[Recorded]) -> list[str]:

@@ -83,6 +83,8 @@ class Options:
     vary: tuple[str, ...]
     spark: SparkAsked
     tables: Path | None
+    report: Path | None
+    words: tuple[str, ...]
 
 
 def read_options(words: Sequence[str]) -> Options:
@@ -138,6 +140,9 @@ def read_options(words: Sequence[str]) -> Options:
     parser.add_argument(
         "--tables", metavar="DIR", help="what was found as Parquet, a file for each search in each table of DIR"
     )
+    parser.add_argument(
+        "--report", metavar="DIR", help="a page in DIR, with its traces, JUnit, SARIF and tests for pytest"
+    )
     parser.add_argument("--out", default="counterexamples", metavar="DIR", help="where traces go (./counterexamples)")
     parser.add_argument("--config", action="append", default=[], metavar="FILE", help="a .properties file of Kafka's")
     for role in Role:
@@ -152,6 +157,7 @@ def read_options(words: Sequence[str]) -> Options:
     )
     parser.add_argument("--topic-name", metavar="NAME", help="the topic that is meant, where several are described")
     parser.add_argument("--kafka-version", metavar="V", help="the release of the brokers, such as 0.10.2")
+    typed = ("check", *words)
     mutates, sweeps = list(words[:1]) == [MUTATE], list(words[:1]) == [SWEEP]
     words = list(words)[mutates or sweeps :]
     known, rest = parser.parse_known_args(words)
@@ -193,6 +199,8 @@ def read_options(words: Sequence[str]) -> Options:
         tuple(known.vary),
         read_spark_options(known),
         None if known.tables is None else Path(known.tables),
+        None if known.report is None else Path(known.report),
+        typed,
     )
     _refuse_mixtures(options)
     return options
@@ -220,6 +228,10 @@ def _refuse_mixtures(options: Options) -> None:
     _refuse_engines(options, of_cluster)
     if options.tables is not None:
         _refuse_tables(options)
+    if options.report is not None and (options.mutates or _is_all_of_published(options)):
+        raise UsageError(
+            "--report is of the matrix, one model, a sweep or a cluster: check kafka --protocol 2.1 --report DIR"
+        )
     if options.kafka_version and not of_cluster:
         raise UsageError("--kafka-version goes with --config FILE; for a model use --protocol")
     if options.topic_name is not None and not options.describe:
@@ -292,6 +304,10 @@ def _refuse_with_sweep(options: Options) -> None:
             raise UsageError(f"{option} does not go with {SWEEP}: the explorer searches a model there; leave it out")
 
 
+def _is_all_of_published(options: Options) -> bool:
+    return options.target == "published" and options.protocol is None and not options.sweeps
+
+
 def _is_one_of_published(options: Options) -> bool:
     return options.target == "published" and options.protocol is not None
 
@@ -349,6 +365,7 @@ RESERVED = (
         "--strict",
         "--out",
         "--tables",
+        "--report",
         "--config",
         "--describe",
         "--topic-name",

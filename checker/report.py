@@ -199,12 +199,9 @@ def trace_lines(run: Run) -> list[str]:
     return table(rows)
 
 
-def text(run: Run) -> str:
-    """The report on one model in detail; the verdict stands last."""
-    exploration = run.exploration
-    instance = exploration.instance
-    documentation = instance.model.documentation.splitlines()
-    limits = exploration.limits
+def asked_of(run: Run) -> tuple[str, str, str]:
+    """What was asked: the configuration, the faults that were considered, and how and how far was searched."""
+    instance, limits = run.exploration.instance, run.exploration.limits
     how = {
         "local": "breadth first",
         "z3": "Z3, depth by depth",
@@ -215,12 +212,22 @@ def text(run: Run) -> str:
     if limits.depth is not None:
         asked = f"every behaviour of at most {counted(limits.depth, 'step')}"
     configuration = ", ".join(f"{name}={value}" for name, value in configuration_of(instance).items())
+    search = f"{how}, {asked}, from {counted(len(instance.initial_states), 'initial state')}"
+    return configuration or "nothing to configure", faults_line(instance), search
+
+
+def text(run: Run) -> str:
+    """The report on one model in detail; the verdict stands last."""
+    exploration = run.exploration
+    instance = exploration.instance
+    documentation = instance.model.documentation.splitlines()
+    configuration, faults, search = asked_of(run)
     lines = [
         f"{title(instance)}: {documentation[0] if documentation else ''}",
         "",
-        f"configuration  {configuration or 'nothing to configure'}",
-        f"faults         {faults_line(instance)}",
-        f"search         {how}, {asked}, from {counted(len(instance.initial_states), 'initial state')}",
+        f"configuration  {configuration}",
+        f"faults         {faults}",
+        f"search         {search}",
         "",
         *property_lines(run),
         "",

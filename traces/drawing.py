@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from traces.lane_drawing import GLYPH, PAD, Box, Fragment, changed_boxes, draw_lane
-from traces.markup import Markup, element, joined
+from traces.markup import Element, as_svg, element, group
 from traces.scene import LOST, Arrow, Lane, Mark, Scene
 from traces.theme import stylesheet
 
@@ -80,42 +80,40 @@ class Drawing:
 
     # ------------------------------------------------------------------------------------------------------ in parts
 
-    def definitions(self, positions: Iterable[int] | None = None) -> Markup:
+    def definitions(self, positions: Iterable[int] | None = None) -> Element:
         """What lanes show in these moments (None: in all), each once."""
         chosen = range(len(self.scene.moments)) if positions is None else positions
         lanes = dict.fromkeys(lane for position in chosen for lane in self.scene.moments[position].lanes)
-        return element(
-            "defs", joined(element("g", self._fragments[lane].markup, id=self._names[lane]) for lane in lanes)
-        )
+        return element("defs", *(self._fragments[lane].drawn(self._names[lane]) for lane in lanes))
 
-    def titles(self, top: float) -> Markup:
+    def titles(self, top: float) -> Element:
         """The names of the lanes."""
-        return joined(
+        return group(
             element("text", title, x=column.center, y=top + 16, class_="title", text_anchor="middle")
             for title, column in zip(self.scene.lanes, self.columns, strict=True)
         )
 
-    def events(self, position: int) -> Markup:
+    def events(self, position: int) -> Element:
         """Arrows and marks of a step, below each other from 0 on."""
         moment = self.scene.moments[position]
         lines: Sequence[Arrow | Mark] = (*moment.arrows, *moment.marks)
-        return joined(self._event(one, (line + 0.75) * EVENT_HEIGHT) for line, one in enumerate(lines))
+        return group(self._event(one, (line + 0.75) * EVENT_HEIGHT) for line, one in enumerate(lines))
 
     def events_height(self, position: int) -> float:
         """How high that is."""
         moment = self.scene.moments[position]
         return (len(moment.arrows) + len(moment.marks)) * EVENT_HEIGHT + (4 if moment.arrows or moment.marks else 0)
 
-    def changes(self, position: int) -> Markup:
+    def changes(self, position: int) -> Element:
         """Outlines of what a step has changed, over lanes that begin at 0."""
         if position == 0:
-            return Markup("")
+            return group([])
         found = []
         for lane in self.changed_lanes(position):
             left = self.left(position, lane)
             before, after = self.fragment(position - 1, lane), self.fragment(position, lane)
             found += [_outline(left, box) for box in changed_boxes(before, after)]
-        return joined(found)
+        return group(found)
 
     def changed_lanes(self, position: int) -> list[int]:
         """The lanes that show something else than before; of the first moment, all."""
@@ -125,9 +123,9 @@ class Drawing:
         before = self.scene.moments[position - 1].lanes
         return [lane for lane in range(len(now)) if now[lane] != before[lane]]
 
-    def lanes(self, position: int, chosen: Iterable[int], top: float) -> Markup:
+    def lanes(self, position: int, chosen: Iterable[int], top: float) -> Element:
         """Some lanes of a moment, side by side."""
-        return joined(
+        return group(
             element("use", href=f"#{self.name(position, lane)}", x=self.left(position, lane), y=top) for lane in chosen
         )
 
@@ -136,14 +134,14 @@ class Drawing:
         column = self.columns[lane]
         return column.left + (column.width - self.fragment(position, lane).width) / 2
 
-    def lifelines(self, top: float, bottom: float) -> Markup:
+    def lifelines(self, top: float, bottom: float) -> Element:
         """A line down each lane."""
-        return joined(
+        return group(
             element("line", x1=column.center, x2=column.center, y1=top, y2=bottom, class_="life")
             for column in self.columns
         )
 
-    def label(self, position: int, top: float) -> Markup:
+    def label(self, position: int, top: float) -> Element:
         """Number and name of a step, in the first column."""
         lines = textwrap.wrap(self.scene.moments[position].step, LABEL_CHARACTERS) or [""]
         number = element("text", str(position), x=22.0, y=top + LINE_HEIGHT, class_="number", text_anchor="end")
@@ -151,7 +149,7 @@ class Drawing:
             element("text", line, x=30.0, y=top + LINE_HEIGHT * (1 + row), class_="step")
             for row, line in enumerate(lines)
         )
-        return joined([number, *rest])
+        return group([number, *rest])
 
     def label_height(self, position: int) -> float:
         """How high that is."""
@@ -163,10 +161,10 @@ class Drawing:
 
     # --------------------------------------------------------------------------------------------------- one event
 
-    def _event(self, one: Arrow | Mark, y: float) -> Markup:
+    def _event(self, one: Arrow | Mark, y: float) -> Element:
         return self._arrow(one, y) if isinstance(one, Arrow) else self._mark(one, y)
 
-    def _arrow(self, arrow: Arrow, y: float) -> Markup:
+    def _arrow(self, arrow: Arrow, y: float) -> Element:
         start, end = self.columns[arrow.source].center, self.columns[arrow.target].center
         sign = 1.0 if end >= start else -1.0
         tip = start + (end - start) * 0.7 if arrow.kind == LOST else end
@@ -179,7 +177,7 @@ class Drawing:
         parts.append(element("text", arrow.text, x=middle, y=y - 4, text_anchor="middle"))
         return element("g", *parts, class_=f"arrow {arrow.kind}")
 
-    def _mark(self, mark: Mark, y: float) -> Markup:
+    def _mark(self, mark: Mark, y: float) -> Element:
         middle = self._within(self.columns[mark.lane].center, len(mark.text) + 2)
         width = len(mark.text) * GLYPH + 12
         box = element("rect", x=middle - width / 2, y=y - 12, width=width, height=17.0, rx=8)
@@ -209,7 +207,7 @@ class Drawing:
             top += height + 12
         return found
 
-    def ladder(self) -> Markup:
+    def ladder(self) -> Element:
         """Every step below the one before; its rows are groups that can be told apart by their names."""
         rows = self.rows()
         bottom = rows[-1][0] + rows[-1][1]
@@ -234,7 +232,7 @@ class Drawing:
                     transform=f"translate(0 {top:.1f})",
                 )
             )
-        return joined(parts)
+        return group(parts)
 
     @property
     def ladder_height(self) -> float:
@@ -249,11 +247,11 @@ class Drawing:
         """Where the lanes begin in a drawing of one step that every step fits in."""
         return TITLE_HEIGHT + max(self.events_height(position) for position in range(len(self.scene.moments))) + 4
 
-    def stage(self) -> Markup:
+    def stage(self) -> Element:
         """Room for one step, which a script fills with parts of the ladder: `use` elements that lead nowhere yet."""
         height = self.stage_height
         lanes = (element("use", class_="stage-lane", y=self.stage_top) for _ in self.scene.lanes)
-        return joined(
+        return group(
             [
                 self.titles(0.0),
                 self.lifelines(TITLE_HEIGHT, height),
@@ -280,14 +278,14 @@ class Drawing:
         )
 
 
-def _outline(left: float, box: Box) -> Markup:
+def _outline(left: float, box: Box) -> Element:
     return element("rect", x=left + box.left, y=box.top, width=box.width, height=box.height, rx=3, class_="changed")
 
 
-def _document(drawing: Drawing, height: float, *parts: Markup, title: str) -> str:
-    style = element("style", Markup(stylesheet("light")))
+def _document(drawing: Drawing, height: float, *parts: Element, title: str) -> str:
+    style = element("style", stylesheet("light"))
     background = element("rect", x=0, y=0, width=drawing.width, height=height, class_="paper")
-    return element(
+    drawn = element(
         "svg",
         element("title", title),
         style,
@@ -298,6 +296,7 @@ def _document(drawing: Drawing, height: float, *parts: Markup, title: str) -> st
         height=height,
         viewBox=f"0 0 {drawing.width:.1f} {height:.1f}",
     )
+    return as_svg(drawn)
 
 
 def ladder_svg(scene: Scene) -> str:

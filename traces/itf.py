@@ -70,7 +70,7 @@ def _head(trace: Trace) -> dict[str, Any]:
             "description": f"{label(instance)}, {trace.length} steps{outcome}",
             "status": "violation" if is_violation else "example",
             "isrcheck": {
-                "version": _version(),
+                "version": version(),
                 "model": model.name,
                 "model-digest": model.digest,
                 "model-file": None if is_built_in(model) else spell_path(model),
@@ -165,7 +165,8 @@ def spell_path(model: Model) -> str:
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
 
 
-def _version() -> str:
+def version() -> str:
+    """The version of isrcheck that is installed."""
     try:
         return metadata.version("isrcheck")
     except metadata.PackageNotFoundError:

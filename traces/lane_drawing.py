@@ -1,7 +1,7 @@
 """What one lane shows, as vector graphics: role, log cells by offset, pointers into the log, notes.
 
 In:  a `Lane`.
-Out: a `Fragment`: its markup with the upper left corner at 0, its size, and where each thing in it stands.
+Out: a `Fragment`: its elements with the upper left corner at 0, its size, and where each thing in it stands.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from traces.markup import Markup, element, joined
+from traces.markup import Element, element, group
 from traces.scene import Cell, Lane
 from traces.theme import EPOCHS
 
@@ -42,10 +42,14 @@ class Box:
 class Fragment:
     """What a lane shows. `things` says of each thing in it where it stands and what it is."""
 
-    markup: Markup
+    parts: tuple[Element, ...]
     width: float
     height: float
     things: Mapping[str, tuple[Box, object]]
+
+    def drawn(self, name: str) -> Element:
+        """The whole of it, under a name."""
+        return element("g", *self.parts, id=name)
 
 
 def changed_boxes(before: Fragment, after: Fragment) -> list[Box]:
@@ -57,7 +61,7 @@ def changed_boxes(before: Fragment, after: Fragment) -> list[Box]:
 def draw_lane(lane: Lane) -> Fragment:
     """Draw a lane."""
     if lane == Lane(role=lane.role, characters=lane.characters):
-        return Fragment(Markup(""), LEAST_WIDTH, 0.0, {})
+        return Fragment((), LEAST_WIDTH, 0.0, {})
     notes = [
         (line, kind)
         for kind, told in (("note", lane.notes), ("note alarm", lane.alarms))
@@ -73,7 +77,7 @@ def draw_lane(lane: Lane) -> Fragment:
         *(len(line) * GLYPH + 2 * PAD for line, _ in notes),
     )
     things: dict[str, tuple[Box, object]] = {}
-    parts: list[Markup] = []
+    parts: list[Element] = []
     y = 4.0
     if lane.title:
         parts.append(element("text", lane.title, x=width / 2, y=y + 12, class_="role", text_anchor="middle"))
@@ -92,10 +96,10 @@ def draw_lane(lane: Lane) -> Fragment:
         y += NOTE_LINE
     height = y + 4
     frame = element("rect", x=0, y=0, width=width, height=height, rx=5, class_=f"lane {lane.role}".strip())
-    return Fragment(joined([frame, *parts]), width, height, things)
+    return Fragment((frame, *parts), width, height, things)
 
 
-def _log(lane: Lane, left: float, top: float, cell_width: float, things: dict[str, tuple[Box, object]]) -> Markup:
+def _log(lane: Lane, left: float, top: float, cell_width: float, things: dict[str, tuple[Box, object]]) -> Element:
     parts = []
     below = top + OFFSET_LINE
     for offset, cell in enumerate(lane.cells):
@@ -115,7 +119,7 @@ def _log(lane: Lane, left: float, top: float, cell_width: float, things: dict[st
     if high_watermark is not None:
         x = left + high_watermark * cell_width
         parts.append(element("line", x1=x, x2=x, y1=below - 3, y2=below + CELL_HEIGHT + 4, class_="hw"))
-    return joined(parts)
+    return group(parts)
 
 
 def _class(cell: Cell) -> str:
@@ -125,7 +129,7 @@ def _class(cell: Cell) -> str:
 
 def _pointers(
     lane: Lane, left: float, top: float, cell_width: float, things: dict[str, tuple[Box, object]]
-) -> tuple[Markup, int]:
+) -> tuple[Element, int]:
     """Names of offsets below the boundary that each points at; how many lines that takes."""
     by_offset: dict[int, list[str]] = {}
     for name, offset in lane.pointers:
@@ -139,4 +143,4 @@ def _pointers(
             parts.append(element("text", name, x=x, y=y + 8, class_="pointer", text_anchor="middle"))
             width = len(name) * SMALL_GLYPH + 4
             things[name] = Box(x - width / 2, y, width, POINTER_LINE), offset
-    return joined(parts), max(map(len, by_offset.values()), default=0)
+    return group(parts), max(map(len, by_offset.values()), default=0)

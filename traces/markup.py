@@ -1,42 +1,70 @@
-"""XML and HTML text in which nothing that comes from a model or a file can become markup.
+"""Elements of a page or of an XML file, and text that is safe in them.
 
-In:  names of elements, attributes, and children: plain text, which is escaped, or markup that was made here.
-Out: markup.
+In:  text from anywhere, elements. Out: elements of xml.etree, which escapes what stands in them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from html import escape
+from xml.etree import ElementTree as ET
+
+Element = ET.Element
+Content = Element | str | None
+
+FORBIDDEN = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-\x9f]|[\u202a-\u202e\u2066-\u2069]")
+"""What XML does not take, what a terminal obeys, and what turns the direction of the text around it."""
 
 
-class Markup(str):
-    """Text that is markup already."""
-
-    __slots__ = ()
-
-
-def text(content: str) -> Markup:
-    """Plain text; characters that XML cannot hold, such as control characters, become a sign."""
-    return Markup(escape("".join(c if c in "\n\t" or (c >= " " and c not in "\x7f￾￿") else "�" for c in content)))
+def clean(text: str) -> str:
+    """The text with a replacement character for each that must not stand in a file that others read."""
+    return FORBIDDEN.sub("\ufffd", text)
 
 
-def element(name: str, *children: str, **attributes: object) -> Markup:
-    """An element. Of attributes, `class_` is `class`, other underscores are hyphens; None leaves one out."""
-    told = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{text(_spelled(value))}"'
-        for key, value in attributes.items()
+def element(tag: str, *content: Content, **attributes: str | float | None) -> Element:
+    """An element; an underscore at the end of an attribute's name is dropped, any other one becomes a hyphen. An
+    attribute that is None is left out; numbers have two digits behind the point, which is finer than a screen is."""
+    names = {
+        name.rstrip("_").replace("_", "-"): clean(_spelled(value))
+        for name, value in attributes.items()
         if value is not None
-    )
-    inner = "".join(child if isinstance(child, Markup) else text(child) for child in children)
-    return Markup(f"<{name}{told}>{inner}</{name}>")
+    }
+    made = ET.Element(tag, names)
+    return append(made, *content)
 
 
-def joined(parts: Iterable[Markup]) -> Markup:
-    """Several pieces of markup one behind the other."""
-    return Markup("".join(parts))
+def group(parts: Iterable[Element]) -> Element:
+    """Graphics as one element."""
+    return element("g", *parts)
 
 
-def _spelled(value: object) -> str:
-    """Coordinates are written with one digit behind the point, which is finer than a screen is."""
-    return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
+def _spelled(value: str | float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def append(parent: Element, *content: Content) -> Element:
+    """Put text and elements behind what an element holds."""
+    for one in content:
+        if isinstance(one, ET.Element):
+            parent.append(one)
+        elif one is not None and len(parent):
+            parent[-1].tail = (parent[-1].tail or "") + clean(one)
+        elif one is not None:
+            parent.text = (parent.text or "") + clean(one)
+    return parent
+
+
+def as_html(root: Element) -> str:
+    """A page as text."""
+    return "<!DOCTYPE html>\n" + ET.tostring(root, encoding="unicode", method="html") + "\n"
+
+
+def as_svg(root: Element) -> str:
+    """A file of graphics as text."""
+    return ET.tostring(root, encoding="unicode")
+
+
+def as_xml(root: Element) -> str:
+    """An XML file as text, a line for each element."""
+    ET.indent(root, " ")
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"

@@ -21,7 +21,7 @@ from traces.compose import scene_of
 from traces.drawing import Drawing
 from traces.explain import Reason, why_broken
 from traces.kafka_fates import BAD
-from traces.markup import Markup, element, joined, text
+from traces.markup import Content, Element, as_html, element
 from traces.scene import Scene
 from traces.show import says
 from traces.theme import EPOCHS, adaptive_stylesheet
@@ -41,7 +41,7 @@ class Telling:
     """
 
     verdict: str = ""
-    why: str = ""
+    why: Sequence[Content] = ()
     command: str = ""
     broken: Sequence[Sequence[str]] = field(default=())
     indices: Sequence[Sequence[str]] = field(default=())
@@ -69,12 +69,12 @@ def page_of(scene: Scene, telling: Telling) -> str:
     kind = telling.verdict.replace(" ", "-")
     head = element(
         "head",
-        Markup('<meta charset="utf-8">'),
-        Markup(f'<meta http-equiv="Content-Security-Policy" content="{text(SECURITY)}">'),
-        Markup('<meta name="viewport" content="width=device-width,initial-scale=1">'),
-        Markup('<meta name="generator" content="isrcheck trace page">'),
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=SECURITY),
+        element("meta", name="viewport", content="width=device-width,initial-scale=1"),
+        element("meta", name="generator", content="isrcheck trace page"),
         element("title", f"{scene.title} ({scene.subtitle})"),
-        element("style", Markup(adaptive_stylesheet() + _resource("page.css"))),
+        element("style", adaptive_stylesheet() + _resource("page.css")),
     )
     verdict = [element("span", telling.verdict, class_=f"verdict {kind}")] if telling.verdict else []
     header = element(
@@ -92,10 +92,10 @@ def page_of(scene: Scene, telling: Telling) -> str:
         ),
         element("section", _ladder(drawing), id="ladder"),
         _aside(scene, telling),
-        element("script", Markup(_data(scene, telling, drawing)), type="application/json", id="story"),
-        element("script", Markup(_resource("page.js"))),
+        element("script", _data(scene, telling, drawing), type="application/json", id="story"),
+        element("script", _resource("page.js")),
     )
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+    return as_html(element("html", head, body, lang="en"))
 
 
 @lru_cache
@@ -106,7 +106,7 @@ def _resource(name: str) -> str:
 # ------------------------------------------------------------------------------------------------------------- drawing
 
 
-def _svg(drawing: Drawing, height: float, *parts: Markup) -> Markup:
+def _svg(drawing: Drawing, height: float, *parts: Element) -> Element:
     """Graphics that shrink with the page, down to where the text can still be read."""
     return element(
         "svg",
@@ -117,20 +117,20 @@ def _svg(drawing: Drawing, height: float, *parts: Markup) -> Markup:
     )
 
 
-def _stage(drawing: Drawing) -> Markup:
+def _stage(drawing: Drawing) -> Element:
     return _svg(drawing, drawing.stage_height + 4, drawing.stage())
 
 
-def _ladder(drawing: Drawing) -> Markup:
+def _ladder(drawing: Drawing) -> Element:
     return _svg(drawing, drawing.ladder_height + 12, drawing.definitions(), drawing.ladder())
 
 
-def _button(name: str, sign: str, hint: str) -> Markup:
+def _button(name: str, sign: str, hint: str) -> Element:
     return element("button", sign, id=name, type="button", title=hint or None, aria_label=hint or None)
 
 
-def _controls(last: int) -> Markup:
-    slider = Markup(f'<input type="range" id="slider" min="0" max="{last}" value="0" step="1" aria-label="step">')
+def _controls(last: int) -> Element:
+    slider = element("input", type="range", id="slider", min=0, max=last, value=0, step=1, aria_label="step")
     return element(
         "div",
         _button("first", "|◀", "first step (Home)"),
@@ -146,10 +146,10 @@ def _controls(last: int) -> Markup:
 # --------------------------------------------------------------------------------------------------- beside the lanes
 
 
-def _aside(scene: Scene, telling: Telling) -> Markup:
-    parts = []
+def _aside(scene: Scene, telling: Telling) -> Element:
+    parts: list[Content] = []
     if telling.why:
-        parts += [element("h2", "Why"), telling.why]
+        parts += [element("h2", "Why"), *telling.why]
     if any(moment.fates for moment in scene.moments):
         parts += [element("h2", "Records, and since which step"), element("table", element("tbody", id="fates"))]
     if telling.broken:
@@ -165,14 +165,14 @@ def _aside(scene: Scene, telling: Telling) -> Markup:
     return element("aside", *parts, element("p", hint, class_="hint"))
 
 
-def _legend() -> Markup:
-    epochs = joined(
-        Markup(f'<span class="swatch" style="background:var(--e{epoch})"></span>{epoch} ') for epoch in range(EPOCHS)
-    )
+def _legend() -> Element:
+    epochs: list[Content] = []
+    for epoch in range(EPOCHS):
+        epochs += [element("span", class_="swatch", style=f"background:var(--e{epoch})"), f"{epoch} "]
     return element(
         "p",
         "Colours are leader epochs: ",
-        epochs,
+        *epochs,
         "A blue frame leads; a dashed amber one takes itself for the leader, and the controller has another; a red one"
         " is down. The blue bar is the high watermark (HW); LEO is the log end offset, LSO the last stable offset where"
         " it is below HW. A dashed arrow is a response on its way, which arrives in a later step. What a step changed"
@@ -181,11 +181,11 @@ def _legend() -> Markup:
     )
 
 
-def _why(trace: Trace) -> Markup:
+def _why(trace: Trace) -> list[Content]:
     prop = trace.prop
     if prop is None:
-        return Markup("")
-    parts = [element("p", f"{prop.name}{says(prop.function.documentation)}")]
+        return []
+    parts: list[Content] = [element("p", f"{prop.name}{says(prop.function.documentation)}")]
     if trace.verdict in (VIOLATED, PERMITTED, NOT_INDUCTIVE):
         parts.append(element("div", element("ul", _reason(why_broken(trace))), class_="why"))
     if trace.verdict == NOT_INDUCTIVE:
@@ -193,16 +193,18 @@ def _why(trace: Trace) -> Markup:
         parts.append(element("p", told))
     lines = attribution.lines(trace)
     if lines:
-        items = (element("li", _linked(line.strip()), class_="deeper" * line.startswith(" ") or None) for line in lines)
+        items = (
+            element("li", *_linked(line.strip()), class_="deeper" * line.startswith(" ") or None) for line in lines
+        )
         parts.append(element("ul", *items, class_="told"))
-    return joined(parts)
+    return parts
 
 
-def _reason(reason: Reason) -> Markup:
+def _reason(reason: Reason) -> Element:
     """The tree of expressions, down to the cells that decide."""
     truth = "true" if reason.truth else "false"
     where = f" for {', '.join(binding.text for binding in reason.bindings)}" if reason.bindings else ""
-    parts = [element("code", reason.source), " is ", element("span", truth, class_=truth), where]
+    parts: list[Content] = [element("code", reason.source), " is ", element("span", truth, class_=truth), where]
     if reason.conditions:
         parts.append(element("div", f"given {' and '.join(reason.conditions)}", class_="with"))
     if reason.readings:
@@ -212,15 +214,15 @@ def _reason(reason: Reason) -> Markup:
     return element("li", *parts)
 
 
-def _linked(line: str) -> Markup:
+def _linked(line: str) -> list[Content]:
     """A line in which steps that are named can be gone to."""
-    pieces = []
+    pieces: list[Content] = []
     at = 0
     for match in STEP.finditer(line):
-        pieces.append(text(line[at : match.start()]))
+        pieces.append(line[at : match.start()])
         pieces.append(element("a", match.group(), href=f"#step-{match.group(1)}"))
         at = match.end()
-    return joined([*pieces, text(line[at:])])
+    return [*pieces, line[at:]]
 
 
 def _broken(trace: Trace) -> list[list[str]]:

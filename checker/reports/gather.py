@@ -1,0 +1,232 @@
+"""What each form of `check` found, as what a report tells.
+
+In:  a `Run`, the pairs of the matrix, the `Table` of a sweep, the `Answer` for a cluster; the text that was printed.
+Out: a `Told` (told.py). The traces are read again from the files that were written, and certified on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from checker import matrix, sweep
+from checker.answer import Answer, Asked, aside_line, first_sentence
+from checker.matrix import Match, Pair, Recorded
+from checker.proof_report import lines as proof_lines
+from checker.question import Question
+from checker.report import Run, title
+from checker.reports.told import Grid, History, Judged, Outcome, Row, Search, Told, by_property, outcome_of
+from checker.sweep import Table
+from checker.verdict import WHY_STOPPED, Verdict, Word
+from models.language.declare import Kind
+from models.language.model import Property
+from traces.folder import read
+
+NOTHING = Grid((), (), ())
+CLUSTER = "a cluster's own settings"
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a report has in common with what was printed: the command as it was typed, and the text."""
+
+    words: str
+    text: str
+
+
+# -------------------------------------------------------------------------------------------------------- one search
+
+
+def histories_of(run: Run, files: Mapping[str, Path]) -> tuple[History, ...]:
+    """The traces of a run, each once. Raises UsageError where one of them cannot be read any more."""
+    model = run.exploration.instance.model
+    return tuple(History(path, read(path, model)) for path in dict.fromkeys(files.values()))
+
+
+def _search(name: str, run: Run, judged: Sequence[Judged]) -> Search:
+    """A search whose properties are judged; it is an error by itself where it leaves open what was asked."""
+    is_open = run.word is Word.UNDECIDED or run.exploration.stopped == "interrupt"
+    others = histories_of(run, run.proving.files) if run.proving is not None else ()
+    lines = tuple(proof_lines(run.proving)) if run.proving is not None else ()
+    outcome = Outcome.ERROR if is_open else Outcome.PASSED
+    return Search(name, run.exploration.instance, run, tuple(judged), outcome, _why(run), others, lines)
+
+
+def _why(run: Run) -> str:
+    """What cut a search short, if anything did."""
+    stopped = [run.exploration.stopped, run.second.stopped if run.second is not None else None]
+    stopped.append(run.proving.proofs.stopped if run.proving is not None else None)
+    return "; ".join(WHY_STOPPED[why] for why in dict.fromkeys(stopped) if why in WHY_STOPPED)
+
+
+def _judged(run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda one: one.text) -> list[Judged]:
+    known = histories_of(run, run.traces)
+    return [
+        Judged(one, spell(one), outcome_of(one, strict=strict), by_property(known, one.prop.name))
+        for one in run.verdicts
+    ]
+
+
+def _name(prop: Property) -> str:
+    return f"sometimes {prop.name}" if prop.kind is Kind.SOMETIMES else prop.name
+
+
+def of_run(printed: Printed, run: Run, *, strict: bool) -> Told:
+    """One model in detail."""
+    judged = _judged(run, strict=strict)
+    is_counted = run.engine != "z3" and run.counts_once
+    rows = [
+        Row(
+            (_name(one.verdict.prop),),
+            (
+                one,
+                f"{one.verdict.violating:,}" if is_counted and one.verdict.violating else "",
+                first_sentence(one.verdict),
+            ),
+        )
+        for one in judged
+    ]
+    grid = Grid(("property",), ("verdict", "states or steps", "says"), tuple(rows))
+    name = title(run.exploration.instance)
+    return Told(name, printed.words, printed.text, grid, (_search(name, run, judged),))
+
+
+# -------------------------------------------------------------------------------------------------------- the matrix
+
+
+COUNTS = {
+    Match.NEW: Outcome.FAILED,
+    Match.MISSING: Outcome.FAILED,
+    Match.OPEN: Outcome.ERROR,
+    Match.SAME: Outcome.PASSED,
+}
+"""In the matrix it is the record that decides."""
+
+AS_PROMISED = (Word.HOLDS, Word.PROVED, Word.NO_VIOLATION, Word.REACHED)
+"""What passes where it is as recorded. A failure that is as recorded was expected, and is no pass: it is skipped."""
+
+
+def of_matrix(printed: Printed, records: Sequence[Recorded], pairs: Sequence[Pair], *, strict: bool) -> Told:
+    """Every generation against every property, held against the record."""
+    cells: dict[tuple[str, str], Judged | str] = {}
+    searches = []
+    for position, record in enumerate(records):
+        search = _recorded(*pairs[position], strict=strict) if position < len(pairs) else _not_searched(record)
+        searches.append(search)
+        for one in search.judged:
+            if one.verdict.prop.kind is not Kind.SOMETIMES:
+                cells[one.verdict.prop.name, record.column] = one
+    columns, rows = matrix.laid_out(records, cells, "")
+    grid = Grid(("property",), tuple(columns), tuple(Row((name,), tuple(found)) for name, found in rows))
+    return Told("every generation against every property", printed.words, printed.text, grid, tuple(searches))
+
+
+def _recorded(record: Recorded, run: Run, *, strict: bool) -> Search:
+    known = histories_of(run, run.traces)
+    judged = []
+    for verdict in run.verdicts:
+        match = matrix.judge(record, run, verdict)
+        outcome = COUNTS[match]
+        if match is Match.SAME and verdict.word not in AS_PROMISED:
+            outcome = Outcome.FAILED if strict and verdict.word is Word.PERMITTED else Outcome.SKIPPED
+        is_recorded = match is Match.SAME and verdict.word in (Word.VIOLATED, Word.PERMITTED)
+        text, mark = matrix.cell(verdict, run), matrix.mark_of(match, verdict)
+        judged.append(Judged(verdict, text, outcome, by_property(known, verdict.prop.name), is_recorded, mark))
+    outcome, says = Outcome.PASSED, _why(run)
+    if matrix.has_other_states(record, run):
+        outcome, says = Outcome.FAILED, f"{run.explored.distinct:,} states, recorded: {record.reach}"
+    elif run.exploration.stopped == "interrupt":
+        outcome = Outcome.ERROR
+    return Search(record.title, record.instance, run, tuple(judged), outcome, says)
+
+
+def _not_searched(record: Recorded) -> Search:
+    judged = [
+        Judged(Verdict(prop, Word.UNDECIDED, note=sweep.NOT_SEARCHED), matrix.NOT_SEARCHED, Outcome.ERROR)
+        for prop in matrix.promised(record)
+    ]
+    return Search(record.title, record.instance, None, tuple(judged), Outcome.ERROR, sweep.NOT_SEARCHED)
+
+
+# ----------------------------------------------------------------------------------------------------------- a sweep
+
+
+def of_sweep(printed: Printed, found: Table, *, strict: bool) -> Told:
+    """A safety table over configurations."""
+    searches = []
+    for row in found.rows:
+        if row.run is not None:
+            searches.append(_search(row.row.name, row.run, _judged(row.run, strict=strict, spell=sweep.cell)))
+        else:
+            outcome = Outcome.SKIPPED if row.word is Word.NOT_APPLICABLE else Outcome.ERROR
+            searches.append(Search(row.row.name, row.row.instance, None, (), outcome, f"{row.word.value}: {row.why}"))
+    shown = [
+        position
+        for position, prop in enumerate(found.sweep.model.properties)
+        if {run.verdicts[position].word for run in found.runs} - _unremarkable(prop)
+    ]
+    columns = tuple(_name(found.sweep.model.properties[position]) for position in shown)
+    rows = tuple(
+        Row(tuple(row.row.varied.values()), tuple(search.judged[one] for one in shown) or (search.says,))
+        if search.run is not None
+        else Row(tuple(row.row.varied.values()), (search.says,))
+        for row, search in zip(found.rows, searches, strict=True)
+    )
+    corner = tuple(axis.key for axis in found.sweep.axes)
+    name = f"{found.sweep.model.name}: {len(found.rows)} configurations"
+    return Told(name, printed.words, printed.text, Grid(corner, columns, rows), tuple(searches))
+
+
+def _unremarkable(prop: Property) -> set[Word]:
+    """What makes no column of a sweep where every row says it."""
+    return {Word.NOT_APPLICABLE, Word.REACHED} if prop.kind is Kind.SOMETIMES else {Word.NOT_APPLICABLE}
+
+
+# --------------------------------------------------------------------------------------------------------- a cluster
+
+
+def of_answer(printed: Printed, answer: Answer, *, strict: bool) -> Told:
+    """A cluster's own settings: the searches that decide, and those on the side, which count for nothing."""
+    deciding = [_deciding(answer, part_and_run, strict=strict) for part_and_run in answer.deciding]
+    sides = [
+        Search(
+            *(f"beside the verdict: {part.says}", part.instance, run, ()),
+            says=aside_line(part, run, answer),
+            others=histories_of(run, run.traces),
+        )
+        for part, run in answer.asides
+    ]
+    rows = []
+    for verdict in answer.promises:
+        known = [one for search in deciding for one in search.histories if one.trace.property_name == verdict.prop.name]
+        judged = Judged(verdict, verdict.text, outcome_of(verdict, strict=strict), tuple(known))
+        rows.append(Row((verdict.prop.name,), (judged, first_sentence(verdict))))
+    notes = tuple([f"UNDECIDED for this cluster: {answer.question.why_undecided}"] * answer.question.is_nearest)
+    grid = Grid(("promise",), ("verdict", "says"), tuple(rows))
+    return Told(CLUSTER, printed.words, printed.text, grid, (*deciding, *sides), notes=notes)
+
+
+def _deciding(answer: Answer, asked: Asked, *, strict: bool) -> Search:
+    part, run = asked
+    undecided = answer.question.cluster.undecided_properties
+    known = histories_of(run, run.traces)
+    judged = []
+    for found in run.verdicts:
+        name = found.prop.name
+        if found.prop.kind is Kind.SOMETIMES:
+            continue
+        # What hangs on a mechanism that is not modelled was not looked at: its verdict is never that of the search.
+        verdict = Verdict(found.prop, Word.UNDECIDED, note=undecided[name]) if name in undecided else found
+        judged.append(Judged(verdict, verdict.text, outcome_of(verdict, strict=strict), by_property(known, name)))
+    # What must be reachable does not decide here, so that what a search leaves open is told by its promises alone.
+    outcome = Outcome.ERROR if run.exploration.stopped == "interrupt" else Outcome.PASSED
+    return replace(_search(part.says, run, judged), outcome=outcome)
+
+
+def of_refusal(printed: Printed, question: Question) -> Told:
+    """A cluster of which nothing can be searched."""
+    says = f"UNDECIDED: {question.why_undecided}"
+    return Told(
+        CLUSTER, printed.words, printed.text, NOTHING, (Search("cluster", None, None, (), Outcome.ERROR, says),)
+    )

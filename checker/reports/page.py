@@ -1,0 +1,276 @@
+"""The report as one page: no network, no script, and everything that comes from a model or a trace as mere text.
+
+In:  a `Told` (told.py). Out: the text of index.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from checker.bounded import Unrolled
+from checker.explore import Exploration
+from checker.proof_report import unrolled_lines
+from checker.report import Run, asked_of, counted, never_fired, totals, verdict_line
+from checker.reports.plots import Bar, bars, line
+from checker.reports.style import STYLE
+from checker.reports.told import Cell, Grid, History, Judged, Outcome, Search, Told
+from checker.spread import spread_lines
+from checker.switched_off import switched_off
+from checker.verdict import INTERRUPTED, SAFE, UNDECIDED, Word
+from traces.markup import Content, Element, append, as_html, element
+
+MOST_PLOTTED = 40
+"""Searches whose plots are drawn; a sweep can have thousands."""
+
+MOST_OPEN = 3
+"""Searches that are shown open; of more, each opens when it is asked for."""
+
+LOOKS = {
+    Word.VIOLATED: ("\u2717", "bad", "a promise that the configuration makes is broken"),
+    Word.UNREACHABLE: ("\u2717", "bad", "the model cannot do what it has to be able to do"),
+    Word.UNDECIDED: ("?", "open", "memory, time or a person ended it first, or it is not modelled: no answer"),
+    Word.PERMITTED: ("\u25b2", "permitted", "it fails, but only where this configuration promises nothing"),
+    Word.NO_VIOLATION: ("\u25cb", "bounded", "none within so many steps; nothing is known of longer behaviours"),
+    Word.NOT_REACHED: ("\u25cb", "bounded", "not reached within so many steps"),
+    Word.HOLDS: ("\u2713", "good", "the whole state space of these bounds was searched"),
+    Word.PROVED: ("\u2713\u2713", "good", "at any depth, by induction"),
+    Word.REACHED: ("\u2713", "good", "the model can do what it has to be able to do"),
+    Word.NOT_APPLICABLE: ("\u2013", "none", "the mechanism that it speaks about is off"),
+}
+"""For each word its sign, the class by which it is coloured, and what it means."""
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""What a browser may load for this page: nothing."""
+
+
+def page(told: Told, when: str) -> str:
+    """The whole page; `when` is the time at which it was written."""
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", f"isrcheck: {told.heading}"),
+        element("style", STYLE),
+    )
+    body = element("body", element("h1", told.heading), element("p", element("code", told.words), class_="quiet"))
+    append(body, *_banners(told))
+    if told.grid.rows:
+        append(body, *_table(told))
+    append(body, *_timings(told), *_searches(told))
+    if told.text:
+        append(body, element("h2", "As printed"), element("pre", told.text))
+    links = [("junit.xml", "JUnit"), ("results.sarif", "SARIF"), ("test_regressions.py", "pytest")]
+    files: list[Content] = [f"Written {when}. For build servers: "]
+    for position, (name, says) in enumerate(links):
+        files += [", " if position else None, element("a", name, href=name), f" ({says})"]
+    append(body, element("p", *files, class_="quiet"))
+    return as_html(element("html", head, body, lang="en"))
+
+
+def _banners(told: Told) -> Iterator[Element]:
+    kind = {SAFE: "none", UNDECIDED: "open", INTERRUPTED: "open"}.get(told.code, "bad") if told.text else "open"
+    if told.code == SAFE and told.gravest is not None:
+        kind = LOOKS[told.gravest][1]
+    code = f"exit code {told.code}: {told.means}"
+    yield element(
+        "p",
+        told.summary,
+        element("small", code if told.text else "its exit code is not known"),
+        class_=f"banner {kind}",
+    )
+    if told.is_cut:
+        yield element("p", "INTERRUPTED: this is what was found until then", class_="banner open")
+    if told.failure:
+        yield element("p", told.failure, class_="banner bad")
+    for note in told.notes:
+        yield element("p", note, class_="banner open")
+
+
+# ---------------------------------------------------------------------------------------------------------- the table
+
+
+def _table(told: Told) -> Iterator[Element]:
+    grid = told.grid
+    anchors = {search.title: f"#search-{number}" for number, search in enumerate(told.searches)}
+    headings = [element("th", title, scope="col") for title in grid.corner]
+    for column in grid.columns:
+        title = element("a", column, href=anchors[column]) if column in anchors else column
+        headings.append(element("th", title, scope="col"))
+    body = element("tbody")
+    for row in grid.rows:
+        cells = [element("th", text, scope="row") for text in row.headings]
+        is_over_all = len(row.cells) == 1 < len(grid.columns)
+        cells += [_cell(cell, len(grid.columns) if is_over_all else 1) for cell in row.cells]
+        body.append(element("tr", *cells))
+    yield element("h2", "Verdicts")
+    yield element("div", element("table", element("thead", element("tr", *headings)), body), class_="wide")
+    yield _legend(grid)
+
+
+def _cell(cell: Cell, columns: int) -> Element:
+    more = {"colspan": columns} if columns > 1 else {}
+    if isinstance(cell, str):
+        return element("td", cell, class_="says", **more)
+    sign, kind, _ = LOOKS[cell.verdict.word]
+    own = next(iter(cell.shown), None)
+    text = element("a", cell.text, href=_page_of(own)) if own is not None else cell.text
+    content: list[Content] = [element("span", element("span", sign, class_="sign"), text, class_="verdict")]
+    if own is not None:
+        content.append(element("small", _file_of(own)))
+    for one in cell.histories:
+        if one is not own:
+            says = f"{one.trace.verdict} at step {one.trace.length}"
+            content.append(element("small", element("a", says, href=_page_of(one)), ", ", _file_of(one)))
+    if cell.mark:
+        content.append(element("small", f"\u2190 {cell.mark}"))
+    elif cell.is_recorded:
+        content.append(element("small", "as recorded"))
+    return element("td", *content, class_=kind, **more)
+
+
+def _page_of(history: History) -> str:
+    return f"traces/{quote(history.name)}.html"
+
+
+def _file_of(history: History) -> Element:
+    return element("a", "trace file", href=f"traces/{quote(history.path.name)}")
+
+
+def _legend(grid: Grid) -> Element:
+    words = {cell.verdict.word for row in grid.rows for cell in row.cells if isinstance(cell, Judged)}
+    signs = [(word, *LOOKS[word]) for word in Word if word in words]
+    return element(
+        "ul",
+        *(element("li", f"{sign} {word.value}: {says}", class_=kind) for word, sign, kind, says in signs),
+        class_="legend",
+    )
+
+
+# -------------------------------------------------------------------------------------------------------- the searches
+
+
+def _timings(told: Told) -> Iterator[Element]:
+    rows = [_timing(search.title, search.run) for search in told.searches if search.run is not None]
+    if len(rows) > 1:
+        yield element("h2", "Timings")
+        shown, left = rows[:MOST_PLOTTED], len(rows) - MOST_PLOTTED
+        yield _figure(bars("seconds that each search took", shown), "seconds of each search")
+        if left > 0:
+            yield element("p", f"{left} more searches are not drawn", class_="quiet")
+
+
+def _timing(name: str, run: Run) -> Bar:
+    seconds = run.exploration.seconds
+    says = f"{seconds:.2f} s"
+    if isinstance(run.exploration, Exploration):
+        rate = run.exploration.distinct / max(seconds, 1e-9)
+        says += f", {run.exploration.distinct:,} states, {rate:,.0f}/s"
+    return Bar(name, seconds, seconds, says)
+
+
+def _searches(told: Told) -> Iterator[Element]:
+    if told.searches:
+        yield element("h2", "What was searched")
+    drawn = 0
+    for number, search in enumerate(told.searches):
+        drawn += search.run is not None
+        yield _search(search, number, is_drawn=drawn <= MOST_PLOTTED, is_open=len(told.searches) <= MOST_OPEN)
+    if drawn > MOST_PLOTTED:
+        yield element("p", f"plots are drawn of the first {MOST_PLOTTED} searches", class_="quiet")
+
+
+def _search(search: Search, number: int, *, is_drawn: bool, is_open: bool) -> Element:
+    run = search.run
+    word = Word.UNDECIDED if search.outcome is Outcome.ERROR else Word.NOT_APPLICABLE if run is None else run.word
+    sign, kind, _ = LOOKS[word]
+    far = f" {run.exploration.judged}" if run is not None and word in (Word.NO_VIOLATION, Word.NOT_REACHED) else ""
+    verdict = element("span", f"{sign} {word.value}{far}", class_=f"verdict {kind}")
+    heading = element("summary", search.title, " ", verdict)
+    section = element("details", heading, id=f"search-{number}")
+    if is_open:
+        section.set("open", "open")
+    if search.says:
+        append(section, element("p", search.says))
+    if run is not None:
+        append(section, element("p", verdict_line(run)), _asked(run), *_found(search, run))
+        if is_drawn:
+            append(section, *_plots(run))
+    if search.lines:
+        append(section, element("h3", "Proofs"), element("pre", "\n".join(search.lines)))
+    for one in search.others:
+        link = element("a", one.name, href=_page_of(one))
+        append(section, element("p", f"{one.trace.verdict}: ", link, ", ", _file_of(one)))
+    return section
+
+
+def _asked(run: Run) -> Element:
+    configuration, faults, search = asked_of(run)
+    made = element("dl", element("dt", "command"), element("dd", element("code", run.command)))
+    for name, says in (("configuration", configuration), ("faults", faults), ("search", search)):
+        append(made, element("dt", name), element("dd", says))
+    return made
+
+
+def _found(search: Search, run: Run) -> Iterator[Element]:
+    """How much was searched, in the words of the text, and what was not found that had to be."""
+    if isinstance(run.exploration, Unrolled):
+        lines = unrolled_lines(run.exploration)
+    else:
+        lines = totals(run.exploration, counts_once=run.counts_once)
+        if run.spread is not None:
+            lines += spread_lines(run.spread, run.exploration.distinct)
+    if run.second is not None:
+        lines += unrolled_lines(run.second)
+    yield element("p", *(one for text in lines for one in (text, element("br"))))
+    sought = [one for one in search.judged if one.verdict.word in (Word.NOT_REACHED, Word.UNREACHABLE)]
+    if sought:
+        yield element("p", f"had to be reached: {'; '.join(f'{one.verdict.prop.name}: {one.text}' for one in sought)}")
+
+
+def _plots(run: Run) -> Iterator[Element]:
+    if isinstance(run.exploration, Unrolled):
+        if len(run.exploration.times) > 1:
+            says = "seconds that Z3 took for each depth"
+            yield _figure(line(says, run.exploration.times, across="depth"), says)
+        return
+    levels = run.exploration.levels
+    if len(levels) > 1:
+        top = max(levels)
+        says = f"{counted(len(levels), 'level')}, the largest of {top:,} new states at depth {levels.index(top)}"
+        linear = _figure(line(says, levels, across="depth"), "new states in each level")
+        log = _figure(line(says, levels, across="depth", is_log=True), "the same, logarithmic")
+        yield element("div", linear, log, class_="plots")
+    if any(run.exploration.fired):
+        yield _figure(bars("how often each action fired", _actions(run.exploration)), _coverage(run.exploration))
+
+
+def _actions(exploration: Exploration) -> list[Bar]:
+    instance, off, silent = exploration.instance, switched_off(exploration.instance), never_fired(exploration)
+    rows = []
+    for slot, one in enumerate(instance.model.slots):
+        if instance.choices[slot] is None:
+            continue
+        fired, new = exploration.fired[slot], exploration.new[slot]
+        says, kind = f"{fired:,} fired, {new:,} new", "bar"
+        if slot in off:
+            says, kind = "switched off by the configuration", "off"
+        elif one.name in silent:
+            says, kind = "\u26a0 never fired", "never"
+        rows.append(Bar(one.name, fired, new, says, kind))
+    return rows
+
+
+def _coverage(exploration: Exploration) -> str:
+    silent = never_fired(exploration)
+    says = "how often each action fired, and (stronger) how many new states it gave"
+    if silent and exploration.stopped == "decided":
+        return (
+            f"{says}; the search ended once every property was decided, before {counted(len(silent), 'action')} fired"
+        )
+    return f"{says}; {counted(len(silent), 'action')} never fired" if silent else says
+
+
+def _figure(plot: Element, caption: str) -> Element:
+    return element("figure", plot, element("figcaption", caption))

@@ -1,0 +1,79 @@
+"""The report in a real browser, without a head: nothing is loaded, nothing runs, everything can be seen."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from checker import cli
+from conformance.engine_support import checking
+from conformance.report_support import HOSTILE, NAME
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+WORDS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+WORDS += ["--disable-component-update", "--disable-sync"]
+
+CONTRAST = """() => {
+  const light = text => {
+    const part = value => (value /= 255) <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    const [r, g, b] = text.match(/[0-9.]+/g).map(Number);
+    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  };
+  const back = one => {
+    const colour = getComputedStyle(one).backgroundColor;
+    return colour === 'rgba(0, 0, 0, 0)' && one.parentElement ? back(one.parentElement) : colour;
+  };
+  const texts = document.querySelectorAll('td, th, p, li, dt, dd, h1, h2, summary, figcaption, pre');
+  return Math.min(...[...texts].map(one => {
+    const [dark, bright] = [light(getComputedStyle(one).color), light(back(one))].sort((a, b) => a - b);
+    return (bright + 0.05) / (dark + 0.05);
+  }));
+}"""
+"""The least contrast between text and what it stands on, as accessibility guidelines reckon it: 4.5 is asked for."""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    api = pytest.importorskip("playwright.sync_api")
+    if BROWSER is None:
+        pytest.skip("there is no chromium here")
+    with api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=BROWSER, args=WORDS)
+        yield running
+        running.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_in_a_browser(browser, tmp_path, monkeypatch, capsys, scheme):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / NAME).write_text(HOSTILE, encoding="utf-8")
+    assert checking(cli.main, capsys)(NAME, "--report", "DIR")[0] == 12
+    page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+    told, asked = [], []
+    page.on("console", lambda message: told.append(message.text))
+    page.on("dialog", lambda dialog: told.append(dialog.message))
+    page.on("request", lambda request: asked.append(request.url))
+    address = (tmp_path / "DIR" / "index.html").as_uri()
+    page.goto(address)
+    assert (told, asked) == ([], [address])
+    assert page.evaluate("document.documentElement.scrollWidth") == 1280
+    assert page.locator("td.bad").count() == 2
+    assert page.locator("td.bad .sign").all_inner_texts() == ["\u2717", "\u2717"]
+    assert page.evaluate("document.querySelectorAll('script, img').length") == 0
+    assert page.evaluate(CONTRAST) >= 4.5
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 24, 28)"
+    assert dark == (scheme == "dark")
+    # Every text of a plot stands inside of it.
+    outside = """() => [...document.querySelectorAll('svg')].map(svg => {
+      const room = svg.getBoundingClientRect();
+      return [...svg.querySelectorAll('text')].filter(text => {
+        const box = text.getBoundingClientRect();
+        return box.left < room.left - 1 || box.right > room.right + 1 || box.bottom > room.bottom + 1;
+      }).length;
+    })"""
+    assert page.evaluate(outside) == [0, 0, 0]
+    page.get_by_role("link", name="VIOLATED at step 3").click()
+    assert page.url.startswith((tmp_path / "DIR" / "traces").as_uri())
+    assert page.evaluate("document.querySelectorAll('img, iframe').length") == 0
+    page.close()
