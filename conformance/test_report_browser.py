@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 
 from checker import cli
+from conformance.browser_support import chromium
 from conformance.engine_support import checking
 from conformance.report_support import HOSTILE, NAME
-
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-WORDS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-WORDS += ["--disable-component-update", "--disable-sync"]
 
 CONTRAST = """() => {
   const light = text => {
@@ -35,13 +30,8 @@ CONTRAST = """() => {
 
 @pytest.fixture(scope="module")
 def browser():
-    api = pytest.importorskip("playwright.sync_api")
-    if BROWSER is None:
-        pytest.skip("there is no chromium here")
-    with api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=BROWSER, args=WORDS)
-        yield running
-        running.close()
+    with chromium() as found:
+        yield found
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -24,6 +24,8 @@ COLOURS = {
     "warnpaper": ("#fff4de", "#43330d"),
     "good": ("#1a7f37", "#6fdd8b"),
     "goodpaper": ("#e7f6ec", "#173a23"),
+    "open": ("#6b3fa0", "#cfb1f5"),
+    "openpaper": ("#f1e9fb", "#33264a"),
     "changed": ("#c2410c", "#ffb27a"),
     "e0": ("#cfe3ff", "#1d4373"),
     "e1": ("#ffe0b8", "#70450d"),
@@ -76,11 +78,16 @@ def stylesheet(theme: str) -> str:
     return style
 
 
-def adaptive_stylesheet() -> str:
-    """The style of a page: as the reader's system asks for, or as `data-theme` on the root element says."""
+def adaptive_colours() -> str:
+    """The colours of a page by name: as the reader's system asks for, or as `data-theme` on the root element says."""
     light, dark = (";".join(f"--{name}:{pair[side]}" for name, pair in COLOURS.items()) for side in (0, 1))
     return (
         f":root{{color-scheme:light;{light}}}\n"
         f"@media(prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n"
-        f":root[data-theme=dark]{{color-scheme:dark;{dark}}}\n{DRAWING}{CELLS}"
+        f":root[data-theme=dark]{{color-scheme:dark;{dark}}}\n"
     )
+
+
+def adaptive_stylesheet() -> str:
+    """The style of a page with drawings in it."""
+    return adaptive_colours() + DRAWING + CELLS
