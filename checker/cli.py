@@ -140,6 +140,8 @@ def _one_model(options: Options, searches: Searches) -> int:
         run = searches.run(instance, options.target, traces, limits=options.limits, keep_states=options.prove)
     if options.engine == "all":
         run = searches.compare(run)
+    if options.counterexamples is not None:
+        run = searches.differ(run, options.counterexamples, options.target, traces)
     if options.prove:
         run = searches.prove(run, traces)
     if run.spread is not None and run.spread.lost:
@@ -148,7 +150,12 @@ def _one_model(options: Options, searches: Searches) -> int:
     traces.failure = traces.failure or tables.failure
     content = {"runs": [report.as_object(run)], "verdict": run.word.value}
     code = exit_code(run.word, strict=options.strict, found=run.verdicts)
-    stopped = _was_interrupted(_parts(run)) or (run.proving is not None and run.proving.proofs.stopped == "interrupt")
+    stopped = any(one.stopped == "interrupt" for one in run.different)
+    stopped = (
+        stopped
+        or _was_interrupted(_parts(run))
+        or (run.proving is not None and run.proving.proofs.stopped == "interrupt")
+    )
     return _finish(options, report.text(run), content, traces, code, stopped or tables.is_interrupted)
 
 

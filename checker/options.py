@@ -18,10 +18,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
-from checker.console import machine_memory, parse_memory
 from checker.explore import Limits
 from checker.kafka_keys import Role
-from checker.shards import MOST_SHARDS
+from checker.option_values import count, memory, seconds, threads, whole
 from checker.spark_options import SPARK_OPTIONS, SparkAsked, add_spark_options, read_spark_options
 from models import registry
 from models.errors import UsageError
@@ -32,6 +31,7 @@ check [--bound N]                           every generation against every prope
 check published                             the five published models against TLC's figures
 check MODEL [--protocol P] [--bound N] ...  one model in detail (kafka, published/kip_101, ...)
 check FILE.py [--bound N] ...               a model that you wrote, in the same language
+check MODEL --counterexamples K [--bound N]  several histories that break a property, which differ in cause
 check mutate MODEL [--bound N] ...          each guard dropped in turn: which property notices?
 check sweep [MODEL] --vary KEY=V1,V2,... [--vary ...] [--bound N] ...   a safety table over configurations
 check --config FILE [--config FILE ...]     Kafka's own property files -> a verdict for that cluster
@@ -43,7 +43,6 @@ exit codes: 0 nothing promised is broken; 12 violated; 10 an expected figure or 
 3 undecided; 2 bad input; 130 interrupted"""
 
 
-MOST_DIGITS = 9
 ENGINES = ("local", "z3", "all", "spark")
 
 MUTATE, SWEEP = "mutate", "sweep"
@@ -86,6 +85,7 @@ class Options:
     vary: tuple[str, ...]
     spark: SparkAsked
     tables: Path | None
+    counterexamples: int | None
 
 
 def read_options(words: Sequence[str]) -> Options:
@@ -141,6 +141,9 @@ def read_options(words: Sequence[str]) -> Options:
     parser.add_argument(
         "--tables", metavar="DIR", help="what was found as Parquet, a file for each search in each table of DIR"
     )
+    parser.add_argument(
+        "--counterexamples", metavar="K", help="up to K for each property that fails, which differ in cause"
+    )
     parser.add_argument("--out", default="counterexamples", metavar="DIR", help="where traces go (./counterexamples)")
     parser.add_argument("--config", action="append", default=[], metavar="FILE", help="a .properties file of Kafka's")
     for role in Role:
@@ -174,9 +177,9 @@ def read_options(words: Sequence[str]) -> Options:
     options = Options(
         mutates,
         known.target,
-        _whole("--bound", known.bound),
+        whole("--bound", known.bound),
         known.count_all,
-        Limits(_whole("--bound", known.bound), _memory(known.memory), _seconds(known.seconds), _threads(known.threads)),
+        Limits(whole("--bound", known.bound), memory(known.memory), seconds(known.seconds), threads(known.threads)),
         known.seconds is not None,
         known.json,
         known.strict,
@@ -196,6 +199,7 @@ def read_options(words: Sequence[str]) -> Options:
         tuple(known.vary),
         read_spark_options(known),
         None if known.tables is None else Path(known.tables),
+        count("--counterexamples", known.counterexamples),
     )
     _refuse_mixtures(options)
     return options
@@ -223,6 +227,8 @@ def _refuse_mixtures(options: Options) -> None:
     _refuse_engines(options, of_cluster)
     if options.tables is not None:
         _refuse_tables(options)
+    if options.counterexamples is not None:
+        _refuse_counterexamples(options)
     if options.kafka_version and not of_cluster:
         raise UsageError("--kafka-version goes with --config FILE; for a model use --protocol")
     if options.topic_name is not None and not options.describe:
@@ -253,6 +259,19 @@ def _refuse_engines(options: Options, of_cluster: str) -> None:
         raise UsageError("--prove asks the explorer about what stands in the way of a proof: leave --engine z3 out")
     if options.engine in ("z3", "all") and options.count_all:
         raise UsageError(f"--continue counts states, which Z3 does not do: leave it, or --engine {options.engine}, out")
+
+
+def _refuse_counterexamples(options: Options) -> None:
+    """Causes are looked for by the explorer of this process, in one model."""
+    is_one = options.target not in (None, "published") or _is_one_of_published(options)
+    if not is_one or options.mutates or options.sweeps:
+        raise UsageError(
+            "--counterexamples is of one model: name it, as in: check kafka --protocol 0.10 --counterexamples 3"
+        )
+    if options.engine != "local":
+        raise UsageError(
+            f"--counterexamples asks the explorer of this process: leave it, or --engine {options.engine}, out"
+        )
 
 
 def _refuse_tables(options: Options) -> None:
@@ -297,38 +316,6 @@ def _refuse_with_sweep(options: Options) -> None:
 
 def _is_one_of_published(options: Options) -> bool:
     return options.target == "published" and options.protocol is not None
-
-
-def _whole(option: str, text: str | None) -> int | None:
-    if text is None:
-        return None
-    if not text.isdecimal() or not text.isascii() or len(text) > MOST_DIGITS:
-        raise UsageError(f"{option} {text}: not a number of steps; give 0 or more")
-    return int(text)
-
-
-def _memory(text: str | None) -> int:
-    return machine_memory() // 2 if text is None else parse_memory(text)
-
-
-def _seconds(text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 < seconds < float("inf"):
-        raise UsageError(f"--seconds {text}: not a time; give a number of seconds above 0")
-    return seconds
-
-
-def _threads(text: str | None) -> int:
-    if text is None:
-        return 1
-    if not text.isdecimal() or not text.isascii() or not 1 <= int(text[:MOST_DIGITS]) <= MOST_SHARDS:
-        raise UsageError(f"--threads {text}: not a number of threads; give 1 to {MOST_SHARDS}")
-    return int(text)
 
 
 def model_of(options: Options) -> tuple[Model, str | None]:
@@ -423,6 +410,7 @@ RESERVED = (
         "--strict",
         "--out",
         "--tables",
+        "--counterexamples",
         "--config",
         "--describe",
         "--topic-name",
