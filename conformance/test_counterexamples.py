@@ -54,6 +54,13 @@ def person_enters(s, door: Door):
 
 
 @action
+def person_leaves(s, door: Door):
+    require(s.visits == 2)
+    require(s.is_open[door])
+    s.is_open[door] = False
+
+
+@action
 def thief_enters(s, door: Door):
     require(s.thieves_left > 0)
     s.thieves_left -= 1
@@ -187,8 +194,9 @@ def test_text_files_and_how_far_it_reaches(check, tmp_path, capsys):
 # ------------------------------------------------------------------------------------------------ a model of its own
 
 
-def test_alike_doors_and_transitions(check):
-    found = asked(check, "doors.py --counterexamples 9")
+@pytest.mark.parametrize("draughts", [1, 2])
+def test_alike_doors_and_transitions(check, draughts):
+    found = asked(check, f"doors.py --set draughts={draughts} --counterexamples 9")
     part = "at_most_one_is_open_and_none_robbed"
     assert found == {
         (part, "VIOLATED"): [(2, {}, ["person_enters"])],
@@ -197,6 +205,7 @@ def test_alike_doors_and_transitions(check):
             (2, {"thieves": 1}, ["person_enters", "thief_enters"]),
         ],
         ("doors_stay_open", "VIOLATED"): [
+            (3, {}, ["person_enters", "person_leaves"]),
             (2, {"draughts": 1}, ["person_enters", "draught_shuts"]),
             (2, {"thieves": 1, "draughts": 1}, ["thief_enters", "draught_shuts"]),
         ],
@@ -216,7 +225,7 @@ def test_how_far_it_reaches_as_an_object(check):
         "asked": 2,
         "stopped": None,
         "exhausted": True,
-        "judged_to_depth": 4,
+        "judged_to_depth": 5,
         "first_failures": 3,
         "looked_at": 3,
         "reach": "no other was found in the whole state space: a shortest history to each of 3 first failures",
@@ -232,8 +241,8 @@ def test_how_far_it_reaches_as_an_object(check):
             }
         ],
     }
-    assert third["found"][1]["command"] == "check doors.py --counterexamples 2"
-    assert (third["first_failures"], third["looked_at"]) == (48, 8)
+    assert [one["command"][15:] for one in third["found"]] == ["--counterexamples 2", "--bound 2"]
+    assert (third["first_failures"], third["looked_at"]) == (75, 5)
     assert second["reach"] == third["reach"] == "as many as were asked for; there may be more"
 
 
