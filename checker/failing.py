@@ -1,8 +1,8 @@
-"""In which states does a property fail? All of them, not only the first.
+"""In which states, or on which steps, does a property fail? All of them, not only the first.
 
-In:  a kernel, the store of a search, a property of states.
-Out: the numbers of the states in which it is broken, and of those in which the failure is permitted; of a property that
-     has to be reachable, the states in which it is true.
+In:  a kernel, the store of a search, a property.
+Out: the numbers of the states in which it is broken, and of those in which the failure is permitted; or the steps from
+     a state that break it.
 
 The kernel counts failures in a range of states. A range in which it counts none is done with; another one is halved.
 """
@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.kernel import Kernel
+from checker.store import Batch
+from models import run
 from models.language.model import Instance, Property
 
 
@@ -23,13 +25,18 @@ class Failing:
 
     def __init__(self, instance: Instance, kernel: Kernel, store: Any, prop: Property) -> None:
         count = len(instance.model.properties)
+        self.instance = instance
         self.kernel = kernel
         self.store = store
+        self.prop = prop
         self.at = 6 * instance.model.properties.index(prop)
         self.active: NDArray[np.int8] = np.zeros(count + 1, np.int8)
         self.active[self.at // 6] = 1
         self.results: NDArray[np.int64] = np.zeros(6 * count + 3, np.int64)
+        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
         self.buffer = kernel.layout.buffer(instance)
+        self.after = kernel.layout.buffer(instance)
+        self.batch = Batch.of(2 * instance.first_steps[-1] + 1, kernel.layout.words)
 
     def states(self, first: int, last: int) -> tuple[list[int], list[int]]:
         """Of the states first..last-1: those in which it is broken, and those in which that is permitted."""
@@ -45,6 +52,29 @@ class Failing:
             elif broken or permitted:
                 middle = (low + high) // 2
                 waiting += [(middle, high), (low, middle)]  # the lower half is taken up first
+        return found
+
+    def steps(self, state: int) -> tuple[list[int], list[int]]:
+        """Of the steps from a state: those that break it, and those of which that is permitted."""
+        found: tuple[list[int], list[int]] = ([], [])
+        self.results[:] = 0
+        arrays = (self.buffer, self.after, self.batch.states, self.batch.parents, self.batch.steps)
+        results = (self.fired, self.active, self.results)
+        count = self.kernel.expand(
+            *(self.store.states.ctypes.data, state, state + 1),
+            *(array.ctypes.data for array in arrays),
+            len(self.batch.parents),
+            *(array.ctypes.data for array in results),
+        )
+        if not (self.results[self.at] or self.results[self.at + 3]):
+            return found  # the kernel counts only, and names the first
+        before = tuple(self.kernel.layout.unpack([int(word) for word in self.store.state(state)]))
+        for number in map(int, self.batch.steps[:count]):
+            step = self.instance.step(number)
+            after = run.take(self.instance, before, step)
+            assert after is not None, "the kernel took this step"
+            if not run.holds_step(self.instance, self.prop, before, step, after):
+                found[run.is_permitted(self.instance, self.prop, after)].append(number)
         return found
 
     def _count(self, first: int, last: int) -> tuple[int, int]:

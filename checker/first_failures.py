@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from checker.explore import Limits, Progress, Search, Witness
 from checker.failing import Failing
 from checker.kernel import Kernel
-from checker.store import Batch
-from models import run
 from models.language.model import Instance, Property
 
 
@@ -56,10 +54,6 @@ class FirstFailures(Search):
         self.failing = Failing(instance, kernel, self.store, prop)
         self.at = self.failing.at + 3 * permitted
         self.known = 0
-        words, steps = kernel.layout.words, instance.first_steps[-1]
-        self.scratch = Batch.of(2 * steps + 1, words)
-        self.scratch_fired: NDArray[np.int64] = np.zeros(len(self.fired), np.int64)
-        self.scratch_results: NDArray[np.int64] = np.zeros(len(self.results), np.int64)
 
     def path(self, end: End) -> Witness:
         """The history that ends there."""
@@ -95,31 +89,11 @@ class FirstFailures(Search):
         states = self.batch.states.reshape(-1, self.kernel.layout.words)
         staying = np.ones(generated, bool)
         for state in np.unique(parents):
-            if not self._fails_from(int(state)):
-                continue
-            for place in np.flatnonzero(parents == state):
-                if self._fails(int(state), int(steps[place])):
-                    staying[place] = False
-                    self.ends.append(End(int(state), int(steps[place]), states[place].copy()))
+            failing = self.failing.steps(int(state))[self.permitted]
+            for place in np.flatnonzero((parents == state) & np.isin(steps, failing)):
+                staying[place] = False
+                self.ends.append(End(int(state), int(steps[place]), states[place].copy()))
         left = int(staying.sum())
         states[:left] = states[:generated][staying]
         parents[:left], steps[:left] = parents[staying], steps[staying]
         return left
-
-    def _fails_from(self, state: int) -> bool:
-        """Whether a step from this state fails; the kernel says only how many do."""
-        self.scratch_results[:] = 0
-        batch = self.scratch
-        before = [array.ctypes.data for array in (self.before, self.after, batch.states, batch.parents, batch.steps)]
-        results = [array.ctypes.data for array in (self.scratch_fired, self.active, self.scratch_results)]
-        self.kernel.expand(self.store.states.ctypes.data, state, state + 1, *before, len(batch.parents), *results)
-        return bool(self.scratch_results[self.at])
-
-    def _fails(self, state: int, number: int) -> bool:
-        before = tuple(self.kernel.layout.unpack([int(word) for word in self.store.state(state)]))
-        step = self.instance.step(number)
-        after = run.take(self.instance, before, step)
-        assert after is not None, "the kernel took this step"
-        if run.holds_step(self.instance, self.prop, before, step, after):
-            return False
-        return run.is_permitted(self.instance, self.prop, after) is self.permitted
