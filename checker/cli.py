@@ -94,6 +94,8 @@ def _run(options: Options, seen: list[int]) -> int:
         return _mutate(options, seen)
     if options.sweeps:
         return _sweep(options, seen)
+    if options.graph is not None:
+        return _graph(options, seen)
     if options.config or options.describe:
         return _answer_configuration(options, searches)
     if options.target is None:
@@ -218,6 +220,25 @@ def _sweep(options: Options, seen: list[int]) -> int:
     code = exit_code(found.word, strict=options.strict, found=found.verdicts)
     stopped = found.stopped or tables.is_interrupted
     return _finish(options, sweep.text(found), sweep.as_objects(found), traces, code, stopped)
+
+
+def _graph(options: Options, seen: list[int]) -> int:
+    from checker.graph import state_graph, summary  # here, for networkx takes a while to load
+    from checker.graph_files import text, write_graph
+
+    assert options.graph is not None
+    asked, instance = options.graph, instance_of(options)
+    progress = ProgressLine(report.title(instance))
+    kernel = kernel_of(instance, progress.announce)
+    if seen:
+        raise KeyboardInterrupt
+    try:
+        drawn = state_graph(instance, options.limits, kernel, asked, progress.report)
+    finally:
+        progress.clear()
+    write_graph(drawn, asked.path, force=asked.force)
+    content = summary(drawn) | {"file": str(asked.path)}
+    return _finish(options, text(drawn, asked.path), content, Traces(options.out), SAFE, False)
 
 
 def _matrix(options: Options, searches: Searches) -> int:

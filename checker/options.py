@@ -19,6 +19,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from checker.explore import Limits
+from checker.graph_options import (
+    GRAPH,
+    GRAPH_OPTIONS,
+    GraphAsked,
+    add_graph_options,
+    read_graph_options,
+    refuse_with_graph,
+)
 from checker.kafka_keys import Role
 from checker.option_values import count, memory, seconds, threads, whole
 from checker.spark_options import SPARK_OPTIONS, SparkAsked, add_spark_options, read_spark_options
@@ -33,6 +41,7 @@ check MODEL [--protocol P] [--bound N] ...  one model in detail (kafka, publishe
 check FILE.py [--bound N] ...               a model that you wrote, in the same language
 check MODEL --counterexamples K [--bound N]  several histories that break a property, which differ in cause
 check mutate MODEL [--bound N] ...          each guard dropped in turn: which property notices?
+check graph MODEL [--bound N] -o FILE       its states and steps as a drawing: .html, .dot or .graphml
 check sweep [MODEL] --vary KEY=V1,V2,... [--vary ...] [--bound N] ...   a safety table over configurations
 check --config FILE [--config FILE ...]     Kafka's own property files -> a verdict for that cluster
 check --describe FILE [--config FILE ...]   what kafka-topics --describe prints -> the same, from that leader and ISR"""
@@ -86,6 +95,7 @@ class Options:
     spark: SparkAsked
     tables: Path | None
     counterexamples: int | None
+    graph: GraphAsked | None
 
 
 def read_options(words: Sequence[str]) -> Options:
@@ -133,6 +143,7 @@ def read_options(words: Sequence[str]) -> Options:
         " the explorer, on Spark",
     )
     add_spark_options(parser)
+    add_graph_options(parser)
     parser.add_argument(
         "--prove", action="store_true", help="prove what holds for any depth, and say what that rests on"
     )
@@ -159,7 +170,8 @@ def read_options(words: Sequence[str]) -> Options:
     parser.add_argument("--topic-name", metavar="NAME", help="the topic that is meant, where several are described")
     parser.add_argument("--kafka-version", metavar="V", help="the release of the brokers, such as 0.10.2")
     mutates, sweeps = list(words[:1]) == [MUTATE], list(words[:1]) == [SWEEP]
-    words = list(words)[mutates or sweeps :]
+    draws = list(words[:1]) == [GRAPH]
+    words = list(words)[mutates or sweeps or draws :]
     known, rest = parser.parse_known_args(words)
     taken = [pair for pair in pairwise(words) if pair[1] == known.target and pair[0] in rest and pair[0][:2] == "--"]
     if sweeps and (taken or known.target is None):
@@ -200,6 +212,7 @@ def read_options(words: Sequence[str]) -> Options:
         read_spark_options(known),
         None if known.tables is None else Path(known.tables),
         count("--counterexamples", known.counterexamples),
+        read_graph_options(known, draws),
     )
     _refuse_mixtures(options)
     return options
@@ -215,6 +228,10 @@ def _refuse_mixtures(options: Options) -> None:
         raise UsageError(f"{MUTATE} comes first, as in: check {MUTATE} kafka --protocol 2.1")
     if SWEEP in (options.target, *options.rest):
         raise UsageError(f"{SWEEP} comes first, as in: check {SWEEP} kafka --vary acks=0,1,all")
+    if GRAPH in (options.target, *options.rest):
+        raise UsageError(f"{GRAPH} comes first, as in: check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.html")
+    if options.graph is not None:
+        _refuse_with_graph(options)
     if options.mutates:
         _refuse_with_mutate(options)
     if options.sweeps:
@@ -282,6 +299,18 @@ def _refuse_tables(options: Options) -> None:
         )
     if options.engine == "z3":
         raise UsageError("--tables counts states, which Z3 does not do: leave it, or --engine z3, out")
+
+
+def _refuse_with_graph(options: Options) -> None:
+    refuse_with_graph({
+        "--config": options.config, "--describe": options.describe, "--prove": options.prove,
+        f"--engine {options.engine}": options.engine != "local", "--continue": options.count_all,
+        "--strict": options.strict, "--tables": options.tables, "--counterexamples": options.counterexamples,
+    })  # fmt: skip
+    if options.target is None or (options.target == "published" and not _is_one_of_published(options)):
+        raise UsageError(
+            f"{GRAPH} takes one model, as in: check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.html"
+        )
 
 
 def _refuse_with_mutate(options: Options) -> None:
@@ -418,6 +447,7 @@ RESERVED = (
     ),
     *(f"--{role.name.lower()}" for role in Role),
     *SPARK_OPTIONS,
+    *GRAPH_OPTIONS,
 )
 """The options of `check` itself, which an entry of a model cannot have."""
 
