@@ -5,6 +5,7 @@ In:  a `StateGraph`. Out: a point for each node.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby, pairwise
 
 from checker.graph import StateGraph
@@ -32,9 +33,8 @@ def layers(drawn: StateGraph) -> list[list[int]]:
     return columns
 
 
-def points(drawn: StateGraph, across: float, down: float) -> dict[int, tuple[float, float]]:
+def points(columns: Sequence[Sequence[int]], across: float, down: float) -> dict[int, tuple[float, float]]:
     """A point for each node; the columns are centred on one line."""
-    columns = layers(drawn)
     tallest = max(map(len, columns))
     return {
         number: ((place + 0.5) * across, (row + 0.5 + (tallest - len(column)) / 2) * down)

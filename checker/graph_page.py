@@ -13,13 +13,17 @@ import json
 from collections.abc import Iterator
 
 from checker.graph import BROKEN, PERMITTED, Edge, Node, StateGraph, summary
-from checker.graph_layout import points
+from checker.graph_layout import layers, points
 from checker.graph_text import failing_names, node_lines, node_notes, plain
+from checker.report import counted
 
 RADIUS = 11
 ACROSS, DOWN = 130, 46
 FOLDED_ACROSS, FOLDED_DOWN = 260, 70
-MOST_LABELS = 60
+SLIMMEST = 0.8
+"""The drawing of a graph with tall columns is made at least so wide as a part of its height, up to three times."""
+
+MOST_LABELS = 30
 """Up to so many edges have their labels beside them; of more they are shown where one points at the edge."""
 
 
@@ -42,13 +46,13 @@ def _text(text: str) -> str:
 
 def _figures(drawn: StateGraph) -> str:
     figures = summary(drawn)
-    parts = [f"{figures['states']:,} states", f"{figures['transitions']:,} transitions"]
+    parts = [counted(drawn.states, "state"), counted(drawn.transitions, "transition")]
     if drawn.fold:
-        parts.append(f"folded by {', '.join(drawn.fold)} into {figures['nodes']:,} nodes")
-    parts += [f"{figures['edges']:,} edges", f"{figures['dead_ends']:,} dead ends"]
+        parts.append(f"folded by {', '.join(drawn.fold)} into {counted(figures['nodes'], 'node')}")
+    parts += [counted(figures["edges"], "edge"), counted(figures["dead_ends"], "dead end")]
     if figures["not_expanded"]:
-        parts.append(f"to depth {drawn.bound}: {figures['not_expanded']:,} states at the bound were not expanded")
-    parts.append(f"{figures['components']:,} strongly connected components of several nodes")
+        parts.append(f"to depth {drawn.bound}: {counted(figures['not_expanded'], 'state')} at the bound not expanded")
+    parts.append(f"{counted(drawn.components, 'strongly connected component')} of several nodes")
     parts += [f"{one['property']} {one['verdict']}: {one['count']:,}" for one in figures["failing"]]
     return "; ".join(parts)
 
@@ -58,7 +62,9 @@ def _figures(drawn: StateGraph) -> str:
 
 def _drawing(drawn: StateGraph) -> Iterator[str]:
     across, down = (FOLDED_ACROSS, FOLDED_DOWN) if drawn.fold else (ACROSS, DOWN)
-    places = points(drawn, across, down)
+    columns = layers(drawn)
+    across = max(across, min(3 * across, round(SLIMMEST * down * max(map(len, columns)) / len(columns))))
+    places = points(columns, across, down)
     width = max(x for x, _ in places.values()) + across / 2
     height = max(y for _, y in places.values()) + down / 2
     yield f"<svg viewBox='0 0 {width:g} {height:g}' role='img' aria-label='The state graph' tabindex='0'>{ARROWS}"
@@ -194,6 +200,7 @@ aside table { border-collapse: collapse; } aside td { padding: 0 .6rem .1rem 0; 
 aside td:first-child { color: var(--quiet); }
 aside button { font: inherit; text-align: left; }
 .node circle, .node rect { fill: var(--node); stroke: var(--front); } .node { cursor: pointer; }
+.node:focus { outline: none; } .node:focus-visible circle, .node:focus-visible rect { stroke-width: 3; }
 .node.violated circle, .node.violated rect { fill: var(--violated); stroke: var(--red); }
 .node.permitted circle, .node.permitted rect { fill: var(--permitted); }
 .node.open circle, .node.open rect { stroke-dasharray: 3 2; }

@@ -30,9 +30,9 @@ def node_notes(drawn: StateGraph, node: Node) -> list[str]:
         return f"{count:,} of {node.states:,} states: {what}" if drawn.fold else what
 
     notes = [
-        (node.initial, "initial state"),
-        (node.dead_ends, "dead end: nothing can be done"),
-        (node.unexpanded, "at the bound: its steps were not looked at"),
+        (node.initial, "initial"),
+        (node.dead_ends, "dead end"),
+        (node.unexpanded, "at the bound, not expanded"),
     ]
     found = [noted(count, what) for count, what in notes if count]
     found += [noted(count, f"{name} is {word}") for (name, word), count in node.failing.items()]
