@@ -12,10 +12,10 @@ from xml.etree import ElementTree as ET
 import networkx as nx
 import pytest
 
-from checker import cli, graph
+from checker import cli
 from checker.explore import Limits, explore
 from checker.graph import state_graph, summary
-from checker.graph_files import WRITERS, dot
+from checker.graph_files import dot
 from checker.graph_options import GraphAsked
 from checker.kernel import kernel_of
 from conformance.engine_support import checking
@@ -393,14 +393,37 @@ def test_a_file_that_is_there_is_not_replaced_unless_asked(check, tmp_path):
 
 
 def test_an_interruption_leaves_nothing_half_written(check, tmp_path, monkeypatch):
-    def interrupted(drawn):
-        yield "half"
+    def interrupted(*given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("checker.graph_files.WRITERS", dict(WRITERS) | {".dot": interrupted})
-    code, out, err = check("graph light.py -o x.dot")
-    assert (code, out) == (130, "")
-    assert err == "check: interrupted before anything was found\n"
-    assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
-    monkeypatch.setattr(graph.Search, "_expand", lambda *given: interrupted(given).throw(KeyboardInterrupt()))
-    assert check("graph light.py -o x.html")[0] == 130
+    for place in ("checker.graph_files.os.fsync", "checker.graph.Search._expand"):
+        monkeypatch.setattr(place, interrupted)
+        code, out, err = check("graph light.py -o x.dot")
+        assert (code, out, err) == (130, "", "check: interrupted before anything was found\n")
+        assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
+
+
+def test_it_goes_on_behind_the_last_property_that_fails(check, tmp_path):
+    (tmp_path / "stairs.py").write_text(STAIRS)
+    code, out, _ = check("graph stairs.py -o stairs.dot")
+    assert (code, out.splitlines()[0]) == (0, "4 states, 3 transitions, the whole state space")
+
+
+STAIRS = """
+from models.language import action, always, between, field, require
+
+
+class State:
+    height = field(values=between(0, 3))
+
+
+@action
+def climber_steps(s):
+    require(s.height < 3)
+    s.height += 1
+
+
+@always
+def stays_down(s):
+    return s.height == 0
+"""
