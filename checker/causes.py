@@ -34,6 +34,12 @@ from traces.trace import Trace
 MOST_ALIKE = 4
 """Of candidates that take the same actions in the same order, with the same faults, so many are looked at."""
 
+SEARCH_SHARE = 0.5
+"""The part of the seconds that the search for failures may take; the rest is for looking at what it found."""
+
+PATIENCE = 5.0
+"""Seconds for looking at what a search found that was interrupted."""
+
 
 @dataclass(frozen=True)
 class Counterexample:
@@ -66,6 +72,9 @@ class Different:
         if self.stopped is not None:
             return f"UNDECIDED whether there are more: {WHY_STOPPED[self.stopped]}"
         if len(self.found) == self.asked:
+            if self.exploration.stopped is not None:
+                why = WHY_STOPPED[self.exploration.stopped]
+                return f"as many as were asked for; there may be more, and some with fewer faults: {why}"
             return "as many as were asked for; there may be more"
         exploration = self.exploration
         far = "in the whole state space" if exploration.exhausted else f"to depth {exploration.judged}"
@@ -102,10 +111,14 @@ def differing(
     tell: Callable[[str, float], None],
 ) -> Different:
     """Find so many counterexamples of different causes. `command` is the one that finds them again."""
-    search = FirstFailures(instance, limits, kernel, report, prop, permitted=word is Word.PERMITTED)
+    share = None if limits.seconds is None else limits.seconds * SEARCH_SHARE
+    search = FirstFailures(
+        instance, replace(limits, seconds=share), kernel, report, prop, permitted=word is Word.PERMITTED
+    )
     exploration = search.run()
     began = time.monotonic()
-    left = float("inf") if limits.seconds is None else max(0.0, limits.seconds - exploration.seconds)
+    left = float("inf") if limits.seconds is None else limits.seconds - exploration.seconds
+    left = min(left, PATIENCE) if exploration.stopped == "interrupt" else left
     state = _Search(instance, prop, word, command, began + left, stopped=exploration.stopped)
     try:
         for path in _candidates(search):

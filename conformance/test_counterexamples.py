@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 
 import pytest
 
@@ -263,6 +264,13 @@ def test_what_is_cut_short_says_so(monkeypatch, tmp_path):
     cut = of_doors(monkeypatch, tmp_path, Limits(seconds=1e-9))
     assert (len(cut.found), cut.stopped) == (0, "seconds")
     assert cut.reach == "UNDECIDED whether there are more: the time that it was given is used up"
+
+    cut.exploration.stopped = "memory"
+    enough = replace(cut, asked=0, stopped=None)
+    assert enough.reach == (
+        "as many as were asked for; there may be more, and some with fewer faults: the memory that it was given is used"
+        " up"
+    )
 
     def interrupted(trace):
         raise KeyboardInterrupt
