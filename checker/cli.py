@@ -102,6 +102,8 @@ def _run(options: Options, seen: list[int]) -> int:
         return _mutate(options, seen)
     if options.sweeps:
         return _sweep(options, seen)
+    if options.graph is not None:
+        return _graph(options, seen)
     if options.config or options.describe:
         return _answer_configuration(options, searches)
     if options.target is None:
@@ -169,6 +171,8 @@ def _one_model(options: Options, searches: Searches) -> int:
         run = searches.run(instance, options.target, traces, limits=options.limits, keep_states=options.prove)
     if options.engine == "all":
         run = searches.compare(run)
+    if options.counterexamples is not None:
+        run = searches.differ(run, options.counterexamples, options.target, traces)
     if options.prove:
         run = searches.prove(run, traces)
     if run.spread is not None and run.spread.lost:
@@ -177,7 +181,8 @@ def _one_model(options: Options, searches: Searches) -> int:
     traces.failure = traces.failure or tables.failure
     content = {"runs": [report.as_object(run)], "verdict": run.word.value}
     code = exit_code(run.word, strict=options.strict, found=run.verdicts)
-    stopped = _was_interrupted(_parts(run)) or (run.proving is not None and run.proving.proofs.stopped == "interrupt")
+    stopped = _was_interrupted(_parts(run)) or any(one.stopped == "interrupt" for one in run.different)
+    stopped = stopped or (run.proving is not None and run.proving.proofs.stopped == "interrupt")
     return _finish(
         *(options, report.text(run), content, traces, code, stopped or tables.is_interrupted),
         lambda printed: gather.of_run(printed, run, strict=options.strict),
@@ -246,6 +251,25 @@ def _sweep(options: Options, seen: list[int]) -> int:
         *(options, sweep.text(found), sweep.as_objects(found), traces, code, stopped),
         lambda printed: gather.of_sweep(printed, found, strict=options.strict),
     )
+
+
+def _graph(options: Options, seen: list[int]) -> int:
+    from checker.graph import state_graph, summary  # here, for networkx takes a while to load
+    from checker.graph_files import text, write_graph
+
+    assert options.graph is not None
+    asked, instance = options.graph, instance_of(options)
+    progress = ProgressLine(report.title(instance))
+    kernel = kernel_of(instance, progress.announce)
+    if seen:
+        raise KeyboardInterrupt
+    try:
+        drawn = state_graph(instance, options.limits, kernel, asked, progress.report)
+    finally:
+        progress.clear()
+    write_graph(drawn, asked.path, force=asked.force)
+    content = summary(drawn) | {"file": str(asked.path)}
+    return _finish(options, text(drawn, asked.path), content, Traces(options.out), SAFE, False)
 
 
 def _matrix(options: Options, searches: Searches) -> int:

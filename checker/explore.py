@@ -381,11 +381,15 @@ class Search:
                 self._explain_failure(at)
             # Before the store can be full, so that it equals what the actions have fired.
             self.result.generated += generated
-            self.store.add(self.batch, generated)
+            self._take_in_batch(generated)
             self.expanded = at
             if self._out_of_time():
                 return
         self._settle(of_steps=True)
+
+    def _take_in_batch(self, generated: int) -> None:
+        """Put so many successors, which the kernel has just made, into the store."""
+        self.store.add(self.batch, generated)
 
     def _addresses(self) -> list[int]:
         """What the kernel's `expand` is given, but for the range of states; the arrays stay where they are."""

@@ -15,10 +15,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 
-from checker.console import machine_memory, parse_memory
 from checker.explore import Limits
+from checker.graph_options import (
+    GRAPH,
+    GRAPH_OPTIONS,
+    GraphAsked,
+    add_graph_options,
+    read_graph_options,
+    refuse_with_graph,
+)
 from checker.kafka_keys import Role
-from checker.shards import MOST_SHARDS
+from checker.option_values import count, memory, seconds, threads, whole
 from checker.spark_options import SPARK_OPTIONS, SparkAsked, add_spark_options, read_spark_options
 from models import registry, settings
 from models.errors import UsageError
@@ -29,7 +36,9 @@ check [--bound N]                           every generation against every prope
 check published                             the five published models against TLC's figures
 check MODEL [--protocol P] [--bound N] ...  one model in detail (kafka, published/kip_101, ...)
 check FILE.py [--bound N] ...               a model that you wrote, in the same language
+check MODEL --counterexamples K [--bound N]  several histories that break a property, which differ in cause
 check mutate MODEL [--bound N] ...          each guard dropped in turn: which property notices?
+check graph MODEL [--bound N] -o FILE       its states and steps as a drawing: .html, .dot or .graphml
 check sweep [MODEL] --vary KEY=V1,V2,... [--vary ...] [--bound N] ...   a safety table over configurations
 check --config FILE [--config FILE ...]     Kafka's own property files -> a verdict for that cluster
 check --describe FILE [--config FILE ...]   what kafka-topics --describe prints -> the same, from that leader and ISR"""
@@ -40,7 +49,6 @@ exit codes: 0 nothing promised is broken; 12 violated; 10 an expected figure or 
 3 undecided; 2 bad input; 130 interrupted"""
 
 
-MOST_DIGITS = 9
 ENGINES = ("local", "z3", "all", "spark")
 
 MUTATE, SWEEP = "mutate", "sweep"
@@ -85,6 +93,8 @@ class Options:
     tables: Path | None
     report: Path | None
     words: tuple[str, ...]
+    counterexamples: int | None
+    graph: GraphAsked | None
 
 
 def read_options(words: Sequence[str]) -> Options:
@@ -132,6 +142,7 @@ def read_options(words: Sequence[str]) -> Options:
         " the explorer, on Spark",
     )
     add_spark_options(parser)
+    add_graph_options(parser)
     parser.add_argument(
         "--prove", action="store_true", help="prove what holds for any depth, and say what that rests on"
     )
@@ -142,6 +153,9 @@ def read_options(words: Sequence[str]) -> Options:
     )
     parser.add_argument(
         "--report", metavar="DIR", help="a page in DIR, with its traces, JUnit, SARIF and tests for pytest"
+    )
+    parser.add_argument(
+        "--counterexamples", metavar="K", help="up to K for each property that fails, which differ in cause"
     )
     parser.add_argument("--out", default="counterexamples", metavar="DIR", help="where traces go (./counterexamples)")
     parser.add_argument("--config", action="append", default=[], metavar="FILE", help="a .properties file of Kafka's")
@@ -159,7 +173,8 @@ def read_options(words: Sequence[str]) -> Options:
     parser.add_argument("--kafka-version", metavar="V", help="the release of the brokers, such as 0.10.2")
     typed = ("check", *words)
     mutates, sweeps = list(words[:1]) == [MUTATE], list(words[:1]) == [SWEEP]
-    words = list(words)[mutates or sweeps :]
+    draws = list(words[:1]) == [GRAPH]
+    words = list(words)[mutates or sweeps or draws :]
     known, rest = parser.parse_known_args(words)
     taken = [pair for pair in pairwise(words) if pair[1] == known.target and pair[0] in rest and pair[0][:2] == "--"]
     if sweeps and (taken or known.target is None):
@@ -177,9 +192,9 @@ def read_options(words: Sequence[str]) -> Options:
     options = Options(
         mutates,
         known.target,
-        _whole("--bound", known.bound),
+        whole("--bound", known.bound),
         known.count_all,
-        Limits(_whole("--bound", known.bound), _memory(known.memory), _seconds(known.seconds), _threads(known.threads)),
+        Limits(whole("--bound", known.bound), memory(known.memory), seconds(known.seconds), threads(known.threads)),
         known.seconds is not None,
         known.json,
         known.strict,
@@ -201,6 +216,8 @@ def read_options(words: Sequence[str]) -> Options:
         None if known.tables is None else Path(known.tables),
         None if known.report is None else Path(known.report),
         typed,
+        count("--counterexamples", known.counterexamples),
+        read_graph_options(known, draws),
     )
     _refuse_mixtures(options)
     return options
@@ -216,6 +233,10 @@ def _refuse_mixtures(options: Options) -> None:
         raise UsageError(f"{MUTATE} comes first, as in: check {MUTATE} kafka --protocol 2.1")
     if SWEEP in (options.target, *options.rest):
         raise UsageError(f"{SWEEP} comes first, as in: check {SWEEP} kafka --vary acks=0,1,all")
+    if GRAPH in (options.target, *options.rest):
+        raise UsageError(f"{GRAPH} comes first, as in: check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.html")
+    if options.graph is not None:
+        _refuse_with_graph(options)
     if options.mutates:
         _refuse_with_mutate(options)
     if options.sweeps:
@@ -232,6 +253,8 @@ def _refuse_mixtures(options: Options) -> None:
         raise UsageError(
             "--report is of the matrix, one model, a sweep or a cluster: check kafka --protocol 2.1 --report DIR"
         )
+    if options.counterexamples is not None:
+        _refuse_counterexamples(options)
     if options.kafka_version and not of_cluster:
         raise UsageError("--kafka-version goes with --config FILE; for a model use --protocol")
     if options.topic_name is not None and not options.describe:
@@ -264,6 +287,19 @@ def _refuse_engines(options: Options, of_cluster: str) -> None:
         raise UsageError(f"--continue counts states, which Z3 does not do: leave it, or --engine {options.engine}, out")
 
 
+def _refuse_counterexamples(options: Options) -> None:
+    """Causes are looked for by the explorer of this process, in one model."""
+    is_one = options.target not in (None, "published") or _is_one_of_published(options)
+    if not is_one or options.mutates or options.sweeps:
+        raise UsageError(
+            "--counterexamples is of one model: name it, as in: check kafka --protocol 0.10 --counterexamples 3"
+        )
+    if options.engine != "local":
+        raise UsageError(
+            f"--counterexamples asks the explorer of this process: leave it, or --engine {options.engine}, out"
+        )
+
+
 def _refuse_tables(options: Options) -> None:
     is_one = options.target not in (None, "published") or _is_one_of_published(options)
     if options.mutates or not (is_one or options.sweeps):
@@ -272,6 +308,18 @@ def _refuse_tables(options: Options) -> None:
         )
     if options.engine == "z3":
         raise UsageError("--tables counts states, which Z3 does not do: leave it, or --engine z3, out")
+
+
+def _refuse_with_graph(options: Options) -> None:
+    refuse_with_graph({
+        "--config": options.config, "--describe": options.describe, "--prove": options.prove,
+        f"--engine {options.engine}": options.engine != "local", "--continue": options.count_all,
+        "--strict": options.strict, "--tables": options.tables, "--counterexamples": options.counterexamples,
+    })  # fmt: skip
+    if options.target is None or (options.target == "published" and not _is_one_of_published(options)):
+        raise UsageError(
+            f"{GRAPH} takes one model, as in: check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.html"
+        )
 
 
 def _refuse_with_mutate(options: Options) -> None:
@@ -312,38 +360,6 @@ def _is_one_of_published(options: Options) -> bool:
     return options.target == "published" and options.protocol is not None
 
 
-def _whole(option: str, text: str | None) -> int | None:
-    if text is None:
-        return None
-    if not text.isdecimal() or not text.isascii() or len(text) > MOST_DIGITS:
-        raise UsageError(f"{option} {text}: not a number of steps; give 0 or more")
-    return int(text)
-
-
-def _memory(text: str | None) -> int:
-    return machine_memory() // 2 if text is None else parse_memory(text)
-
-
-def _seconds(text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0 < seconds < float("inf"):
-        raise UsageError(f"--seconds {text}: not a time; give a number of seconds above 0")
-    return seconds
-
-
-def _threads(text: str | None) -> int:
-    if text is None:
-        return 1
-    if not text.isdecimal() or not text.isascii() or not 1 <= int(text[:MOST_DIGITS]) <= MOST_SHARDS:
-        raise UsageError(f"--threads {text}: not a number of threads; give 1 to {MOST_SHARDS}")
-    return int(text)
-
-
 RESERVED = (
     *(
         "--help",
@@ -366,6 +382,7 @@ RESERVED = (
         "--out",
         "--tables",
         "--report",
+        "--counterexamples",
         "--config",
         "--describe",
         "--topic-name",
@@ -373,6 +390,7 @@ RESERVED = (
     ),
     *(f"--{role.name.lower()}" for role in Role),
     *SPARK_OPTIONS,
+    *GRAPH_OPTIONS,
 )
 """The options of `check` itself, which an entry of a model cannot have."""
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from checker import proof_report
 from checker.bounded import Unrolled
+from checker.causes import Different, different_lines, different_object
 from checker.explore import Exploration
 from checker.proof_report import Proving
 from checker.spread import Spread, spread_lines, spread_object
@@ -27,7 +28,8 @@ from models.language.model import Instance, spell
 class Run:
     """One search with everything that was made of it; `traces` maps properties to files.
 
-    `second` is what Z3 said of the same question, where both engines were asked.
+    `second` is what Z3 said of the same question, where both engines were asked; `different` are the counterexamples of
+    different causes, where several were asked for.
     """
 
     exploration: Exploration | Unrolled
@@ -38,6 +40,7 @@ class Run:
     proving: Proving | None = None
     second: Unrolled | None = None
     spread: Spread | None = None
+    different: Sequence[Different] = ()
 
     @property
     def explored(self) -> Exploration:
@@ -246,6 +249,7 @@ def text(run: Run) -> str:
         lines += ["", *proof_report.lines(run.proving)]
     if run.traces:
         lines += ["", *trace_lines(run)]
+    lines += different_lines(run.different, run.show)
     lines += ["", verdict_line(run)]
     return "\n".join(lines)
 
@@ -350,6 +354,7 @@ def as_object(run: Run) -> dict[str, Any]:
         "z3": _second_object(run.second),
         "spark": spread_object(run.spread) if run.spread is not None else None,
         "faults": faults_of(instance),
+        "counterexamples": [different_object(one, run.show) for one in run.different],
         "command": run.command,
         "verdict": run.word.value,
     }

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from checker import matrix, report
 from checker.agreement import differences
 from checker.bounded import Unrolled, ask_to_depth
+from checker.causes import Different, differing
 from checker.console import ProgressLine
 from checker.explore import Exploration, Limits, explore
 from checker.kept_proofs import proved
@@ -58,12 +59,27 @@ class Traces:
                 command = command_of(target, instance, witness.depth)
                 trace = from_steps(instance, witness.initial, witness.steps, name, command, word)
                 self.shortest[key] = trace
-                try:
-                    if not self.failure:
-                        files[key] = write_trace(trace, self.folder)
-                except UsageError as error:
-                    self.failure = str(error)
+                path = self._put(trace)
+                if path is not None:
+                    files[key] = path
         return files
+
+    def _put(self, trace: Trace) -> Path | None:
+        """Write a trace; None where that failed, now or before."""
+        try:
+            return None if self.failure else write_trace(trace, self.folder)
+        except UsageError as error:
+            self.failure = str(error)
+            return None
+
+    def write_different(self, different: Different, files: Mapping[str, Path]) -> Different:
+        """A trace for every cause; the one that is there already is not written again."""
+        there = {_history(self.shortest[key]): (self.shortest[key], path) for key, path in files.items()}
+        found = []
+        for one in different.found:
+            trace, path = there.get(_history(one.trace)) or (one.trace, self._put(one.trace))
+            found.append(replace(one, trace=trace, path=path))
+        return replace(different, found=tuple(found))
 
     def write_counterexamples(
         self, exploration: Exploration, proofs: Proofs, command: str, show: Callable[[Path], str]
@@ -100,6 +116,11 @@ class Traces:
             except UsageError as error:
                 self.failure = str(error)
         return Proving(proofs, exploration, reached, files, commands, outside, false)
+
+
+def _history(trace: Trace) -> tuple[object, ...]:
+    """What makes a trace the one that it is, whatever command found it."""
+    return trace.property_name, trace.verdict, trace.states[0], trace.steps
 
 
 def _is_true(instance: Instance, lemma: Property, cells: Cells) -> bool:
@@ -152,6 +173,27 @@ class Searches:
         found = verdicts(exploration)
         command = command_of(target, instance, limits.depth)
         return Run(exploration, found, command, count_all, traces.write(target, instance, found))
+
+    def differ(self, run: Run, asked: int, target: str, traces: Traces) -> Run:
+        """For every failure that was found, so many counterexamples of different causes, and their traces."""
+        instance, limits = run.exploration.instance, self.options.limits
+        if run.exploration.stopped == "interrupt":
+            return run
+        command = f"{command_of(target, instance, limits.depth)} --counterexamples {asked}"
+        found = []
+        for verdict in run.verdicts:
+            for _, _, word in verdict.histories:
+                progress = ProgressLine(f"{report.title(instance)}, causes of {verdict.prop.name}")
+                kernel = self.kernels.of(instance, progress.announce)
+                one = differing(
+                    *(instance, verdict.prop, Word(word), asked, limits, kernel, command),
+                    *(progress.report, progress.tell),
+                )
+                progress.clear()
+                found.append(traces.write_different(one, run.traces))
+                if one.stopped == "interrupt":
+                    return replace(run, command=command, different=found)
+        return replace(run, command=command, different=found)
 
     def spread(self, session: Session, instance: Instance, target: str, traces: Traces) -> Run:
         """Search an instance on Spark, judge what was found, and write its traces."""

@@ -99,6 +99,7 @@ RUN_KEYS = {
     "actions": dict,
     "faults": dict,
     "spark": (dict, type(None)),
+    "counterexamples": list,
     "command": str,
     "verdict": str,
 }

@@ -52,7 +52,7 @@ def test_the_page_in_a_browser(browser, tmp_path, monkeypatch, capsys, scheme):
     assert page.locator("td.bad .sign").all_inner_texts() == ["\u2717", "\u2717"]
     assert page.evaluate("document.querySelectorAll('script, img').length") == 0
     assert page.evaluate(CONTRAST) >= 4.5
-    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 24, 28)"
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"
     assert dark == (scheme == "dark")
     # Every text of a plot stands inside of it.
     outside = """() => [...document.querySelectorAll('svg')].map(svg => {
