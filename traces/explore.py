@@ -21,11 +21,11 @@ from textual.widgets.option_list import Option as Entry
 
 from models.errors import UsageError
 from models.language.declare import Kind
-from traces import generic_lanes, kafka_lanes
+from traces import generic_lanes
+from traces.colour import Look
 from traces.itf import label
-from traces.kafka_model import is_kafka
 from traces.printable import escaped
-from traces.table import lay_out
+from traces.show import history, lane_rows
 from traces.trace import PERMITTED, REACHED, VIOLATED, Trace
 from traces.walk import BROKEN, Option, Standing, Walk
 
@@ -39,18 +39,6 @@ def plain(text: str, style: str = "") -> Content:
     """Text as it stands: no markup in it, and no control characters."""
     shown = "\n".join(escaped(line) for line in text.split("\n"))
     return Content.styled(shown, style) if style else Content(shown)
-
-
-def history(trace: Trace, width: int) -> list[str]:
-    """The steps in the lanes of `trace show`, as wide as they have to be, and no wider where that can be helped."""
-    if not is_kafka(trace.instance):
-        return lay_out(generic_lanes.titles(trace.instance), generic_lanes.rows(trace))
-    table: list[str] = []
-    for stacked in range(kafka_lanes.MOST_STACKED + 1):
-        table = lay_out(kafka_lanes.titles(trace.instance), kafka_lanes.rows(trace, stacked))
-        if max(map(len, table)) <= width:
-            break
-    return table
 
 
 class Options(OptionList):
@@ -140,7 +128,7 @@ class Explorer(App[None]):
         where = f"step {walk.position}" if walk.has_begun else "choose an initial state"
         self.query_one("#where", Static).update(plain(f"{label(walk.instance)}: {where}"))
         self.query_one("#past").display = self.query_one("#promises").display = walk.has_begun
-        titles, *lines = history(walk.trace, self.size.width - 2) if walk.has_begun else [""]
+        titles, *lines = history(walk.trace, Look(self.size.width - 2)) if walk.has_begun else [""]
         self.query_one("#titles", Static).update(plain(titles))
         self.query_one("#history", Static).update(plain("\n".join(lines)))
         self.query_one("#steps", VerticalScroll).scroll_end(animate=False)
@@ -167,8 +155,7 @@ class Explorer(App[None]):
         if option.step is not None or option.after is None:
             return plain(option.text, "$error" if option.problem else "")
         trace = Trace(self.walk.instance, (option.after,), (), None, None, "")
-        lanes = kafka_lanes if is_kafka(self.walk.instance) else generic_lanes
-        lines = [line for cell in lanes.rows(trace)[0].cells for line in cell]
+        lines = [line for cell in lane_rows(trace)[0].cells for line in cell]
         return plain(f"{option.text}: {', '.join(lines)}")
 
     def show_preview(self, option: Option) -> None:

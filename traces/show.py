@@ -22,7 +22,8 @@ from traces.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
 
 def view(trace: Trace, full: bool = False, look: Look = PLAIN, asked: Sequence[Question] = ()) -> list[str]:
     """The whole view; with `full` every field of every state instead of what changed."""
-    shown = full_states(trace, range(trace.length + 1), look, asked) if full else _table(trace, look, asked)
+    shown = full_states(trace, range(trace.length + 1), look, asked) if full else history(trace, look, asked)
+    shown += [] if full else _legend(trace, look)
     return [*wrapped(heading(trace.instance), width=look.width), "", *shown, "", *_ending(trace, look)]
 
 
@@ -39,7 +40,7 @@ def heading(instance: Instance) -> str:
     return f"{label(instance)}, {' '.join(changed) or 'default configuration'}"
 
 
-def _table(trace: Trace, look: Look, asked: Sequence[Question]) -> list[str]:
+def history(trace: Trace, look: Look = PLAIN, asked: Sequence[Question] = ()) -> list[str]:
     """The lanes in the widest layout that fits; where none does, each step with a line per column that changed."""
     questions = [question.title for question in asked]
     titles = [*lane_titles(trace.instance), *questions]
@@ -54,10 +55,8 @@ def _table(trace: Trace, look: Look, asked: Sequence[Question]) -> list[str]:
     narrower = max(0, excess) if look.fits else 0
     if widest(lay_out(titles, rows, narrower=narrower)) > look.width and look.fits:
         rows = [*map(_with_answers, lane_rows(trace), answers)]
-        shown = blocks(titles, rows, look.width, paint)
-    else:
-        shown = lay_out(titles, rows, paint, narrower)
-    return [*shown, *_legend(trace, look)]
+        return blocks(titles, rows, look.width, paint)
+    return lay_out(titles, rows, paint, narrower)
 
 
 def _legend(trace: Trace, look: Look) -> list[str]:
