@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from conformance import trace_support
+from conformance import golden_support, trace_support
 from traces.compose import scene_of
 from traces.drawing import Drawing, ladder_svg, step_svg
 from traces.lane_drawing import draw_lane
@@ -43,6 +43,15 @@ def test_the_ladder_has_every_step_and_every_message() -> None:
         assert all(arrow.text in found for arrow in moment.arrows)
         assert all(mark.text in found for mark in moment.marks)
     assert len([one for one in root.iter(f"{SVG}g") if one.get("class") == "moment"]) == 7
+
+
+def test_the_drawing_in_the_readme(request: pytest.FixtureRequest) -> None:
+    path = golden_support.FOLDER / "kafka_acks_all_truncation_to_high_watermark.svg"
+    golden = golden_support.read(path.with_suffix(".txt").read_text(encoding="utf-8"))
+    drawn = ladder_svg(scene_of(golden_support.derive(golden))) + "\n"
+    if request.config.getoption("--rewrite-golden"):
+        path.write_text(drawn, encoding="utf-8")
+    assert drawn == path.read_text(encoding="utf-8"), "rewrite with: pytest --rewrite-golden"
 
 
 def test_what_a_lane_shows_again_is_drawn_once() -> None:
