@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from checker import searches
 from checker.prove import Proofs
+from conformance.browser_support import chromium
 
 if TYPE_CHECKING:
     from checker.spark.session import Session
@@ -45,3 +46,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
     with standalone_cluster(tmp_path_factory.mktemp("cluster")) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A real browser; where there is none, the test is skipped and says how to get one."""
+    with chromium() as found:
+        yield found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance import trace_support
-from conformance.browser_support import Page, chromium
+from conformance.browser_support import Page
 from conformance.test_drawing import EVIL, SHOWN, evil
 from traces.generic_scene import variable_parts
 from traces.kafka_fates import BAD
@@ -36,12 +35,6 @@ TRACES = {
     ),
     "another_model": trace_support.weak_isr,
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

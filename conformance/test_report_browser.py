@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from checker import cli
-from conformance.browser_support import chromium
 from conformance.engine_support import checking
 from conformance.report_support import HOSTILE, NAME
 
@@ -26,12 +25,6 @@ CONTRAST = """() => {
   }));
 }"""
 """The least contrast between text and what it stands on, as accessibility guidelines reckon it: 4.5 is asked for."""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
