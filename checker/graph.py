@@ -81,9 +81,14 @@ class StateGraph:
     graph: nx.DiGraph[int]
     components: int
 
+    def node(self, number: int) -> Node:
+        """The node of a number."""
+        found: Node = self.graph.nodes[number]["node"]
+        return found
+
     def nodes(self) -> list[Node]:
         """The nodes, in the order in which they were found."""
-        return [self.graph.nodes[number]["node"] for number in sorted(self.graph)]
+        return [self.node(number) for number in sorted(self.graph)]
 
     def edges(self) -> list[tuple[int, int, Edge]]:
         """The edges, in the order of their nodes."""
@@ -123,7 +128,7 @@ def state_graph(
     if len(made.nodes) > most:
         raise UsageError(
             f"folded, {found.distinct:,} states make {len(made.nodes):,} nodes, more than {most:,};"
-            f" fold by fewer fields, or insist with --at-most {len(made.nodes)}"
+            f" fold by fewer fields, give a smaller --bound, or insist with --at-most {len(made.nodes)}"
         )
     made.connect()
     made.judge()
@@ -149,10 +154,10 @@ def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
                 " give a smaller --bound"
             )
     elif is_cut or found.distinct > most:
-        insist = "" if is_cut else f", or insist with --at-most {found.distinct}"
+        insist = "N" if is_cut else found.distinct
         raise UsageError(
             f"the graph has {some}{found.distinct:,} states, more than the {most:,} that are drawn; make one node of"
-            f" those that agree with --fold FIELD,FIELD, give a smaller --bound{insist}"
+            f" those that agree with --fold FIELD,FIELD, give a smaller --bound, or insist with --at-most {insist}"
         )
 
 

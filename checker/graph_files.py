@@ -7,24 +7,27 @@ Text from a model is quoted as each format asks for it; control characters becom
 
 from __future__ import annotations
 
-import contextlib
 import io
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import networkx as nx
 
 from checker.graph import BROKEN, PERMITTED, Node, StateGraph, summary
-from checker.graph_options import refuse_existing
 from checker.graph_page import page
-from checker.graph_text import failing_names, node_lines, plain
+from checker.graph_text import failing_names, node_lines
 from checker.report import counted
-from models.errors import UsageError
+from traces.output import put
+from traces.printable import escaped
+from traces.theme import COLOURS
 
 
-def dot(drawn: StateGraph) -> Iterator[str]:
-    """The lines of a file for Graphviz."""
+def dot(drawn: StateGraph) -> str:
+    """The text of a file for Graphviz."""
+    return "\n".join(_dot_lines(drawn)) + "\n"
+
+
+def _dot_lines(drawn: StateGraph) -> Iterator[str]:
     yield f"digraph {_quoted(drawn.instance.model.name)} {{"
     yield "  rankdir=LR;"
     yield '  node [fontname="sans-serif", style=filled, fillcolor=white];'
@@ -34,7 +37,7 @@ def dot(drawn: StateGraph) -> Iterator[str]:
     for source, target, edge in drawn.edges():
         attributes = {"label": edge.label}
         if edge.failing:
-            attributes |= {"color": "red", "tooltip": ", ".join(failing_names(edge.failing))}
+            attributes |= {"color": _colour("bad"), "tooltip": ", ".join(failing_names(edge.failing))}
         yield f"  n{source} -> n{target} [{_attributes(attributes)}];"
     yield "}"
 
@@ -49,10 +52,16 @@ def _dot_node(drawn: StateGraph, node: Node) -> dict[str, str]:
     if node.unexpanded:
         found["style"] = "filled,dashed"
     if words:
-        found["fillcolor"] = "#f4a6a6" if BROKEN in words else "#f6e0a0"
+        kind = "bad" if BROKEN in words else "warn"
+        found |= {"fillcolor": _colour(f"{kind}paper"), "fontcolor": _colour(kind), "color": _colour(kind)}
     if node.component is not None:
-        found |= {"color": "#2060c0", "penwidth": "2", "xlabel": f"component {node.component}"}
+        found |= {"color": _colour("accent"), "penwidth": "2", "xlabel": f"component {node.component}"}
     return found
+
+
+def _colour(name: str) -> str:
+    light, _ = COLOURS[name]
+    return light
 
 
 def _attributes(attributes: Mapping[str, str]) -> str:
@@ -61,19 +70,19 @@ def _attributes(attributes: Mapping[str, str]) -> str:
 
 def _quoted(text: str) -> str:
     """A string of DOT: a backslash would begin an escape, and lines are broken with one."""
-    lines = [plain(line).replace("\\", "\\\\").replace('"', '\\"') for line in text.split("\n")]
+    lines = [escaped(line).replace("\\", "\\\\").replace('"', '\\"') for line in text.split("\n")]
     joined = "\\n".join(lines)
     return f'"{joined}"'
 
 
-def graphml(drawn: StateGraph) -> Iterator[str]:
+def graphml(drawn: StateGraph) -> str:
     """The text of a file of GraphML, as networkx writes it."""
-    graph: nx.DiGraph[int] = nx.DiGraph(model=plain(drawn.instance.model.name))
+    graph: nx.DiGraph[int] = nx.DiGraph(model=escaped(drawn.instance.model.name))
     for node in drawn.nodes():
-        fields = {f"field.{name}": plain(value) for name, value in node.fields.items()}
+        fields = {f"field.{name}": escaped(value) for name, value in node.fields.items()}
         graph.add_node(
             node.number,
-            label=plain(" ".join(node_lines(drawn, node))),
+            label=escaped(" ".join(node_lines(drawn, node))),
             depth=node.depth,
             states=node.states,
             initial=node.initial,
@@ -87,36 +96,23 @@ def graphml(drawn: StateGraph) -> Iterator[str]:
     for source, target, edge in drawn.edges():
         graph.add_edge(
             *(source, target),
-            label=plain(edge.label),
+            label=escaped(edge.label),
             steps=sum(edge.actions.values()),
             violated=", ".join(name for name, word in edge.failing if word == BROKEN),
             permitted=", ".join(name for name, word in edge.failing if word == PERMITTED),
         )
     buffer = io.BytesIO()
     nx.write_graphml_xml(graph, buffer)
-    yield buffer.getvalue().decode()
+    return buffer.getvalue().decode() + "\n"
 
 
-WRITERS: Mapping[str, Callable[[StateGraph], Iterable[str]]] = {".dot": dot, ".graphml": graphml, ".html": page}
-"""For each kind of file what gives its lines."""
+WRITERS: Mapping[str, Callable[[StateGraph], str]] = {".dot": dot, ".graphml": graphml, ".html": page}
+"""For each kind of file what gives its text."""
 
 
 def write_graph(drawn: StateGraph, path: Path, *, force: bool) -> None:
     """Write the file, whole or not at all. Raises UsageError where it is there, or cannot be written."""
-    content = "\n".join(WRITERS[path.suffix](drawn)) + "\n"
-    draft = path.with_name(f".draft-{os.getpid()}-{path.name}")
-    try:
-        with draft.open("wb") as file:
-            file.write(content.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        refuse_existing(path, force=force)  # somebody may have made it meanwhile
-        draft.replace(path)
-    except OSError as error:
-        raise UsageError(f"-o {path}: it cannot be written: {error.strerror}; make room or write elsewhere") from None
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
+    put(path, WRITERS[path.suffix](drawn).encode(), replace=force)
 
 
 def text(drawn: StateGraph, path: Path) -> str:

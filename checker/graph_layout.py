@@ -1,17 +1,68 @@
 """Where the nodes of a state graph stand: a column for each depth, and in it an order in which few edges cross.
 
-In:  a `StateGraph`. Out: a point for each node.
+In:  a `StateGraph`, and the room that a node takes. Out: a `Layout`.
+
+A column that is much taller than the others stands in several strands, zigzag: edges find their way between the nodes,
+and the whole has about the shape of a screen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from checker.graph import StateGraph
 
 SWEEPS = 6
 """How often the columns are put in order, from left to right and back."""
+
+SHAPE = 1.4
+"""Width by height of what a window leaves for a drawing."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place in a drawing."""
+
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Column:
+    """The room of all nodes of one depth."""
+
+    depth: int
+    left: float
+    width: float
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each node stands, by its number; columns from left to right, all of one height."""
+
+    places: Mapping[int, Point]
+    columns: Sequence[Column]
+    height: float
+
+
+def laid_out(drawn: StateGraph, across: float, down: float, gap: float) -> Layout:
+    """Places for nodes that take so much room; the gap is left free between the nodes of two depths."""
+    columns = layers(drawn)
+    rows = _rows([len(column) for column in columns], across, down, gap)
+    strands = [math.ceil(len(column) / rows) for column in columns]
+    height = max(down * (1 + (len(column) - 1) / count) for column, count in zip(columns, strands, strict=True))
+    places, found, left = {}, [], 0.0
+    for column, count in zip(columns, strands, strict=True):
+        for place, number in enumerate(column):
+            x = left + gap / 2 + (place % count + 0.5) * across
+            places[number] = Point(x, height / 2 + (place - (len(column) - 1) / 2) * down / count)
+        width = count * across + gap
+        found.append(Column(drawn.node(column[0]).depth, left, width))
+        left += width
+    return Layout(places, found, height)
 
 
 def layers(drawn: StateGraph) -> list[list[int]]:
@@ -33,11 +84,11 @@ def layers(drawn: StateGraph) -> list[list[int]]:
     return columns
 
 
-def points(columns: Sequence[Sequence[int]], across: float, down: float) -> dict[int, tuple[float, float]]:
-    """A point for each node; the columns are centred on one line."""
-    tallest = max(map(len, columns))
-    return {
-        number: ((place + 0.5) * across, (row + 0.5 + (tallest - len(column)) / 2) * down)
-        for place, column in enumerate(columns)
-        for row, number in enumerate(column)
-    }
+def _rows(sizes: Sequence[int], across: float, down: float, gap: float) -> int:
+    """How tall a strand is at most, so that the whole can be shown as large as possible."""
+
+    def extent(rows: int) -> float:
+        width = sum(math.ceil(size / rows) * across + gap for size in sizes)
+        return max(width / SHAPE, rows * down)
+
+    return min(range(1, max(sizes) + 1), key=extent)

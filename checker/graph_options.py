@@ -6,8 +6,10 @@ In:  what argparse has read. Out: a `GraphAsked`; UsageError where it makes no s
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from checker.option_values import count
 from models.errors import UsageError
@@ -49,17 +51,30 @@ def add_graph_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="graph: replace FILE where it is there")
 
 
+GOES_WITH = {
+    *("target", "bound", "protocol", "set", "switch", "swap", "memory", "seconds", "json"),
+    *("graph_file", "fold", "at_most", "loops", "force"),
+}
+"""What has a meaning for a graph, by the names under which argparse keeps it."""
+
+SPELLED = {"count_all": "--continue"}
+"""Options that argparse keeps under another name than their own."""
+
 GRAPH_OPTIONS = ("--fold", "--at-most", "--loops", "--force")
 
 
-def read_graph_options(known: argparse.Namespace, is_asked: bool) -> GraphAsked | None:
-    """What was asked of the graph; None where there is to be none. Raises UsageError."""
+def read_graph_options(known: argparse.Namespace, usual: Callable[[str], object], is_asked: bool) -> GraphAsked | None:
+    """What was asked of the graph; None where there is to be none. Raises UsageError, also where something was given,
+    which is not as usual, that has no meaning for a graph."""
     if not is_asked:
         given = {"-o": known.graph_file, "--fold": known.fold, "--at-most": known.at_most, "--loops": known.loops}
         for option, value in (given | {"--force": known.force}).items():
             if value:
                 raise UsageError(f"{option} goes with {GRAPH}, as in: {EXAMPLE}")
         return None
+    for name, value in vars(known).items():
+        if name not in GOES_WITH and value != usual(name):
+            _refuse(SPELLED.get(name, f"--{name.replace('_', '-')}"), value)
     if known.graph_file is None:
         raise UsageError(f"{GRAPH} writes a file; say which with -o, as in: {EXAMPLE}")
     path = Path(known.graph_file)
@@ -85,8 +100,7 @@ def refuse_existing(path: Path, *, force: bool) -> None:
         raise UsageError(f"-o {path}: there is no folder {path.parent}; make it first")
 
 
-def refuse_with_graph(given: dict[str, object]) -> None:
-    """What has no meaning for a graph is refused. Raises UsageError."""
-    for option, value in given.items():
-        if value:
-            raise UsageError(f"{option} does not go with {GRAPH}, which draws one model as the explorer sees it")
+def _refuse(option: str, value: object) -> NoReturn:
+    said = value[0] if isinstance(value, list) else "" if value is True else value
+    words = f"{option} {said}".strip()
+    raise UsageError(f"{words} does not go with {GRAPH}, which draws one model as the explorer sees it: leave it out")

@@ -10,11 +10,6 @@ from collections.abc import Mapping
 from checker.graph import Node, StateGraph
 
 
-def plain(text: str) -> str:
-    """Text in one line without control characters, which become visible: \\x1b."""
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
-
-
 def node_lines(drawn: StateGraph, node: Node) -> list[str]:
     """What a node is called: its number; folded, what its states agree on, and how many they are."""
     if not drawn.fold:

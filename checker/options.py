@@ -16,14 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from checker.explore import Limits
-from checker.graph_options import (
-    GRAPH,
-    GRAPH_OPTIONS,
-    GraphAsked,
-    add_graph_options,
-    read_graph_options,
-    refuse_with_graph,
-)
+from checker.graph_options import GRAPH, GRAPH_OPTIONS, GraphAsked, add_graph_options, read_graph_options
 from checker.kafka_keys import Role
 from checker.option_values import count, memory, seconds, threads, whole
 from checker.spark_options import SPARK_OPTIONS, SparkAsked, add_spark_options, read_spark_options
@@ -189,6 +182,7 @@ def read_options(words: Sequence[str]) -> Options:
     files: list[tuple[Role | None, Path]] = [(None, Path(name)) for name in known.config]
     for role in Role:
         files += [(role, Path(name)) for name in getattr(known, role.name.lower())]
+    graph = read_graph_options(known, parser.get_default, draws)
     options = Options(
         mutates,
         known.target,
@@ -217,7 +211,7 @@ def read_options(words: Sequence[str]) -> Options:
         None if known.report is None else Path(known.report),
         typed,
         count("--counterexamples", known.counterexamples),
-        read_graph_options(known, draws),
+        graph,
     )
     _refuse_mixtures(options)
     return options
@@ -311,11 +305,6 @@ def _refuse_tables(options: Options) -> None:
 
 
 def _refuse_with_graph(options: Options) -> None:
-    refuse_with_graph({
-        "--config": options.config, "--describe": options.describe, "--prove": options.prove,
-        f"--engine {options.engine}": options.engine != "local", "--continue": options.count_all,
-        "--strict": options.strict, "--tables": options.tables, "--counterexamples": options.counterexamples,
-    })  # fmt: skip
     if options.target is None or (options.target == "published" and not _is_one_of_published(options)):
         raise UsageError(
             f"{GRAPH} takes one model, as in: check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.html"

@@ -21,6 +21,7 @@ from checker.spark.java import INSTALL
 from checker.table_columns import KEY, TABLES, VERSION, Table, Type
 from checker.table_rows import Row, rows_of
 from models.errors import UsageError
+from traces.output import write_through
 
 SUFFIX = ".parquet"
 DRAFT = ".draft-"
@@ -68,20 +69,13 @@ class Tables:
         drafts = {table: folder / table / f"{DRAFT}{os.getpid()}" for table in TABLES}
         try:
             for table, draft in drafts.items():
-                _put(draft, _parquet(TABLES[table], rows[table]))
+                write_through(draft, _parquet(TABLES[table], rows[table]))
             for draft in drafts.values():
                 draft.replace(draft.with_name(name))
         finally:
             for draft in drafts.values():
                 with contextlib.suppress(OSError):
                     draft.unlink()
-
-
-def _put(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _parquet(table: Table, rows: list[Row]) -> bytes:

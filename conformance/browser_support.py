@@ -25,6 +25,50 @@ ARGUMENTS = [
 ]
 
 
+APART = """() => {
+  const found = [];
+  const apart = (what, boxes) => boxes.forEach(([a, p], i) => boxes.slice(i + 1).forEach(([b, q]) => {
+    const wide = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+    const high = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+    if (wide > 1 && high > 1) found.push(what + ': ' + a + ' and ' + b);
+  }));
+  const name = (one) => one.id || one.getAttribute('href') || one.textContent.slice(0, 40);
+  const box = (one) => [name(one), one.getBoundingClientRect()];
+  const all = (root, selector) => [...root.querySelectorAll(selector)].map(box);
+"""
+"""The beginning of a script that looks for overlaps."""
+
+FOUND = """
+  if (document.documentElement.scrollWidth > innerWidth) found.push('the page is wider than the window');
+  return found;
+}"""
+"""And its end."""
+
+CONTRAST = """(selector) => {
+  const light = text => {
+    const part = value => (value /= 255) <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    const [r, g, b] = text.match(/[0-9.]+/g).map(Number);
+    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  };
+  const filled = one => {
+    const colour = one.matches('rect, circle') ? getComputedStyle(one).fill : 'none';
+    return colour !== 'none' ? colour : one.previousElementSibling ? filled(one.previousElementSibling) : null;
+  };
+  const back = one => {
+    const drawn = one instanceof SVGElement ? filled(one) : null;
+    if (drawn) return drawn;
+    const colour = getComputedStyle(one).backgroundColor;
+    return colour === 'rgba(0, 0, 0, 0)' && one.parentElement ? back(one.parentElement) : colour;
+  };
+  const texts = [...document.querySelectorAll(selector)];
+  return texts.length && Math.min(...texts.map(one => {
+    const colour = getComputedStyle(one)[one instanceof SVGElement ? 'fill' : 'color'];
+    const [dark, bright] = [light(colour), light(back(one))].sort((a, b) => a - b);
+    return (bright + 0.05) / (dark + 0.05);
+  }));
+}"""
+
+
 @contextmanager
 def chromium() -> Iterator[Any]:
     """A running browser."""
@@ -67,3 +111,17 @@ class Page:
         path = ARTEFACTS / f"{name}.png"
         self.page.screenshot(path=path)
         return path
+
+
+def overlaps(page: Any, places: str) -> list[str]:
+    """What overlaps that should not, and what is outside. The script names what has its own place with
+    `apart(what, all(document, selector))`, and may put more into `found`."""
+    return list(page.evaluate(APART + places + FOUND))
+
+
+def contrast(page: Any, selector: str) -> float:
+    """The least contrast between text and what it stands on, as accessibility guidelines reckon it: 4.5 is asked for.
+
+    In a drawing, text stands on what is drawn before it in its group.
+    """
+    return float(page.evaluate(CONTRAST, selector))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -134,6 +135,15 @@ def test_what_is_public_says_what_it_is_for(name: str) -> None:
 def test_no_file_of_the_product_is_too_long() -> None:
     lengths = {name: len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in PRODUCT}
     assert {name for name, lines in lengths.items() if lines > MOST_LINES} == LONGER
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_styles_and_scripts_are_installed(package: str) -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"][
+        "package-data"
+    ]
+    found = {path.name for suffix in ("css", "js") for path in (ROOT / package).rglob(f"*.{suffix}")}
+    assert found <= set(declared[package])
 
 
 # ---------------------------------------------------------------------------------------------- the test of the test

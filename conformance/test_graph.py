@@ -1,13 +1,13 @@
-"""`check graph`: what is in the graph, held against plain Python; the three kinds of file; what is refused."""
+"""`check graph`: what is in the graph, held against plain Python; files for other tools; what is refused."""
 
 from __future__ import annotations
 
+import argparse
+import errno
 import json
 import re
 import shlex
-import shutil
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import networkx as nx
 import pytest
@@ -16,10 +16,11 @@ from checker import cli
 from checker.explore import Limits, explore
 from checker.graph import state_graph, summary
 from checker.graph_files import dot
-from checker.graph_options import GraphAsked
+from checker.graph_options import GraphAsked, add_graph_options, read_graph_options
 from checker.kernel import kernel_of
 from conformance.engine_support import checking
 from models import registry, run
+from models.errors import UsageError
 from models.language.declare import Kind
 
 LIGHT = r'''
@@ -85,9 +86,9 @@ def check(tmp_path, monkeypatch, capsys):
     return lambda line: run_it(*shlex.split(line))
 
 
-def drawn(name, bound=None, fold=(), loops=False):
-    model, protocol = registry.load(name)
-    instance = model.instance(protocol)
+def drawn(name, bound=None, fold=(), loops=False, protocol=None):
+    model, named = (registry.load_file(name), None) if isinstance(name, Path) else registry.load(name)
+    instance = model.instance(protocol or named)
     asked = GraphAsked(Path("x.dot"), tuple(fold), 100_000, loops, False)
     return state_graph(instance, Limits(depth=bound), kernel_of(instance), asked)
 
@@ -231,95 +232,22 @@ def test_dot_is_what_graphviz_reads(check, tmp_path):
     assert (first, last) == ('digraph "light" {', "}")
     assert [line for line in lines if not DOT_LINE.fullmatch(line)] == []
     assert lines[3:6] == [
-        '  n0 [label="0", tooltip="light <script>alert(1)</script>", shape="ellipse", peripheries="2", color="#2060c0",'
+        '  n0 [label="0", tooltip="light <script>alert(1)</script>", shape="ellipse", peripheries="2", color="#0b5fc5",'
         ' penwidth="2", xlabel="component 1"];',
-        '  n1 [label="1", tooltip="light a \\"b\\" \\\\ &amp;", shape="ellipse", fillcolor="#f6e0a0", color="#2060c0",'
-        ' penwidth="2", xlabel="component 1"];',
-        '  n2 [label="2", tooltip="light \\\\x1b[31mout\\\\u2028]]></svg>", shape="box", fillcolor="#f4a6a6"];',
+        '  n1 [label="1", tooltip="light a \\"b\\" \\\\ &amp;", shape="ellipse", fillcolor="#fff4de",'
+        ' fontcolor="#8a5300", color="#0b5fc5", penwidth="2", xlabel="component 1"];',
+        '  n2 [label="2", tooltip="light \\\\x1b[31mout\\\\u2028]]></svg>", shape="box", fillcolor="#fdeceb",'
+        ' fontcolor="#b3261e", color="#b3261e"];',
     ]
-    folded = list(dot(drawn("examples/two_phase_commit", fold=["decision"])))
+    folded = dot(drawn("examples/two_phase_commit", fold=["decision"])).splitlines()
     assert '  n0 [label="decision OPEN\\n(64 states)", tooltip="decision OPEN", shape="ellipse", peripheries="2"];' in (
         folded
     )
 
 
-class Page:
-    """What is in a page, read as XML as far as it is XML."""
-
-    def __init__(self, text):
-        self.text = text
-        start, end = text.index("<svg"), text.index("</svg>") + len("</svg>")
-        self.drawing = ET.fromstring(text[start:end])
-        data = re.search(r"<script type='application/json' id='data'>(.*?)</script>", text, re.DOTALL)
-        self.data = json.loads(data[1])
-
-    def classes(self):
-        return [one.get("class") for one in self.drawing.iter("g")]
-
-
-def test_the_page_is_of_one_piece_and_what_a_model_says_is_text(check, tmp_path):
-    assert check("graph light.py -o light.html")[0] == 0
-    page = Page((tmp_path / "light.html").read_text())
-    assert page.classes() == [
-        *("edge", "edge", "edge", "edge violated"),
-        *("node initial", "node permitted", "node violated dead"),
-    ]
-    assert page.text.count("<script") == 2
-    assert re.findall(r"(?:src|href)=|https?:|@import|url\((?!#)", page.text) == []
-    assert "\x1b" not in page.text
-    assert [node["fields"] for node in page.data["nodes"]] == [
-        [["light", "<script>alert(1)</script>"]],
-        [["light", 'a "b" \\ &amp;']],
-        [["light", "\\x1b[31mout\\u2028]]></svg>"]],
-    ]
-    assert page.data["nodes"][2]["notes"] == ["dead end", "is_lit is VIOLATED", "is_red is VIOLATED"]
-    titles = [one.find("title").text for one in page.drawing.iter("g")]
-    assert titles[3:5] == [
-        "1 to 2: light_burns_out; does_not_burn_out_when_green VIOLATED",
-        "light <script>alert(1)</script>\ninitial\nstrongly connected component 1",
-    ]
-    assert [(one["depth"], one["notes"][-1]) for one in page.data["nodes"][:2]] == [
-        (0, "strongly connected component 1"),
-        (1, "strongly connected component 1"),
-    ]
-
-
-def test_the_page_in_a_browser(check, tmp_path):
-    api = pytest.importorskip("playwright.sync_api")
-    browser_path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if browser_path is None:
-        pytest.skip("no browser")
-    assert check("graph light.py -o light.html")[0] == 0
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        page = browser.new_page(color_scheme="dark")
-        said = []
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("console", lambda message: said.append(message.text))
-        page.on("dialog", lambda dialog: said.append(dialog.message))
-        page.on("request", lambda request: said.append(request.url))
-        page.goto((tmp_path / "light.html").as_uri())
-        page.click("[data-node='2']")
-        panel = page.inner_text("#panel").splitlines()
-        assert [line for line in panel if line.strip()] == [
-            *("Node 2, depth 1", "dead end", "is_lit is VIOLATED", "is_red is VIOLATED"),
-            "light\t\\x1b[31mout\\u2028]]></svg>",
-            *("comes from", "0: light_burns_out", "1: light_burns_out; does_not_burn_out_when_green VIOLATED"),
-        ]
-        page.click("#panel button >> nth=0")
-        assert "light\t<script>alert(1)</script>" in page.inner_text("#panel").splitlines()
-        before = page.get_attribute("svg", "viewBox")
-        page.click("#in")
-        assert page.get_attribute("svg", "viewBox") != before
-        page.click("#fit")
-        assert page.get_attribute("svg", "viewBox").split() == before.split()
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 24, 28)"
-        browser.close()
-        assert said == [(tmp_path / "light.html").as_uri()]
-
-
 # ------------------------------------------------------------------------------------------------------------ refusals
 
+WITHOUT = "does not go with graph, which draws one model as the explorer sees it: leave it out"
 AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
 
 
@@ -343,8 +271,16 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ("light.py --fold light", f"--fold goes with graph, {AS_IN}"),
         (
             "graph light.py -o x.dot --engine z3 --bound 2",
-            "--engine z3 does not go with graph, which draws one model as the explorer sees it",
+            f"--engine z3 {WITHOUT}",
         ),
+        ("graph light.py -o x.dot --report DIR", f"--report DIR {WITHOUT}"),
+        ("graph light.py -o x.dot --tables DIR", f"--tables DIR {WITHOUT}"),
+        ("graph light.py -o x.dot --counterexamples 3", f"--counterexamples 3 {WITHOUT}"),
+        ("graph light.py -o x.dot --out DIR", f"--out DIR {WITHOUT}"),
+        ("graph light.py -o x.dot --threads 2", f"--threads 2 {WITHOUT}"),
+        ("graph light.py -o x.dot --continue", f"--continue {WITHOUT}"),
+        ("graph light.py -o x.dot --broker a.properties", f"--broker a.properties {WITHOUT}"),
+        ("graph light.py -o x.dot --engine spark --master local", f"--engine spark {WITHOUT}"),
         (
             "graph -o x.dot",
             "graph takes one model, as in: check graph kafka --protocol 0.10 --bound 2 -o states.html",
@@ -360,12 +296,13 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ),
         (
             "graph light.py -o x.html --at-most 2 --fold light",
-            "folded, 3 states make 3 nodes, more than 2; fold by fewer fields, or insist with --at-most 3",
+            "folded, 3 states make 3 nodes, more than 2; fold by fewer fields, give a smaller --bound, or insist"
+            " with --at-most 3",
         ),
         (
             "graph kafka --protocol 0.10 -o x.html",
             "the graph has more than 562 states, more than the 300 that are drawn; make one node of those that agree"
-            " with --fold FIELD,FIELD, give a smaller --bound",
+            " with --fold FIELD,FIELD, give a smaller --bound, or insist with --at-most N",
         ),
         (
             "graph kafka --protocol 0.10 -o x.html --seconds 0.000001",
@@ -396,11 +333,38 @@ def test_an_interruption_leaves_nothing_half_written(check, tmp_path, monkeypatc
     def interrupted(*given):
         raise KeyboardInterrupt
 
-    for place in ("checker.graph_files.os.fsync", "checker.graph.Search._expand"):
+    for place in ("traces.output.os.fsync", "checker.graph.Search._expand"):
         monkeypatch.setattr(place, interrupted)
         code, out, err = check("graph light.py -o x.dot")
         assert (code, out, err) == (130, "", "check: interrupted before anything was found\n")
         assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
+
+
+def test_what_cannot_be_written_leaves_nothing_behind(check, tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("traces.output.os.fsync", full)
+    message = "check: x.dot: cannot be written: No space left on device; name a file elsewhere\n"
+    assert check("graph light.py -o x.dot") == (2, "", message)
+    assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
+
+
+def test_a_file_that_somebody_makes_meanwhile_is_left_as_it_is(check, tmp_path, monkeypatch):
+    monkeypatch.setattr("traces.output.os.fsync", lambda descriptor: (tmp_path / "x.dot").write_text("theirs"))
+    message = "check: x.dot: is there already, and is left as it is; name another file, or add --force\n"
+    assert check("graph light.py -o x.dot") == (2, "", message)
+    assert (tmp_path / "x.dot").read_text() == "theirs"
+
+
+def test_every_option_is_either_taken_or_refused():
+    """What another part of the command brings is refused here until somebody says that it has a meaning."""
+    parser = argparse.ArgumentParser()
+    add_graph_options(parser)
+    known = parser.parse_args(["-o", "x.dot"])
+    known.something_new = "given"
+    with pytest.raises(UsageError, match="--something-new given does not go with graph"):
+        read_graph_options(known, parser.get_default, True)
 
 
 def test_it_goes_on_behind_the_last_property_that_fails(check, tmp_path):

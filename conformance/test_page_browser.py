@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance import trace_support
-from conformance.browser_support import Page
+from conformance.browser_support import Page, overlaps
 from conformance.test_drawing import EVIL, SHOWN, evil
 from traces.generic_scene import variable_parts
 from traces.kafka_fates import BAD
@@ -155,16 +155,7 @@ def test_the_page_says_why(browser: Any, folder: Path) -> None:
         assert opened.locator(".command").inner_text() == trace_support.COMMAND
 
 
-OVERLAPS = """() => {
-  const found = [];
-  const apart = (what, boxes) => boxes.forEach(([a, p], i) => boxes.slice(i + 1).forEach(([b, q]) => {
-    const wide = Math.min(p.right, q.right) - Math.max(p.left, q.left);
-    const high = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
-    if (wide > 1 && high > 1) found.push(what + ': ' + a + ' and ' + b);
-  }));
-  const name = (one) => one.id || one.getAttribute('href') || one.textContent.slice(0, 40);
-  const box = (one) => [name(one), one.getBoundingClientRect()];
-  const all = (root, selector) => [...root.querySelectorAll(selector)].map(box);
+PLACES = """
   apart('regions', all(document, 'header, #stage, #ladder, aside'));
   apart('header', all(document, 'header > *'));
   apart('controls', all(document, '#controls > *'));
@@ -187,9 +178,7 @@ OVERLAPS = """() => {
     }
     copy.remove();
   }
-  if (document.documentElement.scrollWidth > innerWidth) found.push('the page is wider than the window');
-  return found;
-}"""
+"""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -200,14 +189,14 @@ def test_nothing_overlaps(name: str, width: int, scheme: str, browser: Any, fold
     with opened as shown_page:
         for key in ("Home", "ArrowRight", "End"):
             shown_page.keyboard.press(key)
-            assert shown_page.evaluate(OVERLAPS) == []
+            assert overlaps(shown_page, PLACES) == []
         assert opened.keep(f"trace_page_{name}_{width}_{scheme}").stat().st_size > 10_000
 
 
 def test_the_check_for_overlaps_sees_one(browser: Any, folder: Path) -> None:
     with Page(browser, folder / "read_twice.html") as opened:
         opened.evaluate("() => { document.querySelector('#ladder').style.marginTop = '-60px'; }")
-        assert opened.evaluate(OVERLAPS) == ["regions: stage and ladder"]
+        assert overlaps(opened, PLACES) == ["regions: stage and ladder"]
 
 
 def test_light_and_dark(browser: Any, folder: Path) -> None:

@@ -5,26 +5,9 @@ from __future__ import annotations
 import pytest
 
 from checker import cli
+from conformance.browser_support import contrast
 from conformance.engine_support import checking
 from conformance.report_support import HOSTILE, NAME
-
-CONTRAST = """() => {
-  const light = text => {
-    const part = value => (value /= 255) <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-    const [r, g, b] = text.match(/[0-9.]+/g).map(Number);
-    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
-  };
-  const back = one => {
-    const colour = getComputedStyle(one).backgroundColor;
-    return colour === 'rgba(0, 0, 0, 0)' && one.parentElement ? back(one.parentElement) : colour;
-  };
-  const texts = document.querySelectorAll('td, th, p, li, dt, dd, h1, h2, summary, figcaption, pre');
-  return Math.min(...[...texts].map(one => {
-    const [dark, bright] = [light(getComputedStyle(one).color), light(back(one))].sort((a, b) => a - b);
-    return (bright + 0.05) / (dark + 0.05);
-  }));
-}"""
-"""The least contrast between text and what it stands on, as accessibility guidelines reckon it: 4.5 is asked for."""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -44,7 +27,7 @@ def test_the_page_in_a_browser(browser, tmp_path, monkeypatch, capsys, scheme):
     assert page.locator("td.bad").count() == 2
     assert page.locator("td.bad .sign").all_inner_texts() == ["\u2717", "\u2717"]
     assert page.evaluate("document.querySelectorAll('script, img').length") == 0
-    assert page.evaluate(CONTRAST) >= 4.5
+    assert contrast(page, "td, th, p, li, dt, dd, h1, h2, summary, figcaption, pre") >= 4.5
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"
     assert dark == (scheme == "dark")
     # Every text of a plot stands inside of it.

@@ -18,7 +18,7 @@ from models.errors import UsageError
 from models.language.model import Model
 from traces import itf
 from traces.certify import NotCertifiedError, certify
-from traces.output import give_name
+from traces.output import give_name, write_through
 from traces.trace import NOT_INDUCTIVE, Trace
 
 DEFAULT = Path("counterexamples")
@@ -41,10 +41,7 @@ def write(trace: Trace, folder: Path = DEFAULT) -> Path:
     draft = folder / f".draft-{os.getpid()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        write_through(draft, content)
         path = _publish(draft, folder / _stem(trace), content)
     except OSError as error:
         raise UsageError(

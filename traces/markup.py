@@ -5,8 +5,11 @@ In:  text from anywhere, elements. Out: elements of xml.etree, which escapes wha
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
+from functools import lru_cache
+from importlib import resources
 from xml.etree import ElementTree as ET
 
 Element = ET.Element
@@ -52,6 +55,38 @@ def append(parent: Element, *content: Content) -> Element:
         elif one is not None:
             parent.text = (parent.text or "") + clean(one)
     return parent
+
+
+SECURITY = "default-src 'none'; style-src 'unsafe-inline'"
+"""What a browser may do for a page: nothing but show what stands in it."""
+
+SCRIPT_SECURITY = f"{SECURITY}; script-src 'unsafe-inline'"
+"""The same, where the page brings a script."""
+
+
+def page_head(title: str, style: str, security: str = SECURITY) -> Element:
+    """What a page begins with: what may be done for it, its title and its style."""
+    return element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=security),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="generator", content="isrcheck"),
+        element("title", title),
+        element("style", style),
+    )
+
+
+def data(identifier: str, content: object) -> Element:
+    """What the script of a page reads. `<` is written so that nothing in it can end the element that it stands in."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return element("script", text, type="application/json", id=identifier)
+
+
+@lru_cache
+def beside(package: str, name: str) -> str:
+    """The text of a file that lies in a package: a style or a script."""
+    return (resources.files(package) / name).read_text(encoding="utf-8")
 
 
 def as_html(root: Element) -> str:

@@ -17,9 +17,9 @@ def put(path: Path, content: bytes, *, replace: bool = False) -> None:
     """Write a file; with `replace` also where one is already."""
     if path.is_dir():
         raise UsageError(f"{path}: a folder; name a file in it")
-    draft = path.with_name(f".{path.name}-{os.getpid()}")
+    draft = path.with_name(f".draft-{os.getpid()}-{path.name}")
     try:
-        draft.write_bytes(content)
+        write_through(draft, content)
         if replace:
             draft.replace(path)
         else:
@@ -31,6 +31,14 @@ def put(path: Path, content: bytes, *, replace: bool = False) -> None:
     finally:
         with contextlib.suppress(OSError):
             draft.unlink()
+
+
+def write_through(path: Path, content: bytes) -> None:
+    """Write a draft, and let the machine put it where a power loss leaves it whole before it gets its name."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def give_name(draft: Path, path: Path) -> None:

@@ -6,12 +6,9 @@ Out: the text of an HTML file. It loads nothing, sends nothing, and runs only th
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from importlib import resources
 
 from models.language.declare import Kind
 from models.language.model import spell_element
@@ -21,14 +18,11 @@ from traces.compose import scene_of
 from traces.drawing import Drawing
 from traces.explain import Reason, why_broken
 from traces.kafka_fates import BAD
-from traces.markup import Content, Element, as_html, element
+from traces.markup import SCRIPT_SECURITY, Content, Element, as_html, beside, data, element, page_head
 from traces.scene import Scene
 from traces.show import says
 from traces.theme import EPOCHS, adaptive_stylesheet
 from traces.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
-
-SECURITY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-"""What a browser may do for the page: nothing but what stands in it."""
 
 STEP = re.compile(r"\bstep (\d+)\b")
 
@@ -67,15 +61,8 @@ def page_of(scene: Scene, telling: Telling) -> str:
     """The page of a scene, with what there is to tell about it."""
     drawing = Drawing(scene)
     kind = telling.verdict.replace(" ", "-")
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=SECURITY),
-        element("meta", name="viewport", content="width=device-width,initial-scale=1"),
-        element("meta", name="generator", content="isrcheck trace page"),
-        element("title", f"{scene.title} ({scene.subtitle})"),
-        element("style", adaptive_stylesheet() + _resource("page.css")),
-    )
+    style = adaptive_stylesheet() + beside("traces", "page.css")
+    head = page_head(f"{scene.title} ({scene.subtitle})", style, SCRIPT_SECURITY)
     verdict = [element("span", telling.verdict, class_=f"verdict {kind}")] if telling.verdict else []
     header = element(
         "header",
@@ -92,15 +79,10 @@ def page_of(scene: Scene, telling: Telling) -> str:
         ),
         element("section", _ladder(drawing), id="ladder"),
         _aside(scene, telling),
-        element("script", _data(scene, telling, drawing), type="application/json", id="story"),
-        element("script", _resource("page.js")),
+        data("story", _story(scene, telling, drawing)),
+        element("script", beside("traces", "page.js")),
     )
     return as_html(element("html", head, body, lang="en"))
-
-
-@lru_cache
-def _resource(name: str) -> str:
-    return (resources.files("traces") / name).read_text(encoding="utf-8")
 
 
 # ------------------------------------------------------------------------------------------------------------- drawing
@@ -237,9 +219,9 @@ def _broken(trace: Trace) -> list[list[str]]:
     return found
 
 
-def _data(scene: Scene, telling: Telling, drawing: Drawing) -> str:
-    """What the script reads. `<` is written so that nothing in it can end the element that it stands in."""
-    content = {
+def _story(scene: Scene, telling: Telling, drawing: Drawing) -> dict[str, object]:
+    """What the script reads."""
+    return {
         "steps": [moment.step for moment in scene.moments],
         "frames": drawing.frames(),
         "variables": scene.variables,
@@ -249,4 +231,3 @@ def _data(scene: Scene, telling: Telling, drawing: Drawing) -> str:
         "broken": telling.broken or [[] for _ in scene.moments],
         "bad": BAD,
     }
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

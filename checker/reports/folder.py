@@ -26,6 +26,7 @@ from checker.reports.told import Told, unfinished
 from checker.verdict import UNDECIDED
 from models.errors import UsageError
 from traces.folder import SUFFIX
+from traces.output import write_through
 from traces.page import page as trace_page
 
 MARKER = "isrcheck-report.json"
@@ -109,10 +110,7 @@ def _marker(files: Mapping[str, bytes]) -> bytes:
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    write_through(path, content)
 
 
 # ---------------------------------------------------------------------------------------------- what is there already

@@ -18,7 +18,7 @@ from checker.reports.told import Cell, Grid, History, Judged, Outcome, Search, T
 from checker.spread import spread_lines
 from checker.switched_off import switched_off
 from checker.verdict import INTERRUPTED, SAFE, UNDECIDED, Word
-from traces.markup import Content, Element, append, as_html, element
+from traces.markup import Content, Element, append, as_html, element, page_head
 
 MOST_PLOTTED = 40
 """Searches whose plots are drawn; a sweep can have thousands."""
@@ -40,20 +40,10 @@ LOOKS = {
 }
 """For each word its sign, the class by which it is coloured, and what it means."""
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""What a browser may load for this page: nothing."""
-
 
 def page(told: Told, when: str) -> str:
     """The whole page; `when` is the time at which it was written."""
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", f"isrcheck: {told.heading}"),
-        element("style", STYLE),
-    )
+    head = page_head(f"isrcheck: {told.heading}", STYLE)
     body = element("body", element("h1", told.heading), element("p", element("code", told.words), class_="quiet"))
     append(body, *_banners(told))
     if told.grid.rows:
