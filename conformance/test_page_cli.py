@@ -108,6 +108,19 @@ def test_no_file_is_overwritten_unasked(trace_file: Path, capsys: pytest.Capture
     assert names() == ["counterexamples", "out.html"]
 
 
+def test_what_is_no_plain_file_is_never_replaced(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--force` with /dev/stdout would otherwise put a file into its place, for everybody on the machine."""
+    os.mkfifo("pipe")
+    Path("link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        told = f"{name}: a pipe or a device, which a file cannot take the place of; name a file"
+        for words in ([], ["--force"]):
+            assert complaint(capsys, "page", str(trace_file), "--mermaid", name, *words) == told
+    assert names() == ["counterexamples", "link", "pipe"]
+    assert Path("pipe").is_fifo()
+    assert Path("link").is_symlink()
+
+
 def test_bad_input(trace_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     file = str(trace_file)
     assert complaint(capsys, "page", file, "--svg", "x.svg", "--step", "7") == (
