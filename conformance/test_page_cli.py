@@ -108,6 +108,15 @@ def test_no_file_is_overwritten_unasked(trace_file: Path, capsys: pytest.Capture
     assert names() == ["counterexamples", "out.html"]
 
 
+def test_a_trace_of_another_model_is_refused_by_its_name(
+    trace_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = trace_support.own_model(tmp_path)
+    assert complaint(capsys, "page", str(trace_file), "--model", str(own)) == (
+        f"{trace_file}: a trace of the model kafka, and --model names parcels; leave --model out"
+    )
+
+
 def test_what_is_no_plain_file_is_never_replaced(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--force` with /dev/stdout would otherwise put a file into its place, for everybody on the machine."""
     os.mkfifo("pipe")
