@@ -118,16 +118,21 @@ def test_a_trace_of_another_model_is_refused_by_its_name(
 
 
 def test_what_is_no_plain_file_is_never_replaced(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`--force` with /dev/stdout would otherwise put a file into its place, for everybody on the machine."""
+    """`--force` with /dev/stdout, a link to wherever the output goes, would otherwise put a file into the link's place,
+    for everybody on the machine."""
     os.mkfifo("pipe")
+    Path("mine").write_text("mine")
     Path("link").symlink_to("pipe")
-    for name in ("pipe", "link"):
-        told = f"{name}: a pipe or a device, which a file cannot take the place of; name a file"
+    Path("stdout").symlink_to("mine")
+    Path("nowhere").symlink_to("none")
+    for name in ("pipe", "link", "stdout", "nowhere"):
+        told = f"{name}: a link, a pipe or a device, which a file does not take the place of; name a file"
         for words in ([], ["--force"]):
             assert complaint(capsys, "page", str(trace_file), "--mermaid", name, *words) == told
-    assert names() == ["counterexamples", "link", "pipe"]
+    assert names() == ["counterexamples", "link", "mine", "nowhere", "pipe", "stdout"]
     assert Path("pipe").is_fifo()
-    assert Path("link").is_symlink()
+    assert [Path(name).is_symlink() for name in ("link", "stdout", "nowhere")] == [True] * 3
+    assert Path("mine").read_text() == "mine"
 
 
 def test_bad_input(trace_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
