@@ -12,9 +12,9 @@ from itertools import product
 from checker.graph import BROKEN, PERMITTED, Edge, Node, StateGraph
 from checker.graph_layout import Layout, Point, laid_out
 from checker.graph_text import failing_names, node_lines, node_notes
+from models.printable import escaped
 from traces.lane_drawing import GLYPH, Box
 from traces.markup import Element, element, group
-from traces.printable import escaped
 
 RADIUS = 13
 RINGS = {"initial": RADIUS + 4, "component": RADIUS + 8}

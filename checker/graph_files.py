@@ -17,8 +17,8 @@ from checker.graph import BROKEN, PERMITTED, Node, StateGraph, summary
 from checker.graph_page import page
 from checker.graph_text import failing_names, node_lines
 from checker.report import counted
+from models.printable import escaped
 from traces.output import put
-from traces.printable import escaped
 from traces.theme import COLOURS
 
 

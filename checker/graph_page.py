@@ -10,8 +10,8 @@ from checker.graph import StateGraph, summary
 from checker.graph_drawing import drawing, samples
 from checker.graph_text import failing_names, node_notes
 from checker.report import counted
+from models.printable import escaped
 from traces.markup import SCRIPT_SECURITY, Content, Element, as_html, beside, data, element, page_head
-from traces.printable import escaped
 from traces.theme import adaptive_colours
 
 

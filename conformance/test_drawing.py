@@ -9,7 +9,7 @@ import pytest
 from conformance import golden_support, trace_support
 from traces.compose import scene_of
 from traces.drawing import Drawing, ladder_svg, step_svg
-from traces.lane_drawing import draw_lane
+from traces.lane_drawing import changed_boxes, draw_lane
 from traces.markup import Element, as_html, element
 from traces.picture import ZOOM, png
 from traces.scene import Arrow, Cell, Lane, Mark, Moment, Scene
@@ -78,8 +78,18 @@ def test_what_a_step_changed_has_an_outline() -> None:
         for position, lane in ((1, 1), (4, 1), (6, 4))
         for before, after in [(drawing.fragment(position - 1, lane), drawing.fragment(position, lane))]
     ]
-    assert outlined == [["offset 0", "LEO", "note 2"], ["HW", "note 1"], ["note 2"]]
+    assert outlined == [
+        ["offset 0", "LEO", "note acks=all waits: a: 0"],
+        ["HW", "note followers at 1:1 2:0: 0"],
+        ["note a is lost: 0"],
+    ]
     assert [len(drawing.changes(position)) for position in range(7)] == [0, 4, 1, 2, 6, 2, 5]
+
+
+def test_a_note_that_only_moved_has_no_outline() -> None:
+    before = draw_lane(Lane(notes=("a: committed",), alarms=("a is lost",)))
+    after = draw_lane(Lane(notes=("a: committed", "b: sent"), alarms=("a is lost",)))
+    assert changed_boxes(before, after) == [after.things["note b: sent: 0"][0]]
 
 
 @pytest.mark.parametrize(

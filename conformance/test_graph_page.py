@@ -11,7 +11,7 @@ import pytest
 from checker.graph_drawing import MOST_LABELS
 from checker.graph_layout import Point, laid_out
 from checker.graph_page import page
-from conformance.browser_support import Page, chromium, contrast, overlaps
+from conformance.browser_support import Page, contrast, overlaps
 from conformance.test_graph import LIGHT, drawn
 
 GRAPHS = {
@@ -28,12 +28,6 @@ def folder(tmp_path_factory):
     for name, graph in GRAPHS.items():
         (made / f"{name}.html").write_text(page(graph(made)), encoding="utf-8")
     return made
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
 
 
 class Contents:

@@ -211,6 +211,15 @@ def test_light_and_dark(browser: Any, folder: Path) -> None:
         assert opened.evaluate(ground) == "rgb(20, 23, 28)"
 
 
+def test_on_paper_it_is_light_and_as_wide_as_the_sheet(browser: Any, folder: Path) -> None:
+    with Page(browser, folder / "read_twice.html", width=720, scheme="dark") as opened:
+        opened.evaluate("() => { document.documentElement.dataset.theme = 'dark'; }")
+        opened.emulate_media(media="print")
+        assert opened.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert opened.evaluate("() => document.documentElement.scrollWidth") == 720
+        assert not opened.locator("#theme").is_visible()
+
+
 def test_names_and_values_are_never_markup(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "evil.html"
     telling = Telling("VIOLATED", "", EVIL, [[EVIL]], [[]])

@@ -108,6 +108,33 @@ def test_no_file_is_overwritten_unasked(trace_file: Path, capsys: pytest.Capture
     assert names() == ["counterexamples", "out.html"]
 
 
+def test_a_trace_of_another_model_is_refused_by_its_name(
+    trace_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = trace_support.own_model(tmp_path)
+    assert complaint(capsys, "page", str(trace_file), "--model", str(own)) == (
+        f"{trace_file}: a trace of the model kafka, and --model names parcels; leave --model out"
+    )
+
+
+def test_what_is_no_plain_file_is_never_replaced(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--force` with /dev/stdout, a link to wherever the output goes, would otherwise put a file into the link's place,
+    for everybody on the machine."""
+    os.mkfifo("pipe")
+    Path("mine").write_text("mine")
+    Path("link").symlink_to("pipe")
+    Path("stdout").symlink_to("mine")
+    Path("nowhere").symlink_to("none")
+    for name in ("pipe", "link", "stdout", "nowhere"):
+        told = f"{name}: a link, a pipe or a device, which a file does not take the place of; name a file"
+        for words in ([], ["--force"]):
+            assert complaint(capsys, "page", str(trace_file), "--mermaid", name, *words) == told
+    assert names() == ["counterexamples", "link", "mine", "nowhere", "pipe", "stdout"]
+    assert Path("pipe").is_fifo()
+    assert [Path(name).is_symlink() for name in ("link", "stdout", "nowhere")] == [True] * 3
+    assert Path("mine").read_text() == "mine"
+
+
 def test_bad_input(trace_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     file = str(trace_file)
     assert complaint(capsys, "page", file, "--svg", "x.svg", "--step", "7") == (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance import golden_support, trace_support
+from models.kafka.state import Acks
 from models.language.declare import NONE
 from models.run import State
 from traces.compose import scene_of
@@ -16,6 +17,9 @@ from traces.trace import Trace
 GOLDEN = {
     path.stem: golden_support.read(path.read_text(encoding="utf-8")) for path in golden_support.FOLDER.glob("*.txt")
 }
+
+
+NO_ISR = {"acks=0": int(Acks.ZERO), "acks=1": int(Acks.ONE)}
 
 
 def classic() -> Trace:
@@ -122,7 +126,73 @@ def test_what_readers_see_instead_is_told() -> None:
     trace = trace_support.kafka(trace_support.READ_TWICE, "consistent_read", None, "0.11")
     assert told(scene_of(trace), 11) == [
         "broker 2 > controller: ISR 2 (request)",
+        "broker 2 > producer: b: NOT_ENOUGH_REPLICAS_AFTER_APPEND (request)",
         "broker 2 > readers: b1 at 0! (request)",
+    ]
+
+
+def test_each_isolation_level_is_told_what_its_own_readers_see_instead() -> None:
+    """The transaction stays open, so that only readers of everything see its record in place of the one before."""
+    steps = (
+        "producer_appends at 0",
+        "controller_fails_over to 1",
+        "broker_becomes_leader 1 in epoch 1",
+        "producer_appends_in_transaction at 1 in 0",
+        "leader_shrinks_isr 1 by {2}",
+        "broker_crashes 1",
+        "controller_elects_unclean 0",
+        "broker_becomes_leader 0 in epoch 2",
+    )
+    values = {"transactions": 1, "unclean_elections": 1}
+    scene = scene_of(trace_support.kafka(steps, None, None, "2.0", trace_support.WHOLE, **values))
+    assert told(scene, 8) == [
+        "controller > broker 0: epoch 2: leader 0, ISR 0 (request)",
+        "broker 0 > producer: a: NOT_ENOUGH_REPLICAS_AFTER_APPEND (request)",
+        "broker 0 > read_committed: a at 0 (request)",
+        "broker 0 > read_uncommitted: a0 at 0! (request)",
+    ]
+    swapped = (
+        "producer_appends_in_transaction at 0 in 0",
+        *steps[1:3],
+        "producer_appends at 1",
+        *steps[4:],
+    )
+    scene = scene_of(trace_support.kafka(swapped, None, None, "2.0", trace_support.WHOLE, **values))
+    assert told(scene, 8) == [
+        "controller > broker 0: epoch 2: leader 0, ISR 0 (request)",
+        "broker 0 > producer of txn 0: a: NOT_ENOUGH_REPLICAS_AFTER_APPEND (request)",
+        "broker 0 > read_uncommitted: a0 at 0! (request)",
+    ], "nothing is stable yet, and a reader of everything reads it all the same"
+
+
+def test_a_request_that_too_few_replicas_hold_is_refused_after_all() -> None:
+    trace = trace_support.kafka(("producer_appends at 0", "leader_shrinks_isr 0 by {1}"), None)
+    assert told(scene_of(trace), 2) == [
+        "broker 0 > controller: ISR 0 (request)",
+        "broker 0 > producer: a: NOT_ENOUGH_REPLICAS_AFTER_APPEND (request)",
+        "broker 0 > readers: a at 0 (request)",
+    ]
+    crashed = trace_support.kafka(("producer_appends at 0", "broker_crashes 0"), None)
+    assert told(scene_of(crashed), 2) == ["broker 0: crashes (fault)"], "nobody answers any more"
+
+
+def test_with_acks_0_nobody_answers() -> None:
+    acks = {name: trace_support.kafka(("producer_appends at 0",), None, acks=acks) for name, acks in NO_ISR.items()}
+    sent = ["producer > broker 0: produce a (request)"]
+    assert {name: told(scene_of(trace), 1) for name, trace in acks.items()} == {
+        "acks=0": sent,
+        "acks=1": [*sent, "broker 0 > producer: ack a (request)"],
+    }
+    assert all("acked" in dict(scene_of(trace).moments[1].fates[0].words) for trace in acks.values())
+
+
+def test_a_log_that_starts_over_is_told() -> None:
+    steps = ("producer_appends at 0", "leader_shrinks_isr 0 by {1}", "leader_deletes_records at 0 before 1")
+    trace = trace_support.kafka((*steps, "follower_starts_over 1 at 0"), None, None, "2.0", delete_records=1)
+    assert told(scene_of(trace), 4) == [
+        "broker 1 > broker 0: fetch from 0 (request)",
+        "broker 0 > broker 1: OFFSET_OUT_OF_RANGE (request)",
+        "broker 1: starts its log over at 1 (fault)",
     ]
 
 

@@ -175,6 +175,30 @@ def test_a_file_cannot_write_on_the_terminal(written: Path, capsys: pytest.Captu
 # -------------------------------------------------------------------------------------------------- one's own models
 
 
+def test_nothing_that_ones_own_model_says_moves_the_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Spellings, the way that a step is shown, docstrings; and a trace with such a configuration can be read again."""
+    path = own_model(tmp_path)
+    text = path.read_text(encoding="utf-8")
+    for old, new in (
+        (
+            "    BUSY = 1\n",
+            "    BUSY = 1\n\n    @property\n    def spelling(self):\n        return '\\x1b[2J' + self.name\n",
+        ),
+        ("@action\ndef clerk_loses", "@action(shows='\\x1b[2J{parcel}')\ndef clerk_loses"),
+        ("def nothing_is_lost(s):\n", 'def nothing_is_lost(s):\n    """Lost\\u202e\\x9b."""\n'),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+    instance = registry.load_file(path).instance(values={"mood": 1})
+    file = folder.write(trace(instance, ("clerk_shelves {a} 0", "clerk_loses \\x1b[2Ja"), "nothing_is_lost"), tmp_path)
+    assert cli.main(["show", str(file), "--model", str(path), "--width", "200"]) == 0
+    out = capsys.readouterr().out
+    assert out.replace("\n", "").isprintable()
+    for told in (r"mood=\x1b[2JBUSY", r"2  clerk_loses \x1b[2Ja", r"Lost\u202e\x9b.", r"mood_of \x1b[2JBUSY"):
+        assert told in out
+
+
 def test_ones_own_model_is_loaded_only_when_it_is_given(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,9 +23,11 @@ from conformance.trace_support import (
 )
 from models import registry
 from traces import kafka_lanes
+from traces.compose import scene_of
 from traces.generic_lanes import full_state
 from traces.kafka_lanes import legend, rows
 from traces.kafka_model import is_kafka
+from traces.scene import Cell, Fate
 from traces.show import view
 from traces.table import WIDTH, lay_out
 from traces.trace import HOLDS, Trace
@@ -57,6 +59,8 @@ SIGNS = {
     "A": "abort marker (1A0: of transaction 1)",
     ".": "deleted",
     "-": "below the high watermark, and not in the log",
+    "?": "nothing, where the log has an entry or an epoch",
+    "[": "beyond the end of the log",
     "{": "leader epoch cache, where it differs from the log: epoch 1 starts at 2 (-: no entry)",
 }
 
@@ -65,6 +69,20 @@ def signs(trace: Trace) -> str:
     """The signs that the legend of a trace explains."""
     meanings = [line.split("  ", 2)[2].strip() for line in legend(trace)]
     return "".join(sign for sign, meaning in SIGNS.items() if meaning in meanings)
+
+
+def test_a_log_that_no_reachable_state_has_is_shown_as_it_is() -> None:
+    """Where a proof fails, the first state can lack entries within a log, and have others beyond its end."""
+    trace = kafka(("producer_appends at 0",), None)
+    found = changed(trace, {"log_record": {0: -1, 3: 1}, "log_epoch": {0: -1, 3: -1}})
+    assert lane(found, 0)[1] == "L0 |?"
+    assert lane(found, 1)[1] == "f0 |[b?]"
+    assert signs(found) == "?["
+    moment = scene_of(found).moments[1]
+    assert moment.lanes[1].cells == (Cell("?", None, "missing"), Cell("", None, "free"))
+    assert moment.lanes[2].cells == (Cell("", None, "free"), Cell("[b?]", None, "missing"))
+    assert moment.fates == (Fate("a", (("sent", 1), ("on no broker", 1))), Fate("b", (("never sent", 1),)))
+    assert moment.lanes[4].notes == ("a: on no broker", "b: never sent")
 
 
 # ------------------------------------------------------------------------------------- Truncating, and what is answered

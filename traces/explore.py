@@ -21,10 +21,10 @@ from textual.widgets.option_list import Option as Entry
 
 from models.errors import UsageError
 from models.language.declare import Kind
+from models.printable import escaped_lines
 from traces import generic_lanes
 from traces.colour import Look
 from traces.itf import label
-from traces.printable import escaped
 from traces.show import history, lane_rows
 from traces.trace import PERMITTED, REACHED, VIOLATED, Trace
 from traces.walk import BROKEN, Option, Standing, Walk
@@ -37,7 +37,7 @@ STYLES = {VIOLATED: "bold $error", PERMITTED: "bold $warning", REACHED: "$succes
 
 def plain(text: str, style: str = "") -> Content:
     """Text as it stands: no markup in it, and no control characters."""
-    shown = "\n".join(escaped(line) for line in text.split("\n"))
+    shown = escaped_lines(text)
     return Content.styled(shown, style) if style else Content(shown)
 
 

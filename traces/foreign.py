@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from models.errors import UsageError
+from models.printable import escaped
 from traces import folder
 from traces.foreign_values import QUINT, TLA, Spelling, spell_itf, spell_tlc
 from traces.itf import ACTION, PICKS
-from traces.printable import escaped
 
 EXPECTED = (
     "no trace that is known here: expected is a file that check wrote, ITF as Apalache and Quint write it (an object"

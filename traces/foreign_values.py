@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.errors import UsageError
-from traces.printable import escaped
+from models.printable import escaped
 
 MOST_DEPTH = 100
 """Values inside values; honest ones are a few deep."""

@@ -238,6 +238,9 @@ def model_of(header: Header, given: Model | None) -> Model:
             f"its model is the file {header.file}, which is never loaded by itself; give it: --model {header.file}"
         )
     model = given or registry.load(header.model)[0]
+    if model.name != header.model:
+        cure = "leave --model out" if header.file is None else f"give it: --model {header.file}"
+        raise UsageError(f"a trace of the model {header.model}, and --model names {model.name}; {cure}")
     if model.digest != header.digest:
         raise UsageError(
             f"made with another version of model {header.model} (digest {header.digest[:8]},"

@@ -68,13 +68,25 @@ BAD = ("duplicated", "lost")
 """Words that say that something went wrong."""
 
 
+def _is_known(s: State, record: int) -> bool:
+    """It was sent; a state that need not be reachable can know of others as well."""
+    return bool(
+        record < s.next_record or s.acknowledged[record] or _is_exposed(s, record) or not _is_nowhere(s, record)
+    )
+
+
 def fates(states: Sequence[State]) -> list[tuple[Fate, ...]]:
-    """For each state the fates of the records that were sent."""
+    """For each state the fates of the records that were sent, or that it knows of all the same."""
     found = []
     since: dict[tuple[str, int], int] = {}
     for position, s in enumerate(states):
-        for record in range(s.next_record):
-            since.setdefault(("sent", record), position)
+        known = [record for record in range(s.records) if _is_known(s, record)]
+        for record in known:
+            if record < s.next_record:
+                since.setdefault(("sent", record), position)
+                since.pop(("never sent", record), None)
+            else:
+                since.setdefault(("never sent", record), position)
             for word, is_true in LASTING.items():
                 if (word, record) not in since and is_true(s, record):
                     since[word, record] = position
@@ -84,10 +96,12 @@ def fates(states: Sequence[State]) -> list[tuple[Fate, ...]]:
                     since.setdefault((word, record), position)
                 else:
                     since.pop((word, record), None)
-        found.append(tuple(_fate(since, record) for record in range(s.next_record)))
+        found.append(tuple(_fate(since, record) for record in known))
     return found
 
 
 def _fate(since: Mapping[tuple[str, int], int], record: int) -> Fate:
-    words = [(word, since[word, record]) for word in ("sent", *LASTING, *PASSING) if (word, record) in since]
+    words = [
+        (word, since[word, record]) for word in ("never sent", "sent", *LASTING, *PASSING) if (word, record) in since
+    ]
     return Fate(spell_element(record), tuple(words))

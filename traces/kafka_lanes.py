@@ -48,6 +48,8 @@ LEGEND = {
     "A": ("A0", "abort marker (1A0: of transaction 1)"),
     ".": (".", "deleted"),
     "-": ("-", "below the high watermark, and not in the log"),
+    "?": ("?", "nothing, where the log has an entry or an epoch"),
+    "[": ("[a0]", "beyond the end of the log"),
     "{": ("{1@2}", "leader epoch cache, where it differs from the log: epoch 1 starts at 2 (-: no entry)"),
 }
 """The signs that are said below a table that has them."""
@@ -177,7 +179,13 @@ def _log(s: State, r: int) -> str:
     entries += ["-"] * (high_watermark - end)
     parts = [" ".join(entries[:stable]), " ".join(entries[stable:high_watermark]), " ".join(entries[high_watermark:])]
     below = ":".join(parts[:2]) if stable < high_watermark else parts[0]
-    return f"{below}|{parts[2]}"
+    stray = [f"[{spell_entry(s, s.log_record[r][o], s.log_epoch[r][o])}]" for o in stray_offsets(s, r)]
+    return f"{below}|{' '.join([*parts[2:], *stray] if parts[2] else stray)}"
+
+
+def stray_offsets(s: State, r: int) -> list[int]:
+    """Offsets at or beyond the log end where something stands all the same, in a state that need not be reachable."""
+    return [offset for offset in range(s.log_end_offset[r], s.log_size) if s.log_record[r][offset] != NONE]
 
 
 def epoch_cache_news(s: State, r: int) -> list[str]:

@@ -14,12 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from models.kafka.state import Fetch, TransactionState
+from models.kafka.state import Acks, Fetch, TransactionState
 from models.language.declare import NONE
 from models.language.model import Instance, Step, spell_element
 from models.run import State
 from traces.kafka_lanes import epoch_answer
-from traces.kafka_model import last_stable_offset, latest_epoch
+from traces.kafka_model import is_exposed, is_exposed_as_committed, latest_epoch
 from traces.scene import ELECTION, FAULT, LOST, NOTE, RESPONSE, Arrow, Mark
 from traces.spelling import name_transaction, spell_entry
 
@@ -198,6 +198,12 @@ def _out_of_range(happening: Happening) -> Events:
         yield happening.befalls(happening.follower, "halts", FAULT)
 
 
+def _starts_over(happening: Happening) -> Events:
+    yield from _out_of_range(happening)
+    start = happening.after.log_start_offset[happening.follower]
+    yield happening.befalls(happening.follower, f"starts its log over at {start}", FAULT)
+
+
 def _hears(happening: Happening) -> Events:
     s, epoch = happening.before, happening.epoch
     members = "".join(str(r) for r in range(s.replicas) if s.metadata_isr[epoch][r])
@@ -244,7 +250,7 @@ SENT: Mapping[str, Callable[[Happening], Events]] = {
     "follower_applies_response": _apply,
     "response_is_lost": _response_lost,
     "follower_is_out_of_range": _out_of_range,
-    "follower_starts_over": _out_of_range,
+    "follower_starts_over": _starts_over,
     "controller_fails_over": _elects("elects", ELECTION),
     "controller_elects_preferred": _elects("prefers", ELECTION),
     "controller_elects_unclean": _elects("unclean: elects", FAULT),
@@ -288,8 +294,22 @@ def _teller(happening: Happening) -> int | None:
     return happening.places.broker(brokers[0]) if brokers else None
 
 
+def _refused_after_append(happening: Happening) -> Events:
+    """Requests that a leader answers although too few hold the record; one that stops to lead may say nothing."""
+    before, after = happening.before, happening.after
+    for record in range(after.records):
+        leader = before.pending[record]
+        is_answered = leader != after.pending[record] == NONE and after.leader[leader] == leader
+        if is_answered and not after.acknowledged[record]:
+            target = happening.places.sender(after, record)
+            text = f"{spell_element(record)}: NOT_ENOUGH_REPLICAS_AFTER_APPEND"
+            yield Arrow(happening.places.broker(leader), target, text)
+
+
 def _acknowledged(happening: Happening) -> Events:
     before, after, teller = happening.before, happening.after, _teller(happening)
+    if after.acks == Acks.ZERO:
+        return  # nobody answers: a record counts as written when it is sent
     for record in range(after.records):
         if after.acknowledged[record] and not before.acknowledged[record] and teller is not None:
             target = happening.places.sender(after, record)
@@ -312,25 +332,30 @@ def _read(happening: Happening) -> Events:
 
 def _read_otherwise(happening: Happening) -> Events:
     """A leader that shows something else from now on than what was read there first."""
-    for leader in range(happening.after.replicas):
-        found = _contradicted(happening.after, leader)
-        for offset in sorted(found - _contradicted(happening.before, leader)):
-            s = happening.after
-            entry = spell_entry(s, s.log_record[leader][offset], s.log_epoch[leader][offset])
-            yield Arrow(happening.places.broker(leader), happening.places.readers, f"{entry} at {offset}!")
+    s = happening.after
+    shown = [("exposed_record", is_exposed, happening.places.readers)]
+    if s.transactions:
+        shown.append(("read_committed_record", is_exposed_as_committed, happening.places.transaction_readers))
+    for first_read, is_shown, readers in shown:
+        for leader in range(s.replicas):
+            for offset in range(s.log_size):
+                entry = _contradiction(s, leader, offset, first_read, is_shown)
+                if entry not in (NONE, _contradiction(happening.before, leader, offset, first_read, is_shown)):
+                    spelled = spell_entry(s, entry, s.log_epoch[leader][offset])
+                    yield Arrow(happening.places.broker(leader), readers, f"{spelled} at {offset}!")
 
 
-def _contradicted(s: State, leader: int) -> set[int]:
-    if s.leader[leader] != leader:
-        return set()
-    return {
-        offset
-        for offset in range(min(last_stable_offset(s, leader), s.log_end_offset[leader]))
-        if NONE != s.exposed_record[offset] != s.log_record[leader][offset] != NONE
-    }
+def _contradiction(
+    s: State, leader: int, offset: int, first_read: str, is_shown: Callable[[State, int, int], bool]
+) -> int:
+    """What a broker that takes itself for the leader shows where something else was read first, or NONE."""
+    if s.leader[leader] != leader or not is_shown(s, leader, offset):
+        return NONE
+    entry: int = s.log_record[leader][offset]
+    return NONE if getattr(s, first_read)[offset] in (NONE, entry) else entry
 
 
-BROUGHT_ABOUT = (_truncated, _isr_written, _acknowledged, _read, _read_otherwise)
+BROUGHT_ABOUT = (_truncated, _isr_written, _refused_after_append, _acknowledged, _read, _read_otherwise)
 
 
 def events(instance: Instance, places: Places, before: State, step: Step, after: State) -> Events:

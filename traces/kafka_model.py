@@ -13,12 +13,16 @@ from models.language.model import Instance
 from models.run import State
 
 FIELDS = (
-    *("acknowledged", "controller_epoch", "controller_isr", "controller_leader", "epoch_cache", "exposed_record"),
-    *("high_watermark", "is_truncating", "is_up", "isr", "leader", "leader_epoch", "log_end_offset", "log_epoch"),
-    *("log_record", "log_start_offset", "next_record", "read_committed_record", "remote_log_end_offset"),
-    *("retries_left", "transaction_of", "transaction_state"),
+    *("acknowledged", "controller_epoch", "controller_isr", "controller_leader", "deleted_before", "epoch_cache"),
+    *("exposed_record", "fetch", "high_watermark", "is_truncating", "is_up", "isr", "leader", "leader_epoch"),
+    *("log_end_offset", "log_epoch", "log_record", "log_start_offset", "metadata_isr", "metadata_leader"),
+    *("next_record", "pending", "read_committed_record", "remote_log_end_offset", "response_epoch"),
+    *("response_high_watermark", "response_record", "retries_left", "transaction_of", "transaction_state"),
 )
-SETTINGS = ("EPOCH_AT_BECOME_LEADER", "TRUNC", "elections", "isolation_level", "log_size", "records", "transactions")
+SETTINGS = (
+    *("EPOCH_AT_BECOME_LEADER", "TRUNC", "acks", "elections", "isolation_level", "log_size", "records", "replicas"),
+    "transactions",
+)
 """A model that has all of these fields and configuration entries is taken for Kafka's."""
 
 latest_epoch: Callable[[State, int], int] = epochs.latest_epoch
@@ -31,6 +35,8 @@ was_deleted: Callable[[State, int], bool] = properties.was_deleted
 
 first_read: Callable[[State, int], int] = readers.first_read
 is_read: Callable[[State, int, int], bool] = readers.is_read
+is_exposed: Callable[[State, int, int], bool] = readers.is_exposed
+is_exposed_as_committed: Callable[[State, int, int], bool] = readers.is_exposed_as_committed
 is_in_transaction: Callable[[State, int], bool] = readers.is_in_transaction
 last_stable_offset: Callable[[State, int], int] = readers.last_stable_offset
 

@@ -14,7 +14,7 @@ from models.language.declare import NONE
 from models.language.model import spell_element
 from models.run import State
 from traces.kafka_fates import BAD, fates
-from traces.kafka_lanes import epoch_cache_news
+from traces.kafka_lanes import epoch_cache_news, stray_offsets
 from traces.kafka_messages import Places, events
 from traces.kafka_model import last_stable_offset
 from traces.scene import Arrow, Cell, Fate, Lane, Mark, Moment
@@ -37,7 +37,8 @@ def moments(trace: Trace) -> tuple[Moment, ...]:
     places = Places(configuration.replicas, configuration.transactions)
     states = [State(trace.instance, cells) for cells in trace.states]
     ends = [end for s in states for r in range(s.replicas) for end in (s.log_end_offset[r], s.high_watermark[r])]
-    offsets = max(1, *ends)
+    strays = [offset + 1 for s in states for r in range(s.replicas) for offset in stray_offsets(s, r)]
+    offsets = max(1, *ends, *strays)
     found = []
     for position, (s, fate) in enumerate(zip(states, fates(states), strict=True)):
         happened = (
@@ -95,12 +96,20 @@ def _broker(s: State, r: int, offsets: int) -> Lane:
 
 
 def _cell(s: State, r: int, offset: int) -> Cell:
+    if offset in stray_offsets(s, r):
+        return Cell(f"[{spell_entry(s, s.log_record[r][offset], s.log_epoch[r][offset])}]", kind="missing")
     if offset >= s.log_end_offset[r]:
         return Cell("", kind="missing" if offset < s.high_watermark[r] else "free")
     if offset < s.log_start_offset[r]:
         return Cell("", kind="deleted")
     record, epoch = s.log_record[r][offset], s.log_epoch[r][offset]
-    return Cell(spell_entry(s, record, epoch), epoch, "record" if record < s.records else "marker")
+    return Cell(spell_entry(s, record, epoch), None if epoch == NONE else epoch, _kind(s, record))
+
+
+def _kind(s: State, entry: int) -> str:
+    if entry == NONE:
+        return "missing"
+    return "record" if entry < s.records else "marker"
 
 
 def _role(s: State, r: int) -> tuple[str, str]:
@@ -158,7 +167,7 @@ def _told(lane: Lane, s: State, fate: tuple[Fate, ...], transaction: int) -> Lan
     notes, alarms = [], []
     for record, one in enumerate(fate):
         if s.transaction_of[record] == transaction:
-            good = [word for word, _ in one.words[1:] if word not in BAD] or ["sent"]
+            good = [word for word, _ in one.words[1:] if word not in BAD] or [one.words[0][0]]
             bad = [word for word, _ in one.words if word in BAD]
             notes.append(f"{one.record}: {', '.join(good)}")
             alarms += [f"{one.record} is {' and '.join(bad)}"] if bad else []

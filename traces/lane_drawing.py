@@ -63,10 +63,10 @@ def draw_lane(lane: Lane) -> Fragment:
     if lane == Lane(role=lane.role, characters=lane.characters):
         return Fragment((), LEAST_WIDTH, 0.0, {})
     notes = [
-        (line, kind)
+        (line, kind, f"note {note}: {number}")
         for kind, told in (("note", lane.notes), ("note alarm", lane.alarms))
         for note in told
-        for line in textwrap.wrap(note, lane.characters, subsequent_indent=" ")
+        for number, line in enumerate(textwrap.wrap(note, lane.characters, subsequent_indent=" "))
     ]
     cell_width = max([LEAST_CELL_WIDTH, *(len(cell.text) * GLYPH + 10 for cell in lane.cells)])
     log_width = len(lane.cells) * cell_width
@@ -74,7 +74,7 @@ def draw_lane(lane: Lane) -> Fragment:
         LEAST_WIDTH,
         len(lane.title) * GLYPH + 2 * PAD,
         log_width + 2 * SIDE,
-        *(len(line) * GLYPH + 2 * PAD for line, _ in notes),
+        *(len(line) * GLYPH + 2 * PAD for line, *_ in notes),
     )
     things: dict[str, tuple[Box, object]] = {}
     parts: list[Element] = []
@@ -90,9 +90,9 @@ def draw_lane(lane: Lane) -> Fragment:
         labels, lines = _pointers(lane, left, y, cell_width, things)
         parts.append(labels)
         y += POINTER_LINE * lines + 4
-    for number, (line, kind) in enumerate(notes):
+    for line, kind, name in notes:
         parts.append(element("text", line, x=PAD, y=y + 10, class_=kind))
-        things[f"note {number}"] = Box(PAD / 2, y, width - PAD, NOTE_LINE), line
+        things[name] = Box(PAD / 2, y, width - PAD, NOTE_LINE), line
         y += NOTE_LINE
     height = y + 4
     frame = element("rect", x=0, y=0, width=width, height=height, rx=5, class_=f"lane {lane.role}".strip())

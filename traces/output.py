@@ -17,6 +17,8 @@ def put(path: Path, content: bytes, *, replace: bool = False) -> None:
     """Write a file; with `replace` also where one is already."""
     if path.is_dir():
         raise UsageError(f"{path}: a folder; name a file in it")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise UsageError(f"{path}: a link, a pipe or a device, which a file does not take the place of; name a file")
     draft = path.with_name(f".draft-{os.getpid()}-{path.name}")
     try:
         write_through(draft, content)

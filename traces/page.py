@@ -155,10 +155,11 @@ def _legend() -> Element:
         "p",
         "Colours are leader epochs: ",
         *epochs,
-        "A blue frame leads; a dashed amber one takes itself for the leader, and the controller has another; a red one"
-        " is down. The blue bar is the high watermark (HW); LEO is the log end offset, LSO the last stable offset where"
-        " it is below HW. A dashed arrow is a response on its way, which arrives in a later step. What a step changed"
-        " has an orange outline.",
+        "A blue frame leads; a dashed amber one takes itself for the leader, and the controller has another or a newer"
+        " epoch; a red one is down. The blue bar is the high watermark (HW); LEO is the log end offset, LSO the last"
+        " stable offset where it is below HW. A red cell lacks an entry, or has one beyond the log end, in brackets. A"
+        " dashed arrow is a response on its way, which arrives in a later step. What a step changed has an orange"
+        " outline.",
         class_="hint",
     )
 

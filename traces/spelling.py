@@ -8,6 +8,7 @@ Out: text. A cell of Kafka's logs holds a record, or the marker that ends a tran
 from __future__ import annotations
 
 from models.kafka.state import TransactionState
+from models.language.declare import NONE
 from models.language.model import Instance, Place, spell_element
 from models.run import State
 
@@ -48,11 +49,18 @@ def spell_value(instance: Instance, place: Place, value: int) -> str:
 
 
 def spell_entry(s: State, entry: int, epoch: int) -> str:
-    """An entry in a log: `a0` record a of epoch 0, `C0` a commit marker, `1A0` the abort marker of transaction 1."""
+    """An entry in a log: `a0` record a of epoch 0, `C0` a commit marker, `1A0` the abort marker of transaction 1.
+
+    A `?` stands for what a log lacks within its ends, an entry or its epoch: only a state that need not be reachable
+    has that.
+    """
+    written = "?" if epoch == NONE else str(epoch)
+    if entry == NONE:
+        return "?"
     if entry < s.records:
-        return f"{spell_element(entry)}{epoch}"
+        return f"{spell_element(entry)}{written}"
     transaction = entry - s.records
-    return f"{transaction if s.transactions > 1 else ''}{_decision(s, transaction)[0].upper()}{epoch}"
+    return f"{transaction if s.transactions > 1 else ''}{_decision(s, transaction)[0].upper()}{written}"
 
 
 def name_entry(s: State, entry: int) -> str:

@@ -79,12 +79,15 @@ def stylesheet(theme: str) -> str:
 
 
 def adaptive_colours() -> str:
-    """The colours of a page by name: as the reader's system asks for, or as `data-theme` on the root element says."""
+    """The colours of a page by name: as the reader's system asks for, or as `data-theme` on the root element says.
+
+    On paper always the light ones: browsers leave backgrounds out there.
+    """
     light, dark = (";".join(f"--{name}:{pair[side]}" for name, pair in COLOURS.items()) for side in (0, 1))
     return (
         f":root{{color-scheme:light;{light}}}\n"
-        f"@media(prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n"
-        f":root[data-theme=dark]{{color-scheme:dark;{dark}}}\n"
+        f"@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{color-scheme:dark;{dark}}}}}\n"
+        f"@media screen{{:root[data-theme=dark]{{color-scheme:dark;{dark}}}}}\n"
     )
 
 

@@ -41,6 +41,7 @@ from models.language.declare import (
     size_of,
 )
 from models.language.syntax import Function, Parameter, Reader, Vocabulary, parsed
+from models.printable import escaped, escaped_lines
 
 MOST_STEPS = 1 << 20
 """How many different steps a model may have under one configuration."""
@@ -119,8 +120,8 @@ def spell(entry: Entry, value: int) -> str:
 
 
 def _member(member: IntEnum) -> str:
-    """An enumeration's member as people write it: its `spelling`, if it has one, or its name."""
-    return str(getattr(member, "spelling", member.name))
+    """An enumeration's member as people write it: its `spelling` or its name, none of it a command to a terminal."""
+    return escaped(str(getattr(member, "spelling", member.name)))
 
 
 def parse(name: str, entry: Entry, text: str) -> int:
@@ -368,13 +369,15 @@ def assemble(
         if unknown:
             raise ModelError(f"{path}: protocol {protocol} sets {', '.join(sorted(unknown))}, which is not declared")
         values = {switch_name: int(value) for switch_name, value in switches.items()}
-        protocols[protocol] = Protocol(protocol, inspect.getdoc(module or bases[0]) or "", values, choices)
+        protocols[protocol] = Protocol(
+            protocol, escaped_lines(inspect.getdoc(module or bases[0]) or ""), values, choices
+        )
     sources = {path, *(inspect.getsourcefile(module) or "" for module in (*bases, *modules))}
     sources |= {function.path for function in reader.everything()}
     sources = _with_imports({source for source in sources if source})
     return Model(
         name,
-        inspect.getdoc(bases[0]) or "",
+        escaped_lines(inspect.getdoc(bases[0]) or ""),
         path,
         entries,
         fields,
@@ -674,7 +677,11 @@ class Instance:
         choices = self.slot_choices[step.slot]
         arguments = {c.parameter.name: c.spell(o) for c, o in zip(choices, step.ordinals, strict=True)}
         shows = self.model.slots[step.slot].shows
-        return f"{step.action} {shows.format(**arguments)}" if shows else " ".join([step.action, *arguments.values()])
+        return (
+            f"{step.action} {escaped(shows).format(**arguments)}"
+            if shows
+            else " ".join([step.action, *arguments.values()])
+        )
 
     @cached_property
     def properties(self) -> tuple[Property, ...]:

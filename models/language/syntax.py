@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 
 from models.errors import LanguageError
 from models.language.declare import Domain, Kind, Subset, mark_of, require
+from models.printable import escaped_lines
 
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.Return, ast.Expr, ast.Pass)
 """Statements: assignment and += -= to a local or a cell, if/elif/else, for over a range, return in a helper, a call."""
@@ -192,7 +193,7 @@ class FunctionReader:
         mark = mark_of(python)
         self.kind = mark.kind if mark else None
         body = definition.body
-        documentation = ast.get_docstring(definition) or ""
+        documentation = escaped_lines(ast.get_docstring(definition) or "")
         if ast.get_docstring(definition) is not None:
             body = body[1:]
         self.function = Function(

@@ -11,3 +11,8 @@ def escaped(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape", "replace").decode() for one in text)
+
+
+def escaped_lines(text: str) -> str:
+    """The same for text of several lines, which stay lines."""
+    return "\n".join(map(escaped, text.split("\n")))
