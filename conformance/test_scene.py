@@ -39,7 +39,7 @@ def test_lanes_are_the_controller_the_brokers_and_the_clients() -> None:
     with_transactions = trace_support.kafka(trace_support.TRANSACTION, None, None, "2.1", transactions=1, log_size=3)
     assert scene_of(with_transactions).lanes[4:] == (
         "producer",
-        "producer of txn 0",
+        "transaction 0",
         "read_uncommitted",
         "read_committed",
     )
@@ -160,7 +160,7 @@ def test_each_isolation_level_is_told_what_its_own_readers_see_instead() -> None
     scene = scene_of(trace_support.kafka(swapped, None, None, "2.0", trace_support.WHOLE, **values))
     assert told(scene, 8) == [
         "controller > broker 0: epoch 2: leader 0, ISR 0 (request)",
-        "broker 0 > producer of txn 0: a: NOT_ENOUGH_REPLICAS_AFTER_APPEND (request)",
+        "broker 0 > transaction 0: a: NOT_ENOUGH_REPLICAS_AFTER_APPEND (request)",
         "broker 0 > read_uncommitted: a0 at 0! (request)",
     ], "nothing is stable yet, and a reader of everything reads it all the same"
 
@@ -199,10 +199,10 @@ def test_a_log_that_starts_over_is_told() -> None:
 def test_a_transaction_is_read_by_each_isolation_level_in_its_time() -> None:
     trace = trace_support.kafka(trace_support.TRANSACTION, None, None, "2.1", transactions=1, log_size=3)
     scene = scene_of(trace)
-    assert told(scene, 1) == ["producer of txn 0 > broker 0: produce a (request)"]
+    assert told(scene, 1) == ["transaction 0 > broker 0: produce a (request)"]
     assert "broker 0 > read_uncommitted: a at 0 (request)" in told(scene, 4)
-    assert told(scene, 5) == ["producer of txn 0: committed (election)"]
-    assert told(scene, 6) == ["producer of txn 0 > broker 0: marker: transaction committed (request)"]
+    assert told(scene, 5) == ["transaction 0: committed (election)"]
+    assert told(scene, 6) == ["transaction 0 > broker 0: marker: transaction committed (request)"]
     assert "broker 0 > read_committed: a at 0 (request)" in told(scene, 9)
     assert scene.moments[4].lanes[1].pointers == (("LSO", 0), ("HW", 1), ("LEO", 1))
 
@@ -214,6 +214,33 @@ def test_a_follower_asks_where_its_epoch_ends() -> None:
         "broker 0 > broker 1: e1 until 2 (request)",
     ], "KIP-101's answer speaks of an epoch that the leader does not know, so that nothing is cut"
     assert scene.moments[8].lanes[2].title == "reconciles with 0 in epoch 2"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "expected"),
+    [
+        (
+            "0.11",
+            ["broker 2 > broker 1: my log has no epoch (request)", "broker 1 > broker 2: no epoch until 0 (request)"],
+        ),
+        ("2.1", ["broker 2: knows no epoch (note)"]),
+    ],
+)
+def test_a_follower_without_any_epoch(protocol: str, expected: list[str]) -> None:
+    """Up to 1.1 a leader without any answers it with its log end; later it is not asked."""
+    steps = (
+        "controller_fails_over to 1",
+        "broker_becomes_leader 1 in epoch 1",
+        "broker_becomes_follower 2 in epoch 1",
+        "follower_reconciles 2 with 1",
+    )
+    assert told(scene_of(trace_support.kafka(steps, None, None, protocol)), 4) == expected
+
+
+def test_a_transaction_is_not_begun_before_its_first_record() -> None:
+    trace = trace_support.kafka(trace_support.TRANSACTION, None, None, "2.1", transactions=1, log_size=3)
+    titles = [moment.lanes[5].title for moment in scene_of(trace).moments]
+    assert titles == ["not begun", "open", "open", "open", "open", *["committed"] * 5]
 
 
 def test_every_action_of_the_model_is_told_of() -> None:

@@ -155,7 +155,10 @@ def epoch_answer(s: State, r: int) -> str:
     """What its leader answers to a follower that asks where its latest epoch ends; nothing where its log is empty."""
     leader, epoch = s.leader[r], latest_epoch(s, r)
     if epoch == NONE:
-        return "no epoch" if s.log_end_offset[r] != s.log_start_offset[r] else ""
+        if s.log_end_offset[r] == s.log_start_offset[r]:
+            return ""
+        is_told = is_answered(s, leader, epoch)
+        return f"no epoch until {end_offset_for(s, leader, epoch)}" if is_told else "no epoch"
     if not is_answered(s, leader, epoch):
         return f"e{epoch} unknown"
     known = epoch if s.TRUNC == Truncation.KIP101 else epoch_for(s, leader, epoch)

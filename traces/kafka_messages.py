@@ -19,7 +19,7 @@ from models.language.declare import NONE
 from models.language.model import Instance, Step, spell_element
 from models.run import State
 from traces.kafka_lanes import epoch_answer
-from traces.kafka_model import is_exposed, is_exposed_as_committed, latest_epoch
+from traces.kafka_model import end_offset_for, is_answered, is_exposed, is_exposed_as_committed, latest_epoch
 from traces.scene import ELECTION, FAULT, LOST, NOTE, RESPONSE, Arrow, Mark
 from traces.spelling import name_transaction, spell_entry
 
@@ -28,7 +28,7 @@ Events = Iterator[Arrow | Mark]
 
 @dataclass(frozen=True)
 class Places:
-    """Which lane is whose: the controller's is the first, then the brokers', the producers', and the readers'."""
+    """Which lane is whose: the controller's is the first, then those of brokers, producers and readers."""
 
     replicas: int
     transactions: int
@@ -45,7 +45,7 @@ class Places:
         return 1 + self.replicas
 
     def transaction(self, transaction: int) -> int:
-        """The lane of a transaction's own producer."""
+        """The lane of a transaction: of its own producer, and of the coordinator that ends it."""
         return self.producer + 1 + transaction
 
     def sender(self, s: State, record: int) -> int:
@@ -182,12 +182,15 @@ def _response_lost(happening: Happening) -> Events:
 
 
 def _reconcile(happening: Happening) -> Events:
-    epoch = latest_epoch(happening.before, happening.follower)
-    asked = "no epoch known" if epoch == NONE else f"where does e{epoch} end?"
-    yield happening.between(happening.follower, happening.leader, asked)
-    yield happening.between(
-        happening.leader, happening.follower, epoch_answer(happening.before, happening.follower) or "-"
-    )
+    s, follower, leader = happening.before, happening.follower, happening.leader
+    epoch = latest_epoch(s, follower)
+    if epoch == NONE and not is_answered(s, leader, epoch):
+        yield happening.befalls(follower, "knows no epoch")
+        return
+    asked = "my log has no epoch" if epoch == NONE else f"where does e{epoch} end?"
+    yield happening.between(follower, leader, asked)
+    answer = epoch_answer(s, follower) or f"no epoch until {end_offset_for(s, leader, epoch)}"
+    yield happening.between(leader, follower, answer)
 
 
 def _out_of_range(happening: Happening) -> Events:

@@ -18,14 +18,14 @@ from traces.kafka_lanes import epoch_cache_news, stray_offsets
 from traces.kafka_messages import Places, events
 from traces.kafka_model import last_stable_offset
 from traces.scene import Arrow, Cell, Fate, Lane, Mark, Moment
-from traces.spelling import name_transaction, spell_entry
+from traces.spelling import spell_entry
 from traces.trace import Trace
 
 
 def lane_titles(trace: Trace) -> tuple[str, ...]:
     """The columns: those that kafka_messages.Places counts."""
     configuration = trace.instance.configuration
-    producers = [f"producer of txn {t}" for t in range(configuration.transactions)]
+    producers = [f"transaction {t}" for t in range(configuration.transactions)]
     readers = ["read_uncommitted", "read_committed"] if configuration.transactions else ["readers"]
     brokers = [f"broker {r}" for r in range(configuration.replicas)]
     return ("controller", *brokers, "producer", *producers, *readers)
@@ -158,8 +158,11 @@ def _producer(s: State, fate: tuple[Fate, ...]) -> Lane:
 
 
 def _transaction(s: State, transaction: int, fate: tuple[Fate, ...]) -> Lane:
-    state = TransactionState(s.transaction_state[transaction]).name.lower()
-    return _told(Lane(f"{name_transaction(s, transaction)} {state}", "client"), s, fate, transaction)
+    """The producer of a transaction, and the coordinator that ends it."""
+    state = TransactionState(s.transaction_state[transaction])
+    is_begun = any(s.transaction_of[record] == transaction for record in range(s.records))
+    title = state.name.lower() if is_begun or state != TransactionState.OPEN else "not begun"
+    return _told(Lane(title, "client"), s, fate, transaction)
 
 
 def _told(lane: Lane, s: State, fate: tuple[Fate, ...], transaction: int) -> Lane:

@@ -159,7 +159,7 @@ def _legend() -> Element:
         " epoch; a red one is down. The blue bar is the high watermark (HW); LEO is the log end offset, LSO the last"
         " stable offset where it is below HW. A red cell lacks an entry, or has one beyond the log end, in brackets. A"
         " dashed arrow is a response on its way, which arrives in a later step. What a step changed has an orange"
-        " outline.",
+        " outline. An arrow to readers with an exclamation mark: they get something else than was read there first.",
         class_="hint",
     )
 
