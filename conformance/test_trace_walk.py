@@ -82,7 +82,7 @@ def test_what_an_option_would_change() -> None:
         "log_epoch[0][0]: none -> 0",
         "log_end_offset[0]: 0 -> 1",
         "next_record: 0 -> 1",
-        "pending[0]: none -> 0",
+        "pending[a]: none -> 0",
     ]
     assert walk.position == 0
 

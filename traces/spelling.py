@@ -20,7 +20,8 @@ def spell_cell(instance: Instance, position: int) -> str:
     """The name of a cell with its indices: log_record[1][0]."""
     place = _place_at(instance, position)
     index = list(place.indices())[position - place.offset]
-    return place.name + "".join(f"[{one}]" for one in index)
+    domains = zip(place.field.over, index, strict=True)
+    return place.name + "".join(f"[{spell_element(one) if domain.letters else one}]" for domain, one in domains)
 
 
 def spell_cell_value(instance: Instance, position: int, value: int) -> str:
