@@ -50,7 +50,7 @@ step 2 of 2: clerk_loses c
 changed:
   top[1]      c -> none
   lies[c][1]  true -> false
-  is_lost[2]  false -> true
+  is_lost[c]  false -> true
   last        none -> 2
 
 the state:
@@ -163,7 +163,7 @@ def test_only_why(classic: Trace, own: Model) -> None:
 # --------------------------------------------------------------------------------------------------------- expressions
 
 EVALUATED = """\
-  #  step                   shelf 0       shelf 1       global           s.top[1]  shelved(s)  s.lies[c][1]
+  #  step                   shelf 0       shelf 1       global           s.top[1]  shelved(s)  s.lies[2][1]
   0  initially              top none      top none      lies [{} {} {}]  none      0           false
                             mood_of CALM  mood_of CALM  is_lost {}
                                                         count 0
@@ -178,7 +178,7 @@ EVALUATED = """\
 
 
 def test_an_expression_is_a_column(parcels: Trace) -> None:
-    asked = [question(parcels.instance, text) for text in ("s.top[1]", "shelved(s)", "s.lies[c][1]")]
+    asked = [question(parcels.instance, text) for text in ("s.top[1]", "shelved(s)", "s.lies[2][1]")]
     assert view(parcels, asked=asked)[2:13] == EVALUATED.splitlines()
 
 
