@@ -14,6 +14,7 @@ import pytest
 from conformance import trace_support
 from conformance.test_trace_cli import complaint
 from conformance.test_trace_foreign import bank, cannibals, jugs
+from models.errors import UsageError
 from traces import folder, foreign, picture
 from traces.cli import main
 from traces.page import page
@@ -168,6 +169,14 @@ def test_a_page_of_a_model_of_ones_own_needs_nothing_of_kafka() -> None:
     assert "weak_isr: VIOLATED" not in text
     assert 'class="verdict VIOLATED"' in text
     assert 'id="fates"' not in text
+
+
+def test_a_machine_without_fonts_makes_no_picture_without_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    resvg = pytest.importorskip("resvg_py", reason="pip install 'isrcheck[viewer]'")
+    draw = resvg.svg_to_bytes
+    monkeypatch.setattr(resvg, "svg_to_bytes", lambda **given: draw(skip_system_fonts=True, **given))
+    with pytest.raises(UsageError, match=r"^--png finds no font on this machine; get one, such as fonts-dejavu-core"):
+        picture.png("<svg/>")
 
 
 @pytest.mark.parametrize(("document", "steps"), [(bank(), 3), (cannibals(), 3), (jugs(loop=True), 3)])

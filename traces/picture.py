@@ -7,17 +7,32 @@ Out: the bytes of a PNG. Needs the package resvg-py (the extra `viewer`) and a f
 from __future__ import annotations
 
 from models.errors import UsageError
+from traces.markup import as_svg, element
+from traces.theme import FONT
 
 ZOOM = 2
 """Pixels for each unit of the drawing: sharp in print."""
 
 
 def png(svg: str) -> bytes:
-    """The picture. Raises UsageError where the package is missing."""
+    """The picture. Raises UsageError where the package is missing, or no font to write with."""
     try:
         import resvg_py
     except ImportError:
         raise UsageError(
             "--png needs the package resvg-py; get it with: pip install 'isrcheck[viewer]', or use --svg"
         ) from None
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=ZOOM, skip_system_fonts=False))
+
+    def drawn(text: str) -> bytes:
+        return bytes(resvg_py.svg_to_bytes(svg_string=text, zoom=ZOOM))
+
+    # Without a font the words would be left out, and nothing would say so.
+    if drawn(_probe("")) == drawn(_probe("M")):
+        raise UsageError("--png finds no font on this machine; get one, such as fonts-dejavu-core, or use --svg")
+    return drawn(svg)
+
+
+def _probe(text: str) -> str:
+    """A small drawing with nothing but this text."""
+    written = element("text", text, x=2, y=15, style=FONT)
+    return as_svg(element("svg", written, xmlns="http://www.w3.org/2000/svg", width=20, height=20))

@@ -37,8 +37,13 @@ COLOURS = {
     "e7": ("#e0dcff", "#3d3580"),
 }
 
-DRAWING = """
-text{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;font-size:10px;fill:var(--ink)}
+FONT = 'font-family:ui-monospace,"DejaVu Sans Mono","Liberation Mono",Menlo,Consolas,monospace'
+"""All text in drawings is of one width, which says how wide a lane is."""
+
+DRAWING = (
+    f"text{{{FONT}}}"
+    + """
+text{font-size:10px;fill:var(--ink)}
 .paper{fill:var(--paper)}
 .title{font-size:12px;font-weight:bold}
 .step{font-size:10px}.number{font-size:10px;fill:var(--faint)}
@@ -67,6 +72,7 @@ text{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;font-s
 .changed{fill:none;stroke:var(--changed);stroke-width:1.5}
 .row{fill:none;fill-opacity:.6}
 """
+)
 CELLS = "".join(f".cell.e{epoch}{{fill:var(--e{epoch})}}\n" for epoch in range(EPOCHS))
 
 
