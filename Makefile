@@ -24,6 +24,7 @@ benchmark: .venv/ready
 	$(BIN)/python -m benchmarks.limit_loop
 	$(BIN)/python -m benchmarks.encodings
 	$(BIN)/python -m benchmarks.threads
+	$(BIN)/python -m benchmarks.viewer
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("isrcheck needs Python 3.11 or newer, this is " + sys.version) if sys.version_info < (3, 11) else None'
