@@ -244,3 +244,19 @@ def test_the_innermost_cause_is_short():
     )
     assert innermost("") == "it does not say why"
     assert len(innermost(f"Caused by: a.B: {'long ' * 1000}")) <= 300
+
+
+def test_what_an_interrupt_breaks_is_the_interrupt(local_spark):
+    """It came while an answer was read: the session cannot be ended by further questions on that connection."""
+    kind = pytest.importorskip("py4j.protocol").Py4JNetworkError
+
+    def end(asked):
+        try:
+            raise asked
+        finally:
+            raise kind("Answer from Java side is empty")
+
+    with pytest.raises(KeyboardInterrupt), explained(local_spark.evidence):
+        end(KeyboardInterrupt())
+    with pytest.raises(SparkLostError), explained(local_spark.evidence):
+        end(ValueError())

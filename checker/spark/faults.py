@@ -136,7 +136,9 @@ RULES = (
 def explained(evidence: Evidence) -> Iterator[None]:
     """Errors of Spark that are raised in the block become a UsageError or a SparkLostError.
 
-    Errors of ours on an executor are raised as what they are; an error that has nothing to do with Spark passes.
+    Errors of ours on an executor are raised as what they are; an error that has nothing to do with Spark passes. An
+    interrupt can come while an answer is read, and leave a connection on which nothing more can be asked: what then
+    fails while the interrupt ends the session is still the interrupt.
     """
     try:
         yield
@@ -145,7 +147,16 @@ def explained(evidence: Evidence) -> Iterator[None]:
     except Exception as error:
         if not _is_of_spark(error, evidence):
             raise
+        if _came_of_an_interrupt(error):
+            raise KeyboardInterrupt from None
         raise explanation(error, evidence) from None
+
+
+def _came_of_an_interrupt(error: BaseException | None) -> bool:
+    """Whether an error was raised while an interrupt was on its way."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def explanation(error: Exception, evidence: Evidence) -> Exception:
