@@ -30,6 +30,12 @@ from traces.show import view
 from traces.walk import Walk
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a walk is saved as by the way does not stay in the project."""
+    monkeypatch.chdir(tmp_path)
+
+
 def drive(
     walk: Walk,
     play: Callable[[Explorer, Pilot[None]], Awaitable[None]],
