@@ -15,7 +15,7 @@ from traces.colour import PLAIN, Look
 from traces.evaluate import Question
 from traces.explain import why_false
 from traces.show import full_state, heading
-from traces.spelling import spell_cell, spell_cell_value
+from traces.spelling import changed_cells
 from traces.table import fitted, wrapped
 from traces.trace import REACHED, Trace
 
@@ -35,19 +35,8 @@ def view_step(trace: Trace, number: int, look: Look = PLAIN, asked: Sequence[Que
     return [*found, *fitted(["the state:", *state, ""], look.width), *_judged(trace, position, look)]
 
 
-def changed_cells(trace: Trace, position: int) -> list[tuple[str, str, str]]:
-    """The cells that a step changed: name, old value, new value."""
-    instance = trace.instance
-    before, after = trace.states[position - 1], trace.states[position]
-    return [
-        (spell_cell(instance, cell), spell_cell_value(instance, cell, old), spell_cell_value(instance, cell, new))
-        for cell, (old, new) in enumerate(zip(before, after, strict=True))
-        if old != new
-    ]
-
-
 def _changed(trace: Trace, position: int, look: Look) -> list[str]:
-    cells = changed_cells(trace, position)
+    cells = changed_cells(trace.instance, trace.states[position - 1], trace.states[position])
     if not cells:
         return wrapped("nothing", "  ", look.width)
     width = max(len(name) for name, _, _ in cells)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from models.kafka.state import TransactionState
 from models.language.declare import NONE
 from models.language.model import Instance, Place, spell_element
-from models.run import State
+from models.run import Cells, State
 
 ENTRIES = ("exposed_record", "log_record", "response_record")
 """The fields of Kafka's model that hold entries of a log."""
@@ -28,6 +28,15 @@ def spell_cell_value(instance: Instance, position: int, value: int) -> str:
     """What a cell holds, as people read it; a number that the cell cannot hold stays a number."""
     place = _place_at(instance, position)
     return spell_value(instance, place, value) if place.low <= value <= place.high else str(value)
+
+
+def changed_cells(instance: Instance, before: Cells, after: Cells) -> list[tuple[str, str, str]]:
+    """The cells in which two states differ: name, old value, new value."""
+    return [
+        (spell_cell(instance, cell), spell_cell_value(instance, cell, old), spell_cell_value(instance, cell, new))
+        for cell, (old, new) in enumerate(zip(before, after, strict=True))
+        if old != new
+    ]
 
 
 def _place_at(instance: Instance, position: int) -> Place:

@@ -20,7 +20,7 @@ from models.run import Cells
 from traces import folder
 from traces.certify import NotCertifiedError, judgements
 from traces.explain import false_guard, why_false
-from traces.spelling import spell_cell, spell_cell_value
+from traces.spelling import changed_cells
 from traces.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
 
 BROKEN = (VIOLATED, PERMITTED)
@@ -251,12 +251,4 @@ class Walk:
 
 def changes(instance: Instance, before: Cells, after: Cells) -> list[str]:
     """The cells in which two states differ, with both their values."""
-
-    def spelled(position: int, cells: Cells) -> str:
-        return spell_cell_value(instance, position, cells[position])
-
-    return [
-        f"{spell_cell(instance, position)}: {spelled(position, before)} -> {spelled(position, after)}"
-        for position in range(instance.cells)
-        if before[position] != after[position]
-    ]
+    return [f"{name}: {old} -> {new}" for name, old, new in changed_cells(instance, before, after)]
