@@ -11,7 +11,7 @@ cell is drawn from exactly one run.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import models
 from checker.explore import Limits
+from checker.proof_report import scope
 from checker.report import Run, as_object, configuration_of, counted, faults_line, table
 from checker.verdict import WHY_STOPPED, Verdict, Word
 from models import registry
@@ -255,7 +256,7 @@ def cell(verdict: Verdict, run: Run) -> str:
 def text(records: Sequence[Recorded], pairs: Sequence[Pair]) -> str:
     """The matrix, what it rests on, how far each run went, the traces, and what differs from the record."""
     lines = [*table(_rows(records, pairs)), ""]
-    lines += [*_configurations(records), *_reaches(records, pairs)]
+    lines += [*_bounds(records), *_configurations(records), *_reaches(records, pairs)]
     lines += _proofs(pairs)
     for record, run in pairs:
         lines += ["", *_run_lines(record, run)]
@@ -295,6 +296,21 @@ def mark_of(match: Match, verdict: Verdict) -> str:
     return "" if match is Match.SAME or verdict.word is Word.UNDECIDED else match.value
 
 
+def _bounds(records: Sequence[Recorded]) -> list[str]:
+    """What every cell rests on where nothing else is said: sizes, client settings and budgets; switches are the
+    generation's own."""
+    groups: dict[str, list[str]] = {}
+    for record in records:
+        usual = configuration_of(record.instance.model.instance(record.instance.protocol.name))
+        told = ", ".join(f"{name}={value}" for name, value in usual.items() if not name.isupper())
+        columns = groups.setdefault(told, [])
+        if record.column not in columns:
+            columns.append(record.column)
+    if len(groups) == 1:
+        return [f"bounds of every cell: {told}" for told in groups]
+    return [f"bounds in {', '.join(columns)}: {told}" for told, columns in groups.items()]
+
+
 def _configurations(records: Sequence[Recorded]) -> list[str]:
     """Which properties rest on which configuration, and in which generations."""
     groups: dict[tuple[str, str], list[str]] = {}
@@ -327,24 +343,34 @@ def _reaches(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[str]:
 
 
 def _proofs(pairs: Sequence[Pair]) -> list[str]:
-    """What is proved for any depth, and rests on what; and what nobody has tried to prove."""
+    """What is proved, in which generations, and the bounds and budgets that each proof rests on; what was not tried."""
     lines = []
-    for (name, where), columns in _grouped(pairs, lambda verdict: verdict.proof is not None).items():
-        lines.append(f"proved {where}: {name} in {', '.join(columns)}")
-    left = [
-        f"{name} in {', '.join(columns)}" for (name, _), columns in _grouped(pairs, lambda v: v.is_unattempted).items()
-    ]
+    for (names, bounds), columns in _proved(pairs).items():
+        lines.append(f"proved {names} in {', '.join(columns)}: {bounds}")
+    left = [f"{name} in {', '.join(columns)}" for name, columns in _unattempted(pairs).items()]
     return [*lines, *([f"{NOT_ATTEMPTED}: {'; '.join(left)}"] if left else [])]
 
 
-def _grouped(pairs: Sequence[Pair], is_meant: Callable[[Verdict], bool]) -> dict[tuple[str, str], list[str]]:
-    """The generations in which something is true of the verdict on a property, by property and kind of proof."""
+def _proved(pairs: Sequence[Pair]) -> dict[tuple[str, str], list[str]]:
+    """The generations in which properties are proved, by these properties and by what the proofs rest on."""
     groups: dict[tuple[str, str], list[str]] = {}
     for record, run in pairs:
+        names: dict[str, list[str]] = {}
         for verdict in run.verdicts:
-            if is_meant(verdict):
-                where = "for every length" if verdict.proof and verdict.proof.every_length else "at any depth"
-                groups.setdefault((verdict.prop.name, where), []).append(record.column)
+            if verdict.proof is not None:
+                names.setdefault(scope(record.instance, verdict.proof), []).append(verdict.prop.name)
+        for bounds, proved in names.items():
+            groups.setdefault((", ".join(proved), bounds), []).append(record.column)
+    return groups
+
+
+def _unattempted(pairs: Sequence[Pair]) -> dict[str, list[str]]:
+    """The generations in which no proof was looked for, by property."""
+    groups: dict[str, list[str]] = {}
+    for record, run in pairs:
+        for verdict in run.verdicts:
+            if verdict.is_unattempted:
+                groups.setdefault(verdict.prop.name, []).append(record.column)
     return groups
 
 

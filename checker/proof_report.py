@@ -75,7 +75,10 @@ def scope(instance: Instance, proof: Proof) -> str:
         if entry.is_bound or (entry.is_budget and values[name] and name not in free)
     ]
     told = f"at any depth, with {', '.join(fixed) or 'nothing to bound'}"
-    return f"{told}; any number of {counted_names(free)}" if free else told
+    told += f"; any number of {counted_names(free)}" if free else ""
+    # A budget of 0 is a claim as well: with one such fault, the same property may break.
+    none = [name for name, entry in entries.items() if entry.is_budget and not entry.is_bound and not values[name]]
+    return f"{told}; no {counted_names(none)}" if none else told
 
 
 def rests_on(proof: Proof) -> str:

@@ -215,6 +215,15 @@ offsets_ordered = 4
 """A property that breaks its promise, and fails later where nothing is promised."""
 
 
+BOUNDS = (
+    "replicas=3, records=2, log_size=2, elections=2, bounces=1, crashes=1, preferred_elections=0, unclean_elections=0,"
+    " power_losses=0, disk_losses=0, retries=0, delete_records=0, transactions=0, acks=all, min_insync_replicas=2,"
+    " max_in_flight_requests=5, isolation_level=read_uncommitted, start=ELECTED, start_isr=0, common_records=0,"
+    " brokers_down=0"
+)
+"""The default configuration of every generation."""
+
+
 def test_a_generation_draws_each_cell_from_one_of_its_runs(check):
     code, text, content = check(TWO, "--bound", "3")
     assert code == 0
@@ -224,10 +233,11 @@ def test_a_generation_draws_each_cell_from_one_of_its_runs(check):
     told = {name: "none to 3" if name in on else "n/a" for name in names}
     told["acked_not_lost"] = "PERMITTED at step 2"
     width = max(len(name) for name in names)
-    assert text.splitlines()[: len(names) + 5] == [
+    assert text.splitlines()[: len(names) + 6] == [
         " " * width + "  kafka 0.10",
         *(f"{name.ljust(width)}  {cell}" for name, cell in told.items()),
         "",
+        f"bounds of every cell: {BOUNDS}",
         "acked_not_lost: bounces=0, acks=1 in kafka 0.10",
         "exhaustive: none",
         "not exhaustive: kafka 0.10, kafka 0.10 leader only (to depth 3)",

@@ -308,7 +308,8 @@ def test_the_matrix_marks_what_is_proved(check):
     code, text, content = check(COMMIT)
     assert (code, cell(content)) == (0, ("consistent", "PROVED", "any depth", "as recorded"))
     assert re.search(r"^consistent +PROVED$", text, re.MULTILINE)
-    assert "proved at any depth: consistent in examples/two_phase_commit" in text.splitlines()
+    proof = "proved consistent in examples/two_phase_commit: at any depth, with resource_managers=2"
+    assert proof in text.splitlines()
     assert matrix.NOT_ATTEMPTED not in text
     proved = COMMIT.replace("[run.configuration]", 'proved = ["consistent"]\n[run.configuration]')
     assert check(proved)[0] == 0
