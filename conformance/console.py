@@ -14,8 +14,8 @@ from models import registry
 from models.errors import UsageError
 from models.language.model import Instance, nearest, parse
 
-DONE, USAGE, UNDECIDED, DIVERGED, NOTHING, INTERRUPTED = 0, 2, 3, 20, 21, 130
-GRAVEST = (DIVERGED, USAGE, UNDECIDED, NOTHING)
+DONE, USAGE, UNDECIDED, VIOLATED, DIVERGED, NOTHING, INTERRUPTED = 0, 2, 3, 12, 20, 21, 130
+GRAVEST = (DIVERGED, VIOLATED, USAGE, UNDECIDED, NOTHING)
 """Of several files, the first of these codes that one of them has is the code of all."""
 
 BUGS = [bug.name.lower() for bug in Bug]

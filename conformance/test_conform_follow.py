@@ -222,7 +222,7 @@ def test_observations_and_events_together(conform, log):
 
 def test_the_loss_on_0_10_2_is_written_as_a_trace_that_is_replayed(conform):
     code, out, err = conform(f"follow {LOSS} --protocol 0.10 --out kept")
-    assert (code, err) == (0, "")
+    assert (code, err) == (12, "")
     written = re.fullmatch(r"written: (kept/\S+); replay it: conform replay \1", out.splitlines()[-1])
     assert written
     assert conform(f"replay {written[1]}") == (

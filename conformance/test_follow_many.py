@@ -207,7 +207,7 @@ def test_a_verdict_is_the_same_after_its_way_back(every):
     for path in sorted(every.iterdir()):
         found = follow_one(path, ALL)
         record = on_spark._record_of(found)
-        assert {type(value) for value in record.values()} <= {str, list, type(None)}
+        assert {type(value) for value in record.values()} <= {str, list, bool, type(None)}
         assert str(on_spark._found_of(record)) == str(found)
         assert on_spark._found_of(record).exit_codes == found.exit_codes
 

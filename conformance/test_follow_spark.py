@@ -137,8 +137,11 @@ def test_a_cluster_of_two_executors_says_the_same(cluster, logs):
 def test_one_log_on_spark_has_its_line_and_its_history_comes_back(logs):
     code, out, _, _ = process(["logs/g-kafka.ndjson", "--protocol", "0.10", "--out", "kept", *SPARK.split()])
     first, written, last = out.splitlines()
-    assert code == 0
-    assert first == "EXPLAINED  logs/g-kafka.ndjson: a history of 0.10, in 24 steps"
+    assert code == 12
+    assert first == (
+        "EXPLAINED  logs/g-kafka.ndjson: a history of 0.10, in 24 steps; VIOLATED acked_not_lost at step 22: PRECIOUS"
+        " is lost; VIOLATED isr_is_complete at step 20: PRECIOUS is missing from the ISR"
+    )
     assert last == "1 log: 1 EXPLAINED; TIME"
     assert main(["replay", written.rpartition(" ")[2]]) == 0
 

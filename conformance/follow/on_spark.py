@@ -106,7 +106,7 @@ def _follow(parcel: Parcel, asked: Asked, told: Told) -> None:
 
 
 def _record_of(found: Found) -> dict[str, object]:
-    """A verdict as it comes back: texts, and lists of them."""
+    """A verdict as it comes back: texts, lists of them, and a truth value."""
     return {**vars(found), "word": found.word.value, "rejections": [list(lines) for lines in found.rejections]}
 
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE
+from conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE, VIOLATED
 from conformance.follow import outcome as events
 from conformance.follow.follow import follow_log
 from conformance.follow.ndjson import lines_of
 from conformance.follow.observations import explain as observations
 from conformance.follow.observations.explain import follow_recording
+from conformance.follow.observations.promises import summary
 from conformance.follow.observations.reading import is_observation
 from conformance.follow.observations.tell import WHY, place, says, spell_lack
 from conformance.follow.watch import Watch
@@ -71,7 +72,8 @@ class Found:
     """The verdict on a log, and its reason, in one line.
 
     `rejections` has the lines about each run that is rejected, also where the log turns out to be damaged further on;
-    `history` is the text of the trace that explains a recording, if it was asked for.
+    `history` is the text of the trace that explains a recording, if it was asked for; `is_violated` says that this
+    history violates a promise.
     """
 
     word: Word
@@ -79,11 +81,13 @@ class Found:
     why: str
     rejections: Sequence[Sequence[str]] = ()
     history: str | None = None
+    is_violated: bool = False
 
     @property
     def exit_codes(self) -> set[int]:
         """What it means for the command."""
-        return {EXIT_CODES[self.word], *([DIVERGED] if self.rejections else [])}
+        more = [DIVERGED] * bool(self.rejections) + [VIOLATED] * self.is_violated
+        return {EXIT_CODES[self.word], *more}
 
     def __str__(self) -> str:
         """One line."""
@@ -171,7 +175,10 @@ def _follow_observations(
         return Found(Word.NOTHING, str(path), "nothing to follow: no line claims anything")
     if isinstance(outcome, observations.Explained):
         why = f"a history of {outcome.history.instance.protocol.name}, in {outcome.history.length} steps"
-        return Found(Word.EXPLAINED, str(path), why, history=to_text(outcome.history) if asked.with_history else None)
+        if outcome.failures:
+            why += f"; {summary(outcome.failures, outcome.recording)}"
+        kept = to_text(outcome.history) if asked.with_history else None
+        return Found(Word.EXPLAINED, str(path), why, history=kept, is_violated=outcome.exit_code == VIOLATED)
     where = place(outcome.recording, outcome.line)
     if isinstance(outcome, observations.Undecided):
         if outcome.why == "interrupt":

@@ -16,6 +16,7 @@ from checker.explore import Limits
 from checker.kernel import kernel_of
 from conformance.follow.observations.claims import Claim
 from conformance.follow.observations.lines import Line
+from conformance.follow.observations.promises import Failure, failures_of
 from conformance.follow.observations.recording import Recording, read_recording
 from conformance.follow.observations.script import SEND_AGAIN, Script, deaths, elections_required
 from conformance.follow.observations.search import Progress, Search
@@ -23,7 +24,7 @@ from models import registry
 from models.errors import UsageError
 from models.language.model import Instance, spell
 from traces.certify import from_steps
-from traces.trace import Trace
+from traces.trace import VIOLATED, Trace
 
 FROM_THE_RECORDING = (
     *("replicas", "records", "log_size", "elections", "crashes", "bounces", "preferred_elections"),
@@ -56,13 +57,21 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Explained:
-    """The shortest history; `passed[i]` says how many lines of the recording are passed after its state i."""
+    """The shortest history; `passed[i]` says how many lines of the recording are passed after its state i.
+
+    `failures` are the promises that it breaks: the model can do it, and that is no excuse.
+    """
 
     recording: Recording
     history: Trace
     passed: tuple[int, ...]
     effort: Effort
-    exit_code: int = 0
+    failures: tuple[Failure, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """12 where a promise is violated, as for a search that finds it."""
+        return 12 if any(failure.verdict == VIOLATED for failure in self.failures) else 0
 
 
 @dataclass(frozen=True)
@@ -147,7 +156,7 @@ def follow_recording(
             again = sum(instance.step(number).action == SEND_AGAIN for number in found.steps)
             instance = instance_for(recording, protocol, given, swaps or {}, again)
         history = from_steps(instance, found.initial, found.steps, None, command)
-        return Explained(recording, history, found.passed, effort)
+        return Explained(recording, history, found.passed, effort, tuple(failures_of(history)))
     line = recording.lines[search.furthest]
     if search.stopped is not None:
         return Undecided(recording, instance, line, search.stopped, effort)

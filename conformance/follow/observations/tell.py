@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from conformance.follow.observations.explain import Effort, Explained, Lack, Nothing, Outcome, Rejected, Undecided
 from conformance.follow.observations.lines import Acked, Disk, Fault, Line, Metadata, Read, Sent
+from conformance.follow.observations.promises import lines as failure_lines
+from conformance.follow.observations.promises import summary
 from conformance.follow.observations.recording import Recording
 from models.kafka.state import Acks
 from models.language.model import spell_element
@@ -46,6 +48,8 @@ def _explained(outcome: Explained) -> list[str]:
         f"EXPLAINED: {recording.path} is a history of {history.instance.protocol.name}, in {history.length} steps;"
         " there is no shorter one."
     )
+    if outcome.failures:
+        found += wrapped(f"It breaks what the model promises: {summary(outcome.failures, recording)}.")
     found += ["", *names(recording), ""]
     passed = 0
     for position, count in enumerate(outcome.passed):
@@ -53,7 +57,12 @@ def _explained(outcome: Explained) -> list[str]:
         for line in recording.lines[passed:count]:
             found += wrapped(f"line {line.number}: {says(line)}", "         ")
         passed = count
-    return [*found, "", *view(history), "", _effort(outcome.effort)]
+    found += ["", *view(history), ""]
+    for failure in outcome.failures:
+        for told in failure_lines(failure, recording, outcome.passed):
+            found += wrapped(told)
+        found.append("")
+    return [*found, _effort(outcome.effort)]
 
 
 def _rejected(outcome: Rejected) -> list[str]:
