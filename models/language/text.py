@@ -114,6 +114,8 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
     code = python.__code__
     place = code.co_name, code.co_firstlineno
     here = f"{code.co_filename}:{code.co_firstlineno}: {code.co_name}"
+    if python.__name__ != code.co_name:
+        raise LanguageError(f"{here} is what {python.__name__} runs; leave `__code__` and `__name__` alone")
     if code.co_freevars:
         names = ", ".join(code.co_freevars)
         raise LanguageError(f"{here} uses {names} of the function around it; define it at the top of the module")
