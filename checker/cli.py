@@ -272,6 +272,16 @@ def _graph(options: Options, seen: list[int]) -> int:
     return _finish(options, text(drawn, asked.path), content, Traces(options.out), SAFE, False)
 
 
+CODES = {
+    matrix.Match.NEW: VIOLATED,
+    matrix.Match.MISSING: UNEXPECTED,
+    matrix.Match.STALE: UNEXPECTED,
+    matrix.Match.OPEN: UNDECIDED,
+    matrix.Match.SAME: SAFE,
+}
+"""What the matrix exits with, by the gravest of its comparisons."""
+
+
 def _matrix(options: Options, searches: Searches) -> int:
     traces = Traces(options.out)
     records = matrix.recorded()
@@ -295,7 +305,7 @@ def _matrix(options: Options, searches: Searches) -> int:
     if not stopped:
         pairs, stopped = searches.prove_matrix(pairs)
     worst = matrix.worst(records, pairs)
-    code = {matrix.Match.NEW: VIOLATED, matrix.Match.MISSING: UNEXPECTED, matrix.Match.OPEN: UNDECIDED}.get(worst, SAFE)
+    code = CODES[worst]
     found = [verdict.word for _, run in pairs for verdict in run.verdicts]
     if code == SAFE and options.strict and Word.PERMITTED in found:
         code = VIOLATED

@@ -14,33 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from checker.cache import cache_folder, can_keep, keep, kept
+from checker.engine_digest import engine_digest
 from checker.prove import Attempt, Phase, Proof, Proofs, Report, prove
 from checker.solver import VERSION
 from checker.systems import Counterexample
-from models import run
-from models.language import declare, model, syntax
 from models.language.model import Instance, Property
-from models.language.syntax import with_callees
 from models.run import Cells
-
-MODULES = (
-    *(
-        "candidates",
-        "cases",
-        "circuit",
-        "prove",
-        "reading",
-        "relation",
-        "slice",
-        "solver",
-        "symbolic",
-        "systems",
-        "terms",
-        "unroll",
-    ),
-    "kept_proofs",
-)
-"""The modules of this package that a proof depends on."""
 
 
 def proved(
@@ -89,32 +68,10 @@ def _path(
     instance: Instance, properties: Sequence[Property], phase: Phase, failing: Sequence[str], settled: Sequence[str]
 ) -> Path:
     content = hashlib.sha256()
-    sources = [Path(__file__).with_name(f"{name}.py") for name in MODULES]
-    sources += [Path(module.__file__ or "") for module in (run, declare, model, syntax)]
-    for source in sources:
-        content.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     names = [prop.name for prop in properties]
-    content.update(repr([names, sorted(failing), sorted(settled), phase.value, *_facts(instance)]).encode())
-    content.update(f"{VERSION} {sys.version}".encode())
+    content.update(repr([names, sorted(failing), sorted(settled), phase.value]).encode())
+    content.update(f"{instance.digest} {engine_digest()} {VERSION} {sys.version}".encode())
     return cache_folder() / "proofs" / f"{content.hexdigest()[:32]}.json"
-
-
-def _facts(instance: Instance) -> list[Any]:
-    """All that a proof can depend on of an instance. Constants and initial states may come from outside its source."""
-    claims = (*instance.properties, *instance.lemmas)
-    actions = [instance.function(slot) for slot in range(len(instance.model.slots))]
-    asked = [function for claim in claims for function in (claim.function, claim.permitted) if function is not None]
-    functions = with_callees([*(action for action in actions if action is not None), *asked])
-    return [
-        instance.model.digest,
-        instance.choices,
-        sorted(instance.configuration.items()),
-        [claim.name for claim in claims],
-        [(place.name, place.offset, place.sizes, place.low, place.high) for place in instance.places.values()],
-        instance.first_steps,
-        instance.initial_states,
-        [(one.name, sorted((name, int(value)) for name, value in one.constants.items())) for one in functions],
-    ]
 
 
 def _written(found: Proofs) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from functools import cache
 from typing import TypeGuard
 
 from models.errors import UsageError
-from models.language.declare import Kind, mark_of
+from models.language.declare import Kind
 from models.language.model import Instance, Property
 from models.language.syntax import Function, with_callees
 
@@ -76,8 +76,7 @@ def _only_counts_down(function: Function, field: str) -> bool:
 
     Guards come before what is written. So a step does the same wherever there is one left, however many more there are.
     """
-    mark = mark_of(function.python)
-    is_action = mark is not None and mark.kind is Kind.ACTION
+    is_action = function.mark is not None and function.mark.kind is Kind.ACTION
     allowed: set[int] = set()
     for line in function.body:
         match line:

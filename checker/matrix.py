@@ -55,6 +55,13 @@ class Recorded:
     explored: int | None
     states: int | None
     proved: tuple[str, ...] = ()
+    digest: str | None = None
+    """The digest that the model had when this was recorded."""
+
+    @property
+    def is_of_another_model(self) -> bool:
+        """Whether the model has been changed since."""
+        return self.digest is not None and self.digest != self.instance.model.digest
 
     @property
     def column(self) -> str:
@@ -96,6 +103,7 @@ class Match(Enum):
 
     NEW = "not recorded"
     MISSING = "recorded, but not found"
+    STALE = "recorded of another model"
     OPEN = "undecided"
     SAME = "as recorded"
 
@@ -118,7 +126,8 @@ def recorded(path: Path | None = None) -> list[Recorded]:
             for table, model, protocol in tables
             for name in table.get("properties", ())
         ]
-        runs = [_recorded(*table, listed) for table in tables]
+        digests = {model: str(digest) for model, digest in content.get("digest", {}).items()}
+        runs = [replace(_recorded(*table, listed), digest=digests.get(table[1].name)) for table in tables]
     except UsageError as error:
         raise UsageError(f"{path}: {error}; correct the file") from None
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
@@ -221,6 +230,8 @@ def worst(records: Sequence[Recorded], pairs: Sequence[Pair]) -> Match:
     matches = {match for record, run in pairs for match in judged(record, run)}
     if any(has_other_states(record, run) for record, run in pairs):
         matches.add(Match.MISSING)
+    if any(record.is_of_another_model for record in records):
+        matches.add(Match.STALE)
     if len(pairs) < len(records):
         matches.add(Match.OPEN)
     return next((match for match in Match if match in matches), Match.SAME)
@@ -236,6 +247,7 @@ CLOSING = {
     Match.SAME: "as recorded: every cell shows what models/verdicts.toml says",
     Match.OPEN: "UNDECIDED: a search was cut short before its bound",
     Match.MISSING: "NOT FOUND: a recorded violation, a `sometimes` or a number of states does not show",
+    Match.STALE: "UNEXPECTED: every cell shows what models/verdicts.toml says, and it was recorded of another model",
     Match.NEW: "VIOLATED: a failure shows that is not recorded",
 }
 
@@ -260,7 +272,18 @@ def text(records: Sequence[Recorded], pairs: Sequence[Pair]) -> str:
     lines += _proofs(pairs)
     for record, run in pairs:
         lines += ["", *_run_lines(record, run)]
-    return "\n".join([*lines, "", CLOSING[worst(records, pairs)]])
+    return "\n".join([*lines, "", *_changed(records), CLOSING[worst(records, pairs)]])
+
+
+def _changed(records: Sequence[Recorded]) -> list[str]:
+    """Which models are others than those of which the verdicts were recorded."""
+    models = {record.instance.model.name: record for record in records if record.is_of_another_model}
+    return [
+        f"models/verdicts.toml was recorded of another {name} (digest {(record.digest or '')[:8]}, here"
+        f" {record.instance.model.digest[:8]}): check every cell, then write {name} = "
+        f'"{record.instance.model.digest}" under [digest] there'
+        for name, record in models.items()
+    ]
 
 
 def _rows(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[list[str]]:

@@ -9,7 +9,6 @@ the same text; a model that a person wrote travels as the text of its files, whi
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -78,7 +77,9 @@ def _model(name: str, files: tuple[tuple[str, str], ...]) -> Model:
         return registry.load(name)[0]
     with tempfile.TemporaryDirectory(prefix="isrcheck_model_") as folder:
         for file, text in files:
-            (Path(folder) / file).write_text(text, encoding="utf-8")
+            path = Path(folder) / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode("utf-8", "surrogateescape"))
         model = registry.load_file(Path(folder) / files[0][0])
         # While the files are there.
         assert model.digest
@@ -93,11 +94,15 @@ def _is_registered(model: Model) -> bool:
 
 
 def _files_of(model: Model) -> tuple[tuple[str, str], ...]:
-    """The model's own file first, and the files beside it that it is made of."""
-    folder = Path(model.path).resolve().parent
-    texts: Mapping[Path, str] = {
-        Path(source).resolve(): Path(source).read_text(encoding="utf-8")
-        for source in (model.path, *model.sources)
-        if Path(source).resolve().parent == folder
-    }
-    return tuple((path.name, text) for path, text in texts.items())
+    """The model's own file first, and what else it is made of, by the paths by which an import finds them."""
+    paths = {model.sources[model.path]: model.path}
+    for file, path in model.sources.items():
+        if paths.setdefault(path, file) != file:
+            raise UsageError(
+                f"{file}: {paths[path]} is found by the same name, so one of them cannot be sent; rename one"
+            )
+    return tuple(
+        (path, Path(file).read_bytes().decode("utf-8", "surrogateescape"))
+        for path, file in paths.items()
+        if not path.startswith("models/")  # of this program, which executors have
+    )

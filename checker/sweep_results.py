@@ -22,15 +22,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from checker import sweep_cases, sweep_values, verdict
+from checker.engine_digest import engine_digest
 from checker.sweep_cases import Case, Record
 from checker.sweep_values import Sweep
-from models import run
 from models.errors import UsageError
-from models.language import declare, model, syntax
-
-ENGINE = ("explore", "kernel", "layout", "lower", "machine", "native", "shards", "store", "threads")
-"""The modules of this package that a search is made of, beside those that are imported here."""
 
 CURE = "move it away, or give another folder with --out DIR"
 
@@ -41,20 +36,11 @@ def described(sweep: Sweep, cases: Sequence[Case]) -> dict[str, Any]:
         "isrcheck": "sweep",
         "model": sweep.target,
         "digest": sweep.model.digest,
-        "engine": _engine(),
+        "engine": engine_digest()[:16],
         "vary": {axis.key: list(axis.values) for axis in sweep.axes},
         "limits": asdict(cases[0].limits),
         "cases": _digest([asdict(case) for case in cases]),
     }
-
-
-def _engine() -> str:
-    content = hashlib.sha256()
-    sources = [Path(__file__).with_name(f"{name}.py") for name in ENGINE]
-    modules = (sweep_cases, sweep_values, verdict, run, declare, model, syntax)
-    for source in [*sources, *(Path(module.__file__ or "") for module in modules)]:
-        content.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    return content.hexdigest()[:16]
 
 
 class Results:

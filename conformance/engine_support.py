@@ -4,7 +4,6 @@ import json
 
 from checker import kept_proofs
 from models import registry
-from models.language import syntax
 
 LAMPS = '''\
 """Somebody switches lamps, and a storm puts them out. Every behaviour ends."""
@@ -178,7 +177,6 @@ def proving(main, tmp_path, monkeypatch, capsys):
 
     def run(text, *words):
         (tmp_path / "model.py").write_text(text)
-        syntax.parsed.cache_clear()  # a process reads a file once
         return check("model.py", "--prove", *words)
 
     return run
@@ -206,7 +204,6 @@ def proofs_of(check, text, *words):
 def instance_of(tmp_path, text, **values):
     """An instance of a model that is a text."""
     (tmp_path / "model.py").write_text(text)
-    syntax.parsed.cache_clear()
     return registry.load_file(tmp_path / "model.py").instance(None, values)
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
 import checker
 from checker import cli, kept_proofs, matrix, searches
-from checker.kept_proofs import MODULES, proved
+from checker.engine_digest import PACKAGES, modules_of
+from checker.kept_proofs import proved
 from checker.limitless import limitless
 from checker.prove import Phase, Proofs, prove
-from models import registry, run
-from models.language import declare, model, syntax
+from models import registry
 from models.language.declare import Kind
 
 STREAM = '''\
@@ -100,7 +100,6 @@ def asked(monkeypatch):
 
 def instance_of(tmp_path, text=STREAM, **values):
     (tmp_path / "stream.py").write_text(text)
-    syntax.parsed.cache_clear()
     return registry.load_file(tmp_path / "stream.py").instance(None, values)
 
 
@@ -152,7 +151,11 @@ def test_a_lemma_that_was_lost_is_kept_as_lost(tmp_path, asked):
     [
         {"text": STREAM.replace("s.lake + s.sea == s.water", "s.sea + s.lake == s.water")},
         {"text": STREAM.replace("    require(s.lake < 9)\n", "")},
-        {"text": STREAM + "\n# changed\n"},
+        {
+            "text": STREAM.replace(
+                "    storms_left = field(", "    other = field(values=between(0, 1))\n    storms_left = field("
+            )
+        },
         {"values": {"water": 5}},
         {"values": {"storms": 3}},
         {"failing": ["sea_stays_low"]},
@@ -179,32 +182,17 @@ def test_anything_that_is_different_is_asked_anew(tmp_path, asked, monkeypatch, 
     assert asked == [phase]
 
 
-def imports(path):
-    """The modules of this project that a file imports."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] in ("checker", "models"):
-            yield from (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
-
-
-def test_a_proof_depends_on_every_module_that_makes_it():
-    """What the prover imports, directly or not, decides whether an old proof is taken."""
+def test_a_proof_depends_on_every_module_of_the_engines():
+    """What the prover imports, directly or not, decides whether an old proof is taken: everything does."""
+    listed = {
+        name for package in PACKAGES for name, _ in modules_of(package, resources.files(package), package == "checker")
+    }
     root = Path(checker.__file__).parents[1]
-    seen, waiting = set(), ["checker.prove"]
-    while waiting:
-        name = waiting.pop()
-        path = root / f"{name.replace('.', '/')}.py"
-        if name not in seen and path.is_file():
-            seen.add(name)
-            waiting += imports(path)
-    own = {name.removeprefix("checker.") for name in seen if name.startswith("checker.")}
-    # The explorer, of which the prover takes the word for a path, and what it is made of.
-    aside = {"explore", "threads", "shards", "kernel", "layout", "store", "lower", "machine", "native", "cache"}
-    assert own - set(MODULES) == aside
-    assert set(MODULES) - own == {"kept_proofs"}
-    languages = {Path(module.__file__).stem for module in (run, declare, model, syntax)}
-    # What an error says, and how a name looks on a terminal, decides no proof.
-    aside = {"errors", "printable"}
-    assert {name.rpartition(".")[2] for name in seen if name.startswith("models.")} - languages == aside
+    folders = [root / "checker", root / "models" / "language"]
+    own = [path for folder in folders for path in folder.rglob("*.py")] + list((root / "models").glob("*.py"))
+    assert {name.replace("models.language/", "models/language/") for name in listed} == {
+        path.relative_to(root).as_posix() for path in own
+    }
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "empty", "foreign"])
@@ -258,7 +246,6 @@ def test_nothing_else_that_was_cut_short_is_remembered(tmp_path, monkeypatch, ca
 def test_the_report_says_that_a_proof_is_an_earlier_one(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stream.py").write_text(STREAM)
-    syntax.parsed.cache_clear()
     told = []
     for words in ((), (), ("--bound", "1"), ("--storms", "3")):
         assert cli.main(["stream.py", "--prove", *words]) == 0
@@ -420,7 +407,6 @@ def test_what_a_proof_does_not_rest_on_may_ask_about_a_budget(tmp_path):
 def test_any_number_of_faults_is_told_of_a_proof(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stream.py").write_text(STREAM)
-    syntax.parsed.cache_clear()
     assert cli.main(["stream.py", "--prove"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "sea_stays_low: PROVED: at any depth, with water=4; any number of storms, dams induction" in told
@@ -429,7 +415,6 @@ def test_any_number_of_faults_is_told_of_a_proof(tmp_path, monkeypatch, capsys):
 def test_a_budget_that_matters_is_told_beside_a_proof(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "stream.py").write_text(STREAM.replace("require(s.storms_left > 0)", "require(s.storms_left >= 1)"))
-    syntax.parsed.cache_clear()
     assert cli.main(["stream.py", "--prove"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "sea_stays_low: PROVED: at any depth, with water=4, storms=2; any number of dams induction" in told

@@ -16,7 +16,6 @@ from checker.solver import Answer, UndecidedError
 from checker.systems import BoundedSystem
 from checker.verdict import verdicts
 from conformance.engine_support import checking, instance_of, joined, proofs_of, proving
-from models.language import syntax
 
 
 @pytest.fixture
@@ -225,7 +224,6 @@ def fine(before, after, taken):
 def test_an_error_of_a_property_of_steps_is_found_in_any_order_of_the_last_two(tmp_path, monkeypatch, capsys, engine):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.py").write_text(ORDER)
-    syntax.parsed.cache_clear()
     code, out, err = checking(cli.main, capsys)("model.py", "--bound", "3", "--engine", engine)
     assert (code, out) == (2, "")
     assert err.endswith("fine: index 2 of a is outside 0..1; test the index before it is used (after 1 step)\n")
@@ -457,7 +455,6 @@ def test_what_was_not_searched_is_not_called_searched(tmp_path, monkeypatch, cap
     (tmp_path / "model.py").write_text(
         text[: text.index("@always")] + "@sometimes\ndef high(s):\n    return s.x == 3\n"
     )
-    syntax.parsed.cache_clear()
     code, out, _ = checking(cli.main, capsys)("model.py", *words)
     assert (code, out.splitlines()[-1]) == (0, last)
 
@@ -466,7 +463,6 @@ def test_two_promises_of_one_name_are_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 5\n")
     (tmp_path / "model.py").write_text(text + "\n\n@always\ndef low(s):\n    return s.x <= 9\n")
-    syntax.parsed.cache_clear()
     code, out, err = checking(cli.main, capsys)("model.py")
     assert (code, out) == (2, "")
     assert err.endswith("low is defined twice; give one another name\n")

@@ -14,7 +14,6 @@ from checker import cli
 from conformance.engine_support import checking
 from conformance.report_support import HOSTILE, NAME
 from models.errors import UsageError
-from models.language import syntax
 from traces.again import Again, again
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -33,7 +32,6 @@ def found(tmp_path, monkeypatch, capsys):
 
 def _write(folder, text):
     (folder / NAME).write_text(text, encoding="utf-8")
-    syntax.parsed.cache_clear()
 
 
 def test_the_same_model_allows_it(found, tmp_path):

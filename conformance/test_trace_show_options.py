@@ -275,7 +275,7 @@ LANGUAGE = (
         ("Mood.__class__", "column 1: Mood has no __class__; it has CALM, BUSY"),
         ("s._cells", "column 1: the state has no field `_cells`; "),
         ("shelved.__globals__", "column 1: `shelved.__globals__`; attributes are those of the state or of an IntEnum"),
-        ("__builtins__", "column 1: `__builtins__` is a dict; only whole numbers can be named"),
+        ("__builtins__", "column 1: nothing is called `__builtins__`; there are: s, "),
         ("min(s.count)", "column 1: min with fewer than two arguments; write min(a, b)"),
         ("all(s.lies)", "column 1: all without a generator; write all(... for x in range(n))"),
         ("sum(1 for x in range(s.count))", "column 22: a range that depends on `s.count`; "),
@@ -312,9 +312,11 @@ def test_an_index_that_is_none_is_told_with_its_step_and_column(parcels: Trace) 
 
 
 def test_python_is_out_of_reach(parcels: Trace) -> None:
-    names = question(parcels.instance, "s.count").function.python.__globals__
+    asked = question(parcels.instance, "s.count > NONE and nothing_is_lost(s)").function
+    names = asked.python.__globals__
     assert sorted(names["__builtins__"]) == ["all", "any", "max", "min", "range", "sum"]
-    assert {"Mood", "NONE", "shelved", "nothing_is_lost"} <= names.keys()
+    assert names.keys() == {"NONE", "__builtins__", "nothing_is_lost"}
+    assert {"Mood", "NONE", "shelved", "nothing_is_lost"} <= asked.names.keys()
     assert not {"clerk_loses", "Shelf", "IntEnum", "require", "field", "__name__", "__loader__"} & names.keys()
 
 

@@ -6,6 +6,7 @@ Out: the model, and the protocol that the name means, if it means one.
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import importlib
 import importlib.util
@@ -63,6 +64,7 @@ def load_file(path: Path) -> Model:
     # Python takes what it once compiled for fresh by date and size alone; here the source is read, each time.
     kept = sys.dont_write_bytecode, sys.pycache_prefix
     sys.dont_write_bytecode, sys.pycache_prefix = True, os.devnull
+    before = dict(vars(builtins))
     try:
         specification.loader.exec_module(module)
     except UsageError:
@@ -79,6 +81,12 @@ def load_file(path: Path) -> Model:
     finally:
         sys.dont_write_bytecode, sys.pycache_prefix = kept
         sys.path.remove(str(path.resolve().parent))
+        changed = [name for name in before if vars(builtins).get(name) is not before[name] and name != "_"]
+        vars(builtins).update(before)
+    if changed:
+        raise UsageError(
+            f"{path}:1: loading the model changes Python's own `{changed[0]}`; leave the module builtins alone"
+        )
     return assemble(path.stem, module)
 
 

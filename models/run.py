@@ -143,13 +143,13 @@ def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, af
 
 
 class Taken:
-    """The action of a step: equal to every version of that action, whichever the protocol uses."""
+    """The action of a step: equal to its name, which is what the name means in a function that was read."""
 
     def __init__(self, instance: Instance, step: Step) -> None:
-        self._versions = [function.python for function in instance.model.slots[step.slot].alternatives]
+        self._action = instance.model.slots[step.slot].name
 
     def __eq__(self, other: object) -> bool:
-        return other in self._versions
+        return other == self._action
 
     __hash__ = None  # type: ignore[assignment]
 

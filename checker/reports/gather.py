@@ -98,6 +98,7 @@ def of_run(printed: Printed, run: Run, *, strict: bool) -> Told:
 COUNTS = {
     Match.NEW: Outcome.FAILED,
     Match.MISSING: Outcome.FAILED,
+    Match.STALE: Outcome.FAILED,
     Match.OPEN: Outcome.ERROR,
     Match.SAME: Outcome.PASSED,
 }

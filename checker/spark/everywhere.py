@@ -11,9 +11,9 @@ import platform
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import metadata, resources
-from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
+from checker.engine_digest import modules_of
 from checker.spark.session import Session
 from checker.spark.told import run_job
 from models.errors import UsageError
@@ -87,18 +87,9 @@ def source_digest() -> str:
     """Of every module of the models and the checker, wherever they lie: a folder, or an archive."""
     content = hashlib.sha256()
     for package in SOURCES:
-        for name, module in sorted(_modules(package, resources.files(package))):
+        for name, module in sorted(modules_of(package, resources.files(package))):
             content.update(name.encode() + b"\0" + module.read_bytes() + b"\0")
     return content.hexdigest()
-
-
-def _modules(prefix: str, folder: Traversable) -> Iterator[tuple[str, Traversable]]:
-    for one in folder.iterdir():
-        name = f"{prefix}/{one.name}"
-        if one.is_dir():
-            yield from _modules(name, one)
-        elif one.name.endswith(".py"):
-            yield name, one
 
 
 def _version(package: str) -> str:

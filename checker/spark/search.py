@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from pyspark import StorageLevel
 
+from checker.engine_digest import SEMANTICS
 from checker.explore import Limits, Progress, Search
 from checker.kernel import Kernel
 from checker.spark.arrivals import PARENT, STEP
@@ -234,8 +235,10 @@ class SpreadSearch(Search):
         """What another run has to ask as well, of the same program, to go on from here."""
         return {
             "isrcheck": source_digest(),  # how states are packed, and steps numbered
+            "semantics": SEMANTICS,
             "model": [self.subject.name, self.subject.digest, self.subject.protocol],
             "configuration": [list(pair) for pair in (*self.subject.values, *self.subject.swaps)],
+            "instance": self.instance.digest,
             "properties": [[prop.name for prop in self.watched], self.count_all, self.decisive],
             "start": [start.number for start in self.starts],
         }

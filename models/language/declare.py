@@ -12,7 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, IntEnum
+from types import FunctionType
 from typing import Any, ClassVar
+
+from models.language.plain import members_of, number
 
 CELL_LOW, CELL_HIGH = -128, 127
 """What one cell of a state, and one run-time value, can hold in every engine."""
@@ -56,6 +59,9 @@ class Entry:
     is_open: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("default", "least", "most"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else number(value))
         if self.least > self.default or (self.most is not None and self.default > self.most):
             raise ValueError(f"its default {self.default} is outside {self.least}..{self.most}")
         if not self.is_bound and not (self.least >= CELL_LOW and self.most is not None and self.most <= CELL_HIGH):
@@ -104,15 +110,16 @@ def setting(
 def switch(default: bool | IntEnum, says: str) -> Any:
     """A protocol switch: on/off, or a name out of the enumeration of its default. Set by `--switch NAME=VALUE`."""
     if isinstance(default, bool):
-        return Entry(int(default), says, False, bool, 0, 1, None)
+        return Entry(default, says, False, bool, 0, 1, None)
     kind = type(default)
-    return Entry(int(default), says, False, kind, *_ends(kind), None)
+    return Entry(default, says, False, kind, *_ends(kind), None)
 
 
 def _ends(values: type[IntEnum]) -> tuple[int, int]:
     """The least and the greatest value of an enumeration, every number between which has a name."""
-    low, high = int(min(values)), int(max(values))
-    if {int(member) for member in values} != set(range(low, high + 1)):
+    numbers = set(members_of(values).values())
+    low, high = min(numbers), max(numbers)
+    if numbers != set(range(low, high + 1)):
         raise TypeError(f"{values.__name__} leaves numbers out between {low} and {high}; number its members one by one")
     return low, high
 
@@ -145,6 +152,17 @@ class Subset:
 
     def __init_subclass__(cls, of: type[Domain]) -> None:
         cls.of = of
+
+
+@dataclass(frozen=True)
+class LastOf:
+    """The last element of a domain, known once the configuration is."""
+
+    domain: type[Domain]
+
+    def __call__(self, configuration: Any) -> int:
+        """Its number; -1 where the domain is empty."""
+        return size_of(self.domain.size, configuration) - 1
 
 
 @dataclass(frozen=True)
@@ -181,8 +199,7 @@ def as_values(values: type[Domain] | type[IntEnum] | Values) -> Values:
     if isinstance(values, Values):
         return values
     if issubclass(values, Domain):
-        domain = values
-        return Values(0, lambda configuration: size_of(domain.size, configuration) - 1, letters=domain.letters)
+        return Values(0, LastOf(values), letters=values.letters)
     return Values(*_ends(values), names=values)
 
 
@@ -190,7 +207,7 @@ def size_of(size: Size, configuration: Any) -> int:
     """The number that `size` stands for under `configuration`."""
     if isinstance(size, str):
         return int(getattr(configuration, size))
-    return size if isinstance(size, int) else int(size(configuration))
+    return number(size) if isinstance(size, int) else int(size(configuration))
 
 
 # ------------------------------------------------------------------------------------------------------------ state
@@ -241,8 +258,16 @@ class Mark:
 
 def mark_of(function: Any) -> Mark | None:
     """The note that a decorator left on `function`, or None."""
-    mark = getattr(function, "isrcheck", None)
+    try:
+        mark = getattr(function, "isrcheck", None)
+    except Exception:  # an object of the model's file that does not like to be asked
+        return None
     return mark if isinstance(mark, Mark) else None
+
+
+def is_marking(function: object) -> bool:
+    """Whether this is a decorator of the language, which notes something on a function and gives it back."""
+    return type(function) is FunctionType and function.__code__.co_filename == _marking.__code__.co_filename
 
 
 def _marking(mark: Mark) -> Callable[[Any], Any]:

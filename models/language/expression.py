@@ -8,7 +8,7 @@ Out: a `Function` of `s`; or a LanguageError that says in which column what is w
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import IntEnum
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from models.errors import LanguageError
 from models.language.declare import Kind, mark_of
 from models.language.model import Instance, nearest
-from models.language.syntax import CHOICES, FOLDS, Function, FunctionReader, Reader, Vocabulary, with_callees
+from models.language.syntax import Function, FunctionReader, Reader, with_callees
 
 MOST_TEXT = 1000
 """Characters of an expression."""
@@ -31,16 +31,9 @@ def read_expression(instance: Instance, text: str) -> Function:
     """The function of `s` that returns this expression. Raises LanguageError."""
     definition = _parsed(text)
     names, ambiguous = _names(instance)
-    # Whatever the check might let through, Python's own functions are out of reach.
-    names["__builtins__"] = {name: getattr(__import__("builtins"), name) for name in (*FOLDS, *CHOICES, "range")}
     python = _compiled(definition, text, names)
     model = instance.model
-    vocabulary = Vocabulary(
-        {name: len(field.over) for name, field in model.fields.items()},
-        {name: entry.is_bound for name, entry in model.entries.items()},
-        {},
-    )
-    return _ExpressionReader(Reader(vocabulary), python, definition, text, ambiguous).function
+    return _ExpressionReader(model.reader, python, definition, text, ambiguous).function
 
 
 def _parsed(text: str) -> ast.FunctionDef:
@@ -76,7 +69,7 @@ def _depth(expression: ast.expr) -> int:
     return depth
 
 
-def _compiled(definition: ast.FunctionDef, text: str, names: dict[str, Any]) -> Callable[..., Any]:
+def _compiled(definition: ast.FunctionDef, text: str, names: dict[str, Any]) -> FunctionType:
     """The function, without that anything is run."""
     try:
         module = compile(ast.Module([definition], []), f"<{NAME}>", "exec")
@@ -109,14 +102,14 @@ def _globals(instance: Instance, functions: list[Function]) -> Iterator[tuple[st
     """What an expression can name in the files of these functions and of what they call, each file once."""
     seen: set[int] = set()
     for function in with_callees(functions):
-        names = function.python.__globals__
+        names = function.names
         if id(names) not in seen:
             seen.add(id(names))
             yield from ((name, value) for name, value in list(names.items()) if _is_offered(instance, value))
 
 
 def _is_offered(instance: Instance, value: object) -> bool:
-    if isinstance(value, FunctionType):
+    if type(value) is FunctionType:
         mark = mark_of(value)
         is_declared = mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL, Kind.CONTRADICTION)
         return value.__code__.co_filename in instance.model.sources and not is_declared
@@ -127,7 +120,7 @@ class _ExpressionReader(FunctionReader):
     """Checks an expression: what is wrong is said with its column, and what a name could have meant."""
 
     def __init__(
-        self, reader: Reader, python: Callable[..., Any], definition: ast.FunctionDef, text: str, ambiguous: set[str]
+        self, reader: Reader, python: FunctionType, definition: ast.FunctionDef, text: str, ambiguous: set[str]
     ) -> None:
         self.text = text.strip()
         self.ambiguous = ambiguous
@@ -149,9 +142,8 @@ class _ExpressionReader(FunctionReader):
         name = expression.id
         if name in self.ambiguous:
             self._refuse(expression, f"`{name}` means several things in the files of the model", "ask for its parts")
-        if name not in self.python.__globals__ and name not in self.own:
-            helpers = [known for known in self.python.__globals__ if known != "__builtins__"]
-            self._refuse(expression, f"nothing is called `{name}`", _proposed(name, ["s", *helpers]))
+        if name not in self.names and name not in self.own:
+            self._refuse(expression, f"nothing is called `{name}`", _proposed(name, ["s", *self.names]))
         return super()._global(expression)
 
 

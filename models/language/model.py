@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import ast
 import difflib
-import hashlib
 import inspect
 import itertools
 import re
-import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,10 +20,11 @@ from functools import cached_property
 from math import prod
 from pathlib import Path
 from string import Formatter
-from types import MappingProxyType, ModuleType
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from models.errors import LanguageError, ModelError, UsageError
+from models.language import digest
 from models.language.declare import (
     CELL_HIGH,
     CELL_LOW,
@@ -40,7 +39,10 @@ from models.language.declare import (
     mark_of,
     size_of,
 )
-from models.language.syntax import Function, Parameter, Reader, Vocabulary, parsed
+from models.language.plain import number, plain
+from models.language.sources import sources_of
+from models.language.syntax import Function, Parameter, Reader, Vocabulary
+from models.language.text import place_of, text_of
 from models.printable import escaped, escaped_lines
 
 MOST_STEPS = 1 << 20
@@ -85,7 +87,8 @@ class Configuration:
     _values: Mapping[str, int]
 
     def __init__(self, values: Mapping[str, int]) -> None:
-        object.__setattr__(self, "_values", MappingProxyType(dict(values)))
+        plain = {name: number(value) for name, value in values.items()}
+        object.__setattr__(self, "_values", MappingProxyType(plain))
 
     def __getattr__(self, name: str) -> int:
         try:
@@ -133,7 +136,7 @@ def parse(name: str, entry: Entry, text: str) -> int:
             raise UsageError(f"{name}={text}: a switch is on or off")
         return truth[text.lower()]
     if entry.values is not None and issubclass(entry.values, IntEnum):
-        members = {_member(member).lower(): int(member) for member in entry.values}
+        members = {_member(member).lower(): number(member) for member in entry.values}
         if text.lower() in members:
             return members[text.lower()]
         if text not in map(str, members.values()):
@@ -186,7 +189,7 @@ class Slot:
     @property
     def shows(self) -> str | None:
         """How the arguments of a step are printed; None: one after the other."""
-        mark = mark_of(self.alternatives[0].python)
+        mark = self.alternatives[0].mark
         return mark.shows if mark is not None else None
 
 
@@ -215,16 +218,15 @@ class Model:
     start: Callable[[Configuration], Iterable[Mapping[str, Any]]] | None
     contradictions: tuple[Callable[[Configuration], bool], ...]
     protocols: Mapping[str, Protocol]
-    sources: tuple[str, ...]
+    sources: Mapping[str, str]
+    """The files that it is made of, each with the path by which an import finds it."""
+    reader: Reader = field(repr=False)
+    """What has read its functions, and knows what the names of their modules meant."""
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over the text of every file that the model is made of, as 64 hexadecimal digits."""
-        content = hashlib.sha256()
-        # By name, not by folder: a model that was moved is the same model.
-        for name, text in sorted((Path(source).name, Path(source).read_bytes()) for source in self.sources):
-            content.update(name.encode() + b"\0" + text + b"\0")
-        return content.hexdigest()
+        """SHA-256 over all that the model's meaning depends on, as 64 hexadecimal digits."""
+        return digest.of_model(self)
 
     def protocol(self, name: str | None) -> Protocol:
         """The protocol of this name; without a name the only one there is. Raises UsageError."""
@@ -275,16 +277,30 @@ def _declared(module: ModuleType, name: str, kind: type) -> dict[str, Any]:
     return {key: value for key, value in vars(holder).items() if isinstance(value, kind)}
 
 
-def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Callable[..., Any]]:
-    """Decorated functions by name, in the order of the modules and of their lines; only what a module itself defines,
+def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Any]:
+    """Decorated objects by name, in the order of the modules and of their lines; only what a module itself defines,
     where there are several, since they import from each other."""
     found = {}
     for module in modules:
         for name, value in vars(module).items():
             mark = mark_of(value)
-            is_own = len(modules) == 1 or value.__module__ == module.__name__ if mark is not None else False
-            if mark is not None and mark.kind in kinds and is_own:
+            if mark is None or mark.kind not in kinds:
+                continue
+            if len(modules) == 1 or getattr(value, "__module__", None) == module.__name__:
                 found[name] = value
+    return found
+
+
+def _functions(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, FunctionType]:
+    """The same for what is read into the language. Raises LanguageError where it is no function."""
+    found = _marked(modules, *kinds)
+    for name, value in found.items():
+        if type(value) is not FunctionType:
+            where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
+            raise LanguageError(
+                f"{where}: {escaped(name)} is a {escaped(type(value).__name__)}, not a function;"
+                " write it as a plain `def`, and leave the decorator out"
+            )
     return found
 
 
@@ -295,7 +311,7 @@ def _no_name_twice(modules: Iterable[ModuleType]) -> None:
         if path is None:
             continue
         seen: set[str] = set()
-        for line in parsed(path).body:
+        for line in text_of(path).tree.body:
             if isinstance(line, ast.FunctionDef | ast.ClassDef):
                 if line.name in seen:
                     raise LanguageError(f"{path}:{line.lineno}: {line.name} is defined twice; give one another name")
@@ -328,9 +344,9 @@ def assemble(
     versions = variants or {"": (None, {})}
     modules = [module for module, _ in versions.values() if module is not None]
     _no_name_twice([*bases, *modules])
-    common = _marked(bases, Kind.ACTION)
-    origins: dict[str, list[Callable[..., Any]]] = {}
-    for found in (common, *(_marked([module], Kind.ACTION) for module in modules)):
+    common = _functions(bases, Kind.ACTION)
+    origins: dict[str, list[FunctionType]] = {}
+    for found in (common, *(_functions([module], Kind.ACTION) for module in modules)):
         for action_name, python in found.items():
             alternatives = origins.setdefault(action_name, [])
             if python not in alternatives:
@@ -355,26 +371,25 @@ def assemble(
         _shown_parameters(slot)
     properties = tuple(
         _property(reader, property_name, python)
-        for property_name, python in _marked(bases, Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES).items()
+        for property_name, python in _functions(bases, Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES).items()
     )
-    lemmas = tuple(_property(reader, lemma, python) for lemma, python in _marked(bases, Kind.LEMMA).items())
+    lemmas = tuple(_property(reader, lemma, python) for lemma, python in _functions(bases, Kind.LEMMA).items())
     starts = list(_marked(bases, Kind.INITIAL).values())
     if len(starts) > 1:
         raise LanguageError(f"{path}:1: several @initial functions; keep one")
     protocols = {}
     for protocol, (module, switches) in versions.items():
-        own = _marked([module], Kind.ACTION) if module is not None else {}
+        own = _functions([module], Kind.ACTION) if module is not None else {}
         choices = tuple(_choice(origins[slot.name], own.get(slot.name) or common.get(slot.name)) for slot in slots)
         unknown = set(switches) - set(entries)
         if unknown:
             raise ModelError(f"{path}: protocol {protocol} sets {', '.join(sorted(unknown))}, which is not declared")
-        values = {switch_name: int(value) for switch_name, value in switches.items()}
+        values = {switch_name: number(value) for switch_name, value in switches.items()}
         protocols[protocol] = Protocol(
             protocol, escaped_lines(inspect.getdoc(module or bases[0]) or ""), values, choices
         )
     sources = {path, *(inspect.getsourcefile(module) or "" for module in (*bases, *modules))}
     sources |= {function.path for function in reader.everything()}
-    sources = _with_imports({source for source in sources if source})
     return Model(
         name,
         escaped_lines(inspect.getdoc(bases[0]) or ""),
@@ -387,40 +402,24 @@ def assemble(
         starts[0] if starts else None,
         tuple(_marked(bases, Kind.CONTRADICTION).values()),
         protocols,
-        tuple(sorted(sources)),
+        sources_of(source for source in sources if Path(source).is_file()),
+        reader,
     )
 
 
-def _with_imports(sources: set[str]) -> set[str]:
-    """These files, and those beside them that they import: a helper's constants are part of the model, too."""
-    found: set[str] = set()
-    while sources - found:
-        source = min(sources - found)
-        found.add(source)
-        for node in ast.walk(parsed(source)):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-            files = {getattr(sys.modules.get(name), "__file__", None) for name in names}
-            sources |= {file for file in files if file and Path(file).parent == Path(source).parent}
-    return found
-
-
-def _one_name_each(origins: Mapping[str, Sequence[Callable[..., Any]]]) -> None:
-    names: dict[Callable[..., Any], str] = {}
+def _one_name_each(origins: Mapping[str, Sequence[FunctionType]]) -> None:
+    names: dict[FunctionType, str] = {}
     for name, alternatives in origins.items():
         for python in alternatives:
             other = names.setdefault(python, name)
             if other != name:
-                code = inspect.unwrap(python).__code__
+                code = python.__code__
                 raise LanguageError(
                     f"{code.co_filename}:{code.co_firstlineno}: one action has two names, {other} and {name}; keep one"
                 )
 
 
-def _choice(found: Sequence[Callable[..., Any]], python: Callable[..., Any] | None) -> int | None:
+def _choice(found: Sequence[FunctionType], python: FunctionType | None) -> int | None:
     return None if python is None else found.index(python)
 
 
@@ -450,13 +449,13 @@ def _shown_parameters(slot: Slot) -> None:
         )
 
 
-def _property(reader: Reader, name: str, python: Callable[..., Any]) -> Property:
+def _property(reader: Reader, name: str, python: FunctionType) -> Property:
     mark = mark_of(python)
     assert isinstance(mark, Mark)
     function = reader.read(python)
     permitted = None
     if mark.permitted is not None:
-        permitted = reader.read(mark.permitted) if inspect.isfunction(mark.permitted) else None
+        permitted = reader.read(mark.permitted) if type(mark.permitted) is FunctionType else None
         is_question = permitted is not None and permitted.returns_value and not permitted.writes
         if permitted is None or not is_question or [p.name for p in permitted.parameters] != ["s"]:
             where = permitted or function
@@ -580,6 +579,11 @@ class Instance:
     configuration: Configuration
     choices: tuple[int | None, ...]
     swaps: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the model's meaning and all that the configuration makes of it, as 64 hexadecimal digits."""
+        return digest.of_instance(self)
 
     @cached_property
     def places(self) -> Mapping[str, Place]:
@@ -724,12 +728,13 @@ class Instance:
             if name in given:
                 values = self._flat(name, given[name], place.sizes)
             for position, (index, value) in enumerate(zip(place.indices(), values, strict=True)):
-                if not isinstance(value, int) or not place.low <= value <= place.high:
+                cell = plain(value)
+                if cell is None or not place.low <= cell <= place.high:
                     raise ModelError(
                         f"{self.model.path}: {name}{''.join(f'[{i}]' for i in index)} starts with {value!r},"
                         f" outside {place.low}..{place.high}"
                     )
-                cells[place.offset + position] = int(value)
+                cells[place.offset + position] = int(cell)
         return tuple(cells)
 
     def _flat(self, name: str, value: Any, sizes: Sequence[int]) -> list[Any]:

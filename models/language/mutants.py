@@ -35,23 +35,23 @@ class Mutant:
 
 def mutants(action: Function) -> Iterator[Mutant]:
     """Every mutant of an action, in the order of its text."""
-    for statement, guard in _guards(action, action.body):
+    for statement, require, guard in _guards(action, action.body):
         for weaker in _weaker(action, guard):
             kept = []
             if weaker.rest is not None:
-                call = ast.Call(ast.Name("require", ast.Load()), [weaker.rest], [])
+                call = ast.Call(require, [weaker.rest], [])
                 kept = [ast.copy_location(ast.Expr(call), statement)]
             body = _with(action.body, statement, kept)
             function = _function(action, body, weaker.functions)
             yield Mutant(function, statement.lineno, guard, weaker.dropped, weaker.within)
 
 
-def _guards(action: Function, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.expr]]:
-    """Each `require(condition)`, wherever it stands."""
+def _guards(action: Function, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.Name, ast.expr]]:
+    """Each `require(condition)`, wherever it stands, with what `require` is called there."""
     for statement in body:
         match statement:
-            case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=[condition])) if name not in action.functions:
-                yield statement, condition
+            case ast.Expr(value=ast.Call(func=ast.Name() as name, args=[condition])) if name.id not in action.functions:
+                yield statement, name, condition
             case ast.If(body=then, orelse=otherwise):
                 yield from _guards(action, [*then, *otherwise])
             case ast.For(body=repeated):
@@ -142,7 +142,7 @@ def _function(origin: Function, body: list[ast.stmt], functions: Mapping[str, Fu
 
 
 def _python(origin: Function, body: list[ast.stmt], functions: Mapping[str, Function]) -> Callable[..., Any]:
-    """What plain CPython calls. Nothing is run to make it: the text is the model's own, and so are its names."""
+    """What plain CPython calls. Nothing is run to make it: the text is the model's own, and so is what names mean."""
     parameters = [ast.arg(parameter.name) for parameter in origin.parameters]
     signature = ast.arguments(posonlyargs=[], args=parameters, kwonlyargs=[], kw_defaults=[], defaults=[])
     definition = ast.FunctionDef(origin.name, signature, body, [], lineno=origin.line, end_lineno=origin.line)

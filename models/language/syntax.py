@@ -10,17 +10,17 @@ them has to understand exactly STATEMENTS and EXPRESSIONS below.
 from __future__ import annotations
 
 import ast
-import inspect
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import cache
-from pathlib import Path
 from typing import Any, NoReturn
 
 from models.errors import LanguageError
-from models.language.declare import Domain, Kind, Subset, mark_of, require
+from models.language.declare import Domain, Kind, Mark, Subset, is_marking, mark_of, require
+from models.language.plain import members_of, plain
+from models.language.sealed import sealed
+from models.language.text import written
 from models.printable import escaped_lines
 
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.Return, ast.Expr, ast.Pass)
@@ -79,6 +79,7 @@ class Function:
     """A function of the modelling language, checked: what every engine reads."""
 
     python: Callable[..., Any]
+    """What plain CPython calls: sealed (models/language/sealed.py), the very code that the text compiles to."""
     name: str
     path: str
     line: int
@@ -91,6 +92,9 @@ class Function:
     writes: frozenset[str] = frozenset()
     reads: frozenset[str] = frozenset()
     returns_value: bool = False
+    mark: Mark | None = None
+    names: Mapping[str, Any] = field(default_factory=dict)
+    """What the names of its module meant when it was read."""
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -121,38 +125,7 @@ class Vocabulary:
 
     fields: Mapping[str, int]
     configuration: Mapping[str, bool]
-    actions: Mapping[Callable[..., Any], str]
-
-
-@cache
-def parsed(path: str) -> ast.Module:
-    """The syntax tree of a file; read as bytes, so that a declared encoding counts."""
-    return ast.parse(Path(path).read_bytes(), path)
-
-
-def _definition(python: Callable[..., Any]) -> ast.FunctionDef:
-    code = getattr(inspect.unwrap(python), "__code__", None)
-    if code is None:
-        raise LanguageError(f"{python!r} is not a function of the modelling language; write it as a plain `def`")
-    here = f"{code.co_filename}:{code.co_firstlineno}: {code.co_name}"
-    if not isinstance(python, types.FunctionType):
-        raise LanguageError(f"{here} is wrapped into a {type(python).__name__}; leave the decorator out")
-    if code.co_freevars:
-        names = ", ".join(code.co_freevars)
-        raise LanguageError(f"{here} uses {names} of the function around it; define it at the top of the module")
-    try:
-        tree = parsed(code.co_filename)
-    except OSError:
-        raise LanguageError(f"{here} has no source that can be read; write it in a file") from None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            if first == code.co_firstlineno:
-                return node
-    raise LanguageError(
-        f"{code.co_filename}:{code.co_firstlineno}: {code.co_name} is not written as a plain `def` in this file;"
-        " write it out, without a lambda or a factory"
-    )
+    actions: Mapping[types.FunctionType, str]
 
 
 class Reader:
@@ -160,10 +133,17 @@ class Reader:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self._read: dict[Callable[..., Any], Function] = {}
-        self._reading: list[Callable[..., Any]] = []
+        self._read: dict[types.FunctionType, Function] = {}
+        self._reading: list[types.FunctionType] = []
+        self._names: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
 
-    def read(self, python: Callable[..., Any]) -> Function:
+    def names_of(self, python: types.FunctionType) -> Mapping[str, Any]:
+        """What the names of a function's module mean: what they meant when the first function of it was read."""
+        # The live names are kept as well, so that no other dictionary gets their id.
+        live = python.__globals__
+        return self._names.setdefault(id(live), (live, dict(live)))[1]
+
+    def read(self, python: types.FunctionType) -> Function:
         """The checked form of `python`. Raises LanguageError where it leaves the language."""
         if python not in self._read:
             if python in self._reading:
@@ -185,11 +165,11 @@ class Reader:
 class FunctionReader:
     """Checks one function, whose text is read from its file or given: a method per statement and expression."""
 
-    def __init__(self, reader: Reader, python: Callable[..., Any], definition: ast.FunctionDef | None = None) -> None:
+    def __init__(self, reader: Reader, python: types.FunctionType, definition: ast.FunctionDef | None = None) -> None:
         self.reader = reader
         self.vocabulary = reader.vocabulary
-        self.python = python
-        definition = definition or _definition(python)
+        self.names = reader.names_of(python)
+        definition, code = (definition, python.__code__) if definition is not None else written(python)
         mark = mark_of(python)
         self.kind = mark.kind if mark else None
         body = definition.body
@@ -204,11 +184,16 @@ class FunctionReader:
             (),
             body,
             documentation,
+            mark=mark,
+            names=self.names,
         )
+        self.guards: set[str] = set()
         self.writes: set[str] = set()
         self.reads: set[str] = set()
         self.returns_value = any(isinstance(node, ast.Return) for node in ast.walk(definition))
         self.function.returns_value = self.returns_value
+        for decorator in definition.decorator_list:
+            self._decorator(decorator)
         self.function.parameters = self._parameters(definition)
         self.subsets = {p.name: p.domain for p in self.function.parameters if p.is_subset}
         special = (*STATE_NAMES, *self.subsets, TAKEN)
@@ -239,6 +224,14 @@ class FunctionReader:
             self._refuse(definition, "a property writes to the state", "a property only reads")
         self.function.writes = frozenset(self.writes)
         self.function.reads = frozenset(self.reads)
+        self.function.python = self._sealed(code)
+
+    def _sealed(self, code: types.CodeType) -> Callable[..., Any]:
+        """The function whose globals are what was read, and nothing else."""
+        function = self.function
+        callees = {name: callee.python for name, callee in function.functions.items()}
+        others = {**dict.fromkeys(self.guards, require), **callees, **function.actions}
+        return sealed(code, function.name, function.constants, others)
 
     # ------------------------------------------------------------------------------------------------- declarations
 
@@ -272,12 +265,24 @@ class FunctionReader:
             )
         return tuple(parameters)
 
+    def _decorator(self, decorator: ast.expr) -> None:
+        """Only what notes something on the function may stand on it, and gives it back as it is."""
+        match decorator.func if isinstance(decorator, ast.Call) else decorator:
+            case ast.Name(id=name):
+                named = self.names.get(name)
+            case ast.Attribute(value=ast.Name(id=owner), attr=name):
+                named = vars(module).get(name) if type(module := self.names.get(owner)) is types.ModuleType else None
+            case _:
+                named = None
+        if not is_marking(named):
+            self._refuse(decorator, f"`@{ast.unparse(decorator)}` is not of the language", "leave the decorator out")
+
     def _domain(self, argument: ast.arg) -> type[Domain] | type[Subset] | None:
         if argument.annotation is None:
             return None
         named = None
         if isinstance(argument.annotation, ast.Name):
-            named = self.python.__globals__.get(argument.annotation.id)
+            named = self.names.get(argument.annotation.id)
         if isinstance(named, type) and issubclass(named, Domain | Subset):
             return named
         if self.kind is Kind.ACTION and argument.arg not in STATE_NAMES:
@@ -418,6 +423,7 @@ class FunctionReader:
             if len(call.args) != 1 or call.keywords:
                 self._refuse(statement, "require takes one condition", "write one require(...) per guard")
             self._expression(call.args[0])
+            self.guards.add(call.func.id)
             return _Flow(False, False)
         callee = self._call(call)
         if not callee.writes:
@@ -447,7 +453,7 @@ class FunctionReader:
     def _constant(self, expression: ast.expr, value: int) -> int:
         if not LEAST <= value <= MOST:
             self._refuse(expression, f"the constant {value}", f"numbers lie in {LEAST}..{MOST}")
-        return value if isinstance(value, bool) else int(value)
+        return value
 
     def _expression_Name(self, expression: ast.Name) -> None:
         name = expression.id
@@ -460,8 +466,9 @@ class FunctionReader:
         if name == TAKEN:
             self._refuse(expression, "`taken` is used as a value", "compare it with an action: taken == name")
         named = self._global(expression)
-        if isinstance(named, int):
-            self.function.constants[name] = self._constant(expression, named)
+        number = plain(named)
+        if number is not None:
+            self.function.constants[name] = self._constant(expression, number)
             return
         self._refuse(expression, f"`{name}` is a {type(named).__name__}", "only whole numbers can be named")
 
@@ -469,11 +476,12 @@ class FunctionReader:
         if isinstance(expression.value, ast.Name) and expression.value.id not in STATE_NAMES:
             kind = self._global(expression.value)
             if isinstance(kind, type) and issubclass(kind, IntEnum):
-                if expression.attr not in kind.__members__:
+                members = members_of(kind)
+                if expression.attr not in members:
                     self._refuse(
-                        expression, f"{kind.__name__} has no {expression.attr}", f"it has {', '.join(kind.__members__)}"
+                        expression, f"{kind.__name__} has no {expression.attr}", f"it has {', '.join(members)}"
                     )
-                member = self._constant(expression, int(kind[expression.attr]))
+                member = self._constant(expression, members[expression.attr])
                 self.function.constants[ast.unparse(expression)] = member
                 return
             self._refuse(
@@ -520,7 +528,8 @@ class FunctionReader:
             self._refuse(expression, "`taken` has no value here", "it is the third parameter of a property of steps")
         if not is_comparison or not isinstance(right, ast.Name) or not isinstance(left, ast.Name) or left.id != TAKEN:
             self._refuse(expression, f"`{ast.unparse(expression)}`", "write taken == action, with the action's name")
-        action = self.vocabulary.actions.get(self._global(right))
+        named = self._global(right)
+        action = self.vocabulary.actions.get(named) if type(named) is types.FunctionType else None
         if action is None:
             self._refuse(right, f"{right.id} is not an action of this model", "name one of its actions")
         self.function.actions[right.id] = action
@@ -637,19 +646,19 @@ class FunctionReader:
         return node.value.id, name
 
     def _is_builtin(self, name: str) -> bool:
-        return name not in self.python.__globals__ and name not in self.own
+        return name not in self.names and name not in self.own
 
     def _global(self, expression: ast.Name) -> Any:
         name = expression.id
-        if name not in self.python.__globals__ or name in self.own:
+        if name not in self.names or name in self.own:
             hint = "define it in the module, or assign it on every path before"
             self._refuse(expression, f"`{name}` has no value here", hint)
-        return self.python.__globals__[name]
+        return self.names[name]
 
     def _call(self, call: ast.Call) -> Function:
         assert isinstance(call.func, ast.Name)
         named = self._global(call.func)
-        if not inspect.isfunction(named) or not isinstance(named, types.FunctionType) or named is require:
+        if type(named) is not types.FunctionType or named is require:
             self._refuse(call, f"`{call.func.id}(...)` cannot be called here", "call helpers written in the language")
         mark = mark_of(named)
         if mark is not None and mark.kind in (Kind.ACTION, Kind.INITIAL, Kind.CONTRADICTION):

@@ -1,0 +1,201 @@
+"""The digest of a model, and of an instance of one: what everything that is kept between runs is named by.
+
+In:  a `Model` or an `Instance`.
+Out: SHA-256 over all that its meaning depends on, as 64 hexadecimal digits.
+
+A function counts by its syntax tree and by the values of the constants that it names, wherever they come from; so do
+the functions that it calls. What is plain Python (`@initial`, `@contradiction`, `applies=`, sizes that are functions)
+may use anything: where there is such, the trees of all files of the model count. Comments, docstrings and the layout of
+the text do not.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+from models.language.declare import Domain, Entry, Field, LastOf, Subset
+from models.language.plain import members_of
+from models.language.syntax import Function
+from models.language.text import text_of
+
+if TYPE_CHECKING:
+    from models.language.model import Instance, Model, Property, Slot
+
+SEMANTICS = 1
+"""The version of what the language means: it grows where the same text starts to mean something else."""
+
+NO_MEANING = ("kind", "type_comment")
+"""Parts of a syntax tree that say how something is written."""
+
+
+def of_model(model: Model) -> str:
+    """The digest of a model."""
+    functions = _Functions()
+    content = [
+        ["language", SEMANTICS],
+        ["model", model.name],
+        ["entries", [[name, *_entry(entry)] for name, entry in model.entries.items()]],
+        ["fields", [[name, *_field(declared)] for name, declared in model.fields.items()]],
+        ["actions", [[slot.name, slot.shows, list(map(functions.digest, slot.alternatives))] for slot in model.slots]],
+        ["properties", [_property(functions, prop) for prop in model.properties]],
+        ["lemmas", [_property(functions, prop) for prop in model.lemmas]],
+        ["protocols", [[one.name, dict(one.switches), one.choices] for one in model.protocols.values()]],
+        ["start", model.start is not None, len(model.contradictions)],
+    ]
+    if _has_plain_python(model):
+        content.append(["files", sorted([path, _file(file)] for file, path in model.sources.items())])
+    return _hashed(map(repr, content))
+
+
+def of_instance(instance: Instance) -> str:
+    """The digest of an instance: the model's, and what the configuration makes of it, by value."""
+    content = [
+        ["model", instance.model.digest],
+        ["choices", instance.choices, sorted(instance.swaps.items())],
+        ["configuration", list(instance.configuration.items())],
+        ["places", [(one.name, one.offset, one.sizes, one.low, one.high) for one in instance.places.values()]],
+        ["steps", instance.first_steps],
+        ["properties", [prop.name for prop in instance.properties]],
+        ["lemmas", [prop.name for prop in instance.lemmas]],
+    ]
+    return _hashed(map(repr, [*content, *instance.initial_states]))
+
+
+def _hashed(parts: Iterable[str]) -> str:
+    content = hashlib.sha256()
+    for part in parts:
+        content.update(part.encode("utf-8", "surrogatepass") + b"\0")
+    return content.hexdigest()
+
+
+# ------------------------------------------------------------------------------------------------------- declarations
+
+
+def _entry(entry: Entry) -> list[Any]:
+    values = entry.values
+    kind = _members(values) if values is not None and issubclass(values, IntEnum) else values is bool
+    return [entry.default, entry.least, entry.most, kind, entry.is_bound, entry.is_budget, entry.is_open, entry.option]
+
+
+def _field(declared: Field) -> list[Any]:
+    values = declared.values
+    ends = [_size(values.low), _size(values.high)]
+    kind = _members(values.names) if values.names is not None else None
+    over = [_domain(domain) for domain in declared.over]
+    return [over, ends, kind, values.is_flag, values.letters, values.none, declared.initially]
+
+
+def _members(kind: type[IntEnum]) -> list[Any]:
+    """The members of an enumeration, and how they are written on the command line and in traces."""
+    spelled = {name: str(getattr(member, "spelling", name)) for name, member in kind.__members__.items()}
+    return [[name, value, spelled.get(name)] for name, value in members_of(kind).items()]
+
+
+def _domain(domain: type[Domain] | type[Subset] | None) -> list[Any] | None:
+    if domain is None:
+        return None
+    if issubclass(domain, Subset):
+        return ["subset", _domain(domain.of)]
+    return [domain.__name__, _size(domain.size), domain.letters]
+
+
+def _size(size: object) -> Any:
+    """A number, the name of an entry, the last element of a domain; or a function, whose text counts with its file."""
+    if isinstance(size, LastOf):
+        return ["last", _domain(size.domain)]
+    return size if isinstance(size, int | str) else ["function"]
+
+
+def _property(functions: _Functions, prop: Property) -> list[Any]:
+    permitted = None if prop.permitted is None else functions.digest(prop.permitted)
+    applies = prop.applies is not None
+    return [prop.name, prop.kind.value, functions.digest(prop.function), permitted, applies, prop.every_length]
+
+
+def _has_plain_python(model: Model) -> bool:
+    return bool(
+        model.start is not None
+        or model.contradictions
+        or any(prop.applies is not None for prop in (*model.properties, *model.lemmas))
+        or any(_is_function(size) for size in _sizes(model.fields.values(), model.slots))
+    )
+
+
+def _is_function(size: object) -> bool:
+    return callable(size) and not isinstance(size, LastOf)
+
+
+def _sizes(fields: Iterable[Field], slots: Iterable[Slot]) -> Iterator[object]:
+    for declared in fields:
+        for size in (declared.values.low, declared.values.high):
+            yield size.domain.size if isinstance(size, LastOf) else size
+        yield from (domain.size for domain in declared.over)
+    for slot in slots:
+        for domain in (parameter.domain for parameter in slot.parameters):
+            if domain is not None:
+                yield (domain.of if issubclass(domain, Subset) else domain).size
+
+
+# ---------------------------------------------------------------------------------------------------------- functions
+
+
+class _Functions:
+    """The digests of functions, each worked out once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+
+    def digest(self, function: Function) -> str:
+        """By what the function says, what its names mean, and what it calls."""
+        if id(function) not in self._known:
+            callees = {name: self.digest(callee) for name, callee in sorted(function.functions.items())}
+            meaning = [
+                [(parameter.name, _domain(parameter.domain)) for parameter in function.parameters],
+                sorted((name, repr(value)) for name, value in function.constants.items()),
+                sorted(function.actions.items()),
+                callees,
+            ]
+            self._known[id(function)] = _hashed([*map(spelled, function.body), repr(meaning)])
+        return self._known[id(function)]
+
+
+def _file(file: str) -> str:
+    try:
+        return _hashed([spelled(text_of(file).tree)])
+    except OSError:
+        return "no source"
+
+
+def spelled(tree: ast.AST) -> str:
+    """A syntax tree as text, the same in every version of Python that reads it alike.
+
+    `ast.dump` leaves out other parts in other versions, and goes as deep as the tree.
+    """
+    parts: list[str] = []
+    waiting: list[object] = [tree]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.AST):
+            parts.append(type(one).__name__)
+            for name in one._fields:
+                value = getattr(one, name, None)
+                if value is not None and value != [] and name not in NO_MEANING:
+                    parts.append(name)
+                    waiting.append(value)
+            parts.append(";")
+        elif isinstance(one, list):
+            kept = [each for each in one if not _is_text(each)]
+            parts.append(f"{len(kept)}")
+            waiting += kept
+        else:
+            parts.append(repr(one))
+    return " ".join(parts)
+
+
+def _is_text(node: object) -> bool:
+    """Whether a statement is a docstring, or a text that stands by itself like one."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

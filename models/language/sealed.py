@@ -1,0 +1,36 @@
+"""Functions that mean what was read, whatever happens to their module afterwards.
+
+In:  the code of a function that was read, and what its global names were found to mean.
+Out: a plain function of the same code that knows nothing else: numbers as plain numbers, functions that are sealed
+     themselves, and Python's own `min`, `max`, `all`, `any`, `sum` and `range`.
+
+The reference runs sealed functions. So a global that is changed later, or a number whose class has operators of its
+own, cannot make plain Python differ from the engines, which read the same numbers.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+BUILTINS: Mapping[str, Any] = types.MappingProxyType(
+    {"min": min, "max": max, "all": all, "any": any, "sum": sum, "range": range}
+)
+"""Python's own functions that the language has, as they were before any model was loaded."""
+
+
+def sealed(
+    code: types.CodeType, name: str, constants: Mapping[str, int | bool], others: Mapping[str, Any]
+) -> Callable[..., Any]:
+    """The function of this code, whose globals are these constants (`LIMIT`, `Colour.RED`) and other names."""
+    names: dict[str, Any] = {"__builtins__": dict(BUILTINS), **others}
+    members: dict[str, dict[str, int | bool]] = {}
+    for spelled, value in constants.items():
+        owner, _, member = spelled.partition(".")
+        if member:
+            members.setdefault(owner, {})[member] = value
+        else:
+            names[owner] = value
+    names |= {owner: types.SimpleNamespace(**values) for owner, values in members.items()}
+    return types.FunctionType(code, names, name)
