@@ -239,16 +239,20 @@ class _Drawing:
         batch = Batch.of(search.room, words)
         active, results = np.zeros_like(search.active), np.zeros_like(search.results)
         fired = np.zeros_like(search.fired)
-        arrays = (search.before, search.after, batch.states, batch.parents, batch.steps)
         at = 0
         while at < search.expanded:
-            size = self.kernel.expand(
-                *(self.store.states.ctypes.data, at, min(at + CHUNK, search.expanded)),
-                *(array.ctypes.data for array in arrays),
+            at, size = search.attempts.expand(
+                self.store.states.ctypes.data,
+                at,
+                min(at + CHUNK, search.expanded),
+                search.before,
+                search.after,
+                batch,
                 search.room,
-                *(array.ctypes.data for array in (fired, active, results)),
+                fired,
+                active,
+                results,
             )
-            at = int(results[6 * len(search.properties)])
             targets = self.store.places_of(batch.states[: size * words])
             assert size == 0 or targets.min() >= 0, "every successor of an expanded state was seen"
             yield batch.parents[:size].astype(np.int64), batch.steps[:size].astype(np.int64), targets

@@ -29,7 +29,10 @@ from models import run
 from models.errors import UsageError
 from models.language import declare, model, syntax
 
-ENGINE = ("explore", "kernel", "layout", "lower", "machine", "native", "shards", "store", "threads")
+ENGINE = (
+    *("attempts", "careful", "explore", "kernel", "layout", "lower", "machine", "native", "shards", "store", "tally"),
+    "threads",
+)
 """The modules of this package that a search is made of, beside those that are imported here."""
 
 CURE = "move it away, or give another folder with --out DIR"

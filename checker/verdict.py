@@ -6,7 +6,7 @@ Out: a `Verdict` for each property of the model, and one overall.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -14,7 +14,9 @@ from checker.bounded import Unrolled
 from checker.explore import Exploration, Finding, Witness
 from checker.prove import Proof, Proofs
 from models.language.declare import Kind
+from models.language.in_range import IN_RANGE
 from models.language.model import Property
+from traces.erring import error_of
 
 
 class Word(StrEnum):
@@ -99,8 +101,21 @@ class Verdict:
 
 
 def verdicts(exploration: Exploration | Unrolled) -> list[Verdict]:
-    """A verdict for every property that the model declares, in the order of the declaration."""
-    return [_judge(exploration, prop) for prop in exploration.instance.model.properties]
+    """A verdict for every property that the model declares, in the order of the declaration.
+
+    Behind them stands the one for the implicit property `in_range`, where that is violated; its note says what went
+    wrong. AssertionError where the reference does not see that.
+    """
+    found = [_judge(exploration, prop) for prop in exploration.instance.model.properties]
+    return [*found, *_judge_range(exploration)]
+
+
+def _judge_range(exploration: Exploration | Unrolled) -> Iterator[Verdict]:
+    findings = exploration.findings.get(IN_RANGE.name)
+    if findings is not None and findings.found.witness is not None:
+        path = findings.found.witness
+        error = error_of(exploration.instance, path.initial, path.steps)
+        yield Verdict(IN_RANGE, Word.VIOLATED, path.depth, findings.found.count, path, note=error.message)
 
 
 PROVABLE = (Word.HOLDS, Word.NO_VIOLATION, Word.UNDECIDED)
@@ -149,6 +164,8 @@ def _judge(exploration: Exploration | Unrolled, prop: Property) -> Verdict:
         return Verdict(
             prop, Word.PERMITTED, permitted.witness.depth, permitted.count, permitted.witness, permitted, note
         )
+    if findings.erred.witness is not None:
+        note = f"it cannot be asked at step {findings.erred.witness.depth}"
     if note:
         return Verdict(prop, Word.UNDECIDED, None, note=note)
     if prop.kind is Kind.SOMETIMES:
