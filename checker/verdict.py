@@ -6,12 +6,12 @@ Out: a `Verdict` for each property of the model, and one overall.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from checker.bounded import Unrolled
-from checker.explore import Exploration, Finding, Witness
+from checker.explore import Exploration, Finding, Findings, Witness
 from checker.prove import Proof, Proofs
 from models.language.declare import Kind
 from models.language.in_range import IN_RANGE
@@ -107,15 +107,17 @@ def verdicts(exploration: Exploration | Unrolled) -> list[Verdict]:
     wrong. AssertionError where the reference does not see that.
     """
     found = [_judge(exploration, prop) for prop in exploration.instance.model.properties]
-    return [*found, *_judge_range(exploration)]
+    return [*found, range_verdict(exploration)] if IN_RANGE.name in exploration.findings else found
 
 
-def _judge_range(exploration: Exploration | Unrolled) -> Iterator[Verdict]:
-    findings = exploration.findings.get(IN_RANGE.name)
-    if findings is not None and findings.found.witness is not None:
-        path = findings.found.witness
-        error = error_of(exploration.instance, path.initial, path.steps)
-        yield Verdict(IN_RANGE, Word.VIOLATED, path.depth, findings.found.count, path, note=error.message)
+def range_verdict(exploration: Exploration | Unrolled) -> Verdict:
+    """The verdict for the implicit property `in_range`, which every model has."""
+    findings = exploration.findings.get(IN_RANGE.name, Findings())
+    path = findings.found.witness
+    verdict = _verdict(exploration, IN_RANGE, findings)
+    if path is None:
+        return verdict
+    return replace(verdict, note=error_of(exploration.instance, path.initial, path.steps).message)
 
 
 PROVABLE = (Word.HOLDS, Word.NO_VIOLATION, Word.UNDECIDED)
@@ -150,8 +152,10 @@ def _none(found: str, judged: int) -> str:
 
 def _judge(exploration: Exploration | Unrolled, prop: Property) -> Verdict:
     findings = exploration.findings.get(prop.name)
-    if findings is None:
-        return Verdict(prop, Word.NOT_APPLICABLE)
+    return Verdict(prop, Word.NOT_APPLICABLE) if findings is None else _verdict(exploration, prop, findings)
+
+
+def _verdict(exploration: Exploration | Unrolled, prop: Property, findings: Findings) -> Verdict:
     permitted = findings.permitted if findings.permitted.count else None
     if findings.found.witness is not None:
         word = Word.REACHED if prop.kind is Kind.SOMETIMES else Word.VIOLATED

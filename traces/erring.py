@@ -97,12 +97,12 @@ def errors_in_properties(instance: Instance, states: Sequence[Cells], steps: Seq
     """The properties that cannot be asked at the end of a path, and can be asked everywhere before."""
     last = len(states) - 1
     for prop in instance.properties:
-        message = _error_in(instance, prop, states, steps, last)
-        if message is not None and not any(_error_in(instance, prop, states, steps, i) for i in range(last)):
+        message = error_in(instance, prop, states, steps, last)
+        if message is not None and not any(error_in(instance, prop, states, steps, i) for i in range(last)):
             yield Error(None, prop.name, escaped(message))
 
 
-def _error_in(
+def error_in(
     instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step], position: int
 ) -> str | None:
     """What goes wrong where a property is asked about a state, or about the step that led there; or None."""

@@ -50,18 +50,18 @@ def history(trace: Trace, look: Look = PLAIN, asked: Sequence[Question] = ()) ->
     answers = _answers(trace, asked)
     # Ever narrower: with more lines for each lane, and at last with the steps over several lines.
     for stacked in range(kafka_lanes.MOST_STACKED + 1 if is_kafka(trace.instance) else 1):
-        rows = [*map(_with_answers, lane_rows(trace, stacked), answers), *_erring_row(trace, titles)]
+        rows = [*map(_with_answers, lane_rows(trace, stacked), answers), *erring_row(trace, titles)]
         excess = widest(lay_out(titles, rows)) - look.width
         if excess <= 0:
             break
     narrower = max(0, excess) if look.fits else 0
     if widest(lay_out(titles, rows, narrower=narrower)) > look.width and look.fits:
-        rows = [*map(_with_answers, lane_rows(trace), answers), *_erring_row(trace, titles)]
+        rows = [*map(_with_answers, lane_rows(trace), answers), *erring_row(trace, titles)]
         return blocks(titles, rows, look.width, paint)
     return lay_out(titles, rows, paint, narrower)
 
 
-def _erring_row(trace: Trace, titles: Sequence[str]) -> list[Row]:
+def erring_row(trace: Trace, titles: Sequence[str]) -> list[Row]:
     """The row of a step that errs, which changes nothing."""
     if trace.erring is None:
         return []
