@@ -7,7 +7,7 @@ Out: the lines on which they differ; none where they agree. A search that was cu
 from __future__ import annotations
 
 from checker.bounded import Unrolled
-from checker.explore import Exploration, Finding
+from checker.explore import Exploration, Finding, Findings
 
 
 def differences(exploration: Exploration, unrolled: Unrolled) -> list[str]:
@@ -16,8 +16,9 @@ def differences(exploration: Exploration, unrolled: Unrolled) -> list[str]:
     judged = [one.judged for one in (exploration, unrolled) if not one.exhausted]
     depth = min(judged, default=max(exploration.judged, unrolled.judged))
     found = []
-    for name, ours in exploration.findings.items():
-        theirs = unrolled.findings[name]
+    for name in dict.fromkeys([*exploration.findings, *unrolled.findings]):
+        # What is broken only by one of them may be missing with the other one: the implicit property.
+        ours, theirs = (one.findings.get(name, Findings()) for one in (exploration, unrolled))
         decided = _depth(ours.found, depth)
         if decided != _depth(theirs.found, depth):
             found.append(_line(name, "found", ours.found, theirs.found))

@@ -20,9 +20,10 @@ from checker.ignored import WhyIgnored
 from checker.kafka_keys import NEWEST_LISTED_RELEASE
 from checker.kafka_versions import version_of_binaries
 from checker.question import COMPLETE, MAIN, PROMISE, Part, Question
-from checker.report import Run, as_object, counted, faults_line, table, totals
+from checker.report import Run, as_object, counted, faults_line, range_lines, table, totals
 from checker.verdict import Verdict, Word, exit_code, overall
 from models.language.declare import Kind
+from models.language.in_range import IN_RANGE
 
 FAULT_ACTIONS = {"broker_loses_power", "broker_loses_disk"}
 
@@ -45,14 +46,14 @@ class Answer:
         undecided = self.question.cluster.undecided_properties
         found = []
         for position, verdict in enumerate(self.deciding[0][1].verdicts):
-            if verdict.prop.kind is Kind.SOMETIMES:
+            if verdict.prop.kind is Kind.SOMETIMES or verdict.prop is IN_RANGE:
                 continue
             if verdict.prop.name in undecided:
                 found.append(Verdict(verdict.prop, Word.UNDECIDED, note=undecided[verdict.prop.name]))
                 continue
-            others = [run.verdicts[position] for _, run in self.deciding]
-            found.append(min(others, key=lambda one: (list(Word).index(one.word), one.depth or 0)))
-        return found
+            found.append(_gravest([run.verdicts[position] for _, run in self.deciding]))
+        left = [one for _, run in self.deciding for one in run.verdicts if one.prop is IN_RANGE]
+        return [*found, _gravest(left)] if left else found
 
     @property
     def is_complete(self) -> bool:
@@ -94,6 +95,10 @@ class Answer:
                     name if part.says == MAIN or name not in found else f"{name}, {part.says}", (run, path)
                 )
         return found
+
+
+def _gravest(found: Sequence[Verdict]) -> Verdict:
+    return min(found, key=lambda one: (list(Word).index(one.word), one.depth or 0))
 
 
 # --------------------------------------------------------------------------------------------------------------- text
@@ -167,7 +172,7 @@ def text(answer: Answer, history: str) -> str:
         lines += table([["  " + one] for one in totals(run.explored)])
     lines += [f"  {note}" for note in question.notes]
     rows = [[v.prop.name, v.text, first_sentence(v)] for v in answer.promises]
-    lines += ["", "Promises", *table(rows, "  ")]
+    lines += ["", "Promises", *table(rows, "  "), *range_lines(answer.promises)]
     if not question.cluster.can_acknowledge_acks_all and question.cluster.producer.acks.value == "all":
         reached = next(v for v in main.verdicts if v.prop.name == "a_write_is_acknowledged")
         lines += [

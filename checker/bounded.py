@@ -6,6 +6,9 @@ Out: an `Unrolled`: what was found, with the least of the shortest paths for eac
 The same transition system as in checker/explore.py, and the same meaning of depth: a property of states is asked of
 every state, one of transitions of the last step. Two steps that do not touch what the other one reads or writes can be
 taken in either order; of such neighbours only the order of the model is looked at, which is that of the least path.
+
+What leaves the declaration breaks `in_range`, and nothing comes after it: no step errs on a path that goes on. That is
+demanded only from the depth on at which the first step errs, so that it costs nothing where none does.
 """
 
 from __future__ import annotations
@@ -23,9 +26,10 @@ from checker.relation import Relation
 from checker.solver import Answer, Solver, UndecidedError, Values, once, telling_interrupts
 from checker.unroll import Unrolling, literals
 from models import run
-from models.errors import ModelError
 from models.language.declare import Kind
+from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property
+from traces.erring import error_in_step, path_of
 
 WALKS = 5
 """How many random walks are tried to see that behaviours go on."""
@@ -55,6 +59,15 @@ class Unrolled:
 
 
 @dataclass(frozen=True)
+class Errors:
+    """Where properties cannot be asked at a depth: as a literal, and a behaviour on which one was found for the first
+    time."""
+
+    literal: int
+    example: Values | None
+
+
+@dataclass(frozen=True)
 class Goal:
     """Something to be found: a failure that breaks a promise, a failure that is permitted, or a state."""
 
@@ -62,11 +75,11 @@ class Goal:
     is_permitted: bool
 
     def literal(self, circuit: Circuit, said: tuple[int, int, int]) -> int:
-        """Where it is found, by what the property says."""
-        holds, permitted, _ = said
+        """Where it is found, by what the property says; where that cannot be asked, nothing is."""
+        holds, permitted, error = said
         if self.prop.kind is Kind.SOMETIMES:
-            return holds
-        return circuit.both(-holds, permitted if self.is_permitted else -permitted)
+            return circuit.both(holds, -error)
+        return circuit.all([-holds, permitted if self.is_permitted else -permitted, -error])
 
 
 def ask_to_depth(
@@ -76,7 +89,7 @@ def ask_to_depth(
     only: Sequence[str] = (),
     report: Callable[[int, float, int], None] = lambda depth, seconds, nodes: None,
 ) -> Unrolled:
-    """Ask Z3 about every depth up to `limits.depth`. Raises ModelError where the model leaves its own declaration."""
+    """Ask Z3 about every depth up to `limits.depth`."""
     assert limits.depth is not None, "Z3 goes depth by depth: the caller says how far"
     asking = _Asking(instance, limits, only, report)
     try:
@@ -106,12 +119,13 @@ class _Asking:
         self.instance = instance
         self.report = report
         self.result = Unrolled(instance, limits)
-        watched = [prop for prop in instance.properties if not only or prop.name in only]
+        self.watched = watched = [prop for prop in instance.properties if not only or prop.name in only]
         self.result.findings = {prop.name: Findings() for prop in watched}
         self.relation = Relation(instance, watched)
         self.circuit = self.relation.circuit
         self.unrolling = Unrolling(self.relation)
-        self.order = Order(self.relation)
+        self.order = Order(self.relation, with_errors=False)
+        self.errs = False
         # What every behaviour up to the last depth is; and what orders its last two steps.
         self.behaviour = list(self.unrolling.begin())
         self.last_order: list[int] = []
@@ -132,7 +146,7 @@ class _Asking:
             self._ask(depth, expands=depth < bound)
             self.result.judged = depth
             self.result.times.append(time.monotonic() - began)
-            if not self.open and self.result.findings:
+            if not self._is_open():
                 self.result.stopped = "decided" if depth < bound else None
                 return
 
@@ -142,7 +156,7 @@ class _Asking:
         depth = unrolling.depth
         level = unrolling.levels[depth - 1]
         arithmetic = self.relation.arithmetic
-        self.behaviour += [level.one_step, *self.last_order]
+        self.behaviour += [level.one_step, *self.last_order, *([level.stays] if self.errs else [])]
         # True of every state anyway; said again, it lets Z3 see sooner what a step rules out.
         self.behaviour += [
             arithmetic.has_one_value(cell) for cell in unrolling.levels[depth].state if isinstance(cell, Cases)
@@ -157,7 +171,7 @@ class _Asking:
         for _ in range(WALKS):
             cells = chance.choice(self.instance.initial_states)
             for _ in range(depth):
-                after = [cells for _, cells in run.successors(self.instance, cells)]
+                after = self._successors(cells)
                 if not after:
                     break
                 cells = chance.choice(after)
@@ -165,51 +179,118 @@ class _Asking:
                 return True
         return self._easy(*self.last_order) is not None
 
+    def _successors(self, cells: run.Cells) -> list[run.Cells]:
+        """The states that the steps lead to which do not err."""
+        steps = (step for step in self.instance.steps if error_in_step(self.instance, cells, step) is None)
+        found = (run.take(self.instance, cells, step) for step in steps)
+        return [after for after in found if after is not None]
+
+    def _is_open(self) -> bool:
+        return bool(self.open) or not self.watched
+
     def _ask(self, depth: int, *, expands: bool) -> None:
-        """Find every open goal that can be found at this depth, and whether a step from there leaves the bounds."""
+        """Find every open goal that can be found at this depth, and what leaves the declaration there or behind it."""
+        is_asked = expands and not self.errs
         error = self.circuit.both(self.unrolling.levels[depth].error, self.circuit.all(self.last_order))
         promises = [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES]
-        leaving = self._find(depth, promises, self._hard, error if expands else FALSE)
-        self._find(depth, [goal for goal in self.open if goal.prop.kind is Kind.SOMETIMES], self._easy)
+        sought = [goal for goal in self.open if goal.prop.kind is Kind.SOMETIMES]
+        found = [
+            self._find(depth, promises, self._hard, error if is_asked else FALSE),
+            self._find(depth, sought, self._easy),
+        ]
+        self._find_least_error(depth, [errors for errors, _ in found])
         decided = {goal.prop for goal in self.open if self._finding(goal.prop, False).witness is not None}
         self.open = [goal for goal in self.open if goal.prop not in decided]
+        leaving = found[0][1]
         # As in the explorer, nobody takes a step once all is decided.
-        if leaving is not None and (self.open or not self.result.findings):
-            self._explain_error(leaving)
+        if leaving is not None and self._is_open():
+            self._find_least_step(depth, error, leaving)
 
     def _find(
         self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None], leaving: int = FALSE
-    ) -> Witness | None:
-        """Find every goal of these that can be found at this depth, and properties that leave the declaration.
+    ) -> tuple[Errors, Values | None]:
+        """Find every goal of these that can be found at this depth, and the properties that cannot be asked there.
 
-        Returns a path where `leaving` is true, if there is one: one question more would take as long as all of these.
+        Returns where the latter are, and a behaviour of them, if there is one; and a behaviour where `leaving` is true,
+        if there is one: one question more would take as long as all of these.
         """
         said = {goal: self._said(goal.prop, depth) for goal in goals}
-        errors = {goal: error for goal, (_, _, error) in said.items() if error != FALSE}
-        sought = {goal: goal.literal(self.circuit, said[goal]) for goal in goals}
+        errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}
         in_order = self.circuit.all(self.last_order)
-        path = None
+        # A property of transitions asks about the last step as it is: it cannot change places.
+        erring = self.circuit.any(
+            literal if prop.of_steps else self.circuit.both(literal, in_order) for prop, literal in errors.items()
+        )
+        errors = {prop: literal for prop, literal in errors.items() if self._erred(prop).witness is None}
+        sought = {goal: goal.literal(self.circuit, said[goal]) for goal in goals}
+        path = example = None
         while True:
-            asked = [*sought.items(), *errors.items()]
-            # A property of transitions asks about the last step as it is: it cannot change places.
-            of_states = self.circuit.any(literal for goal, literal in asked if not goal.prop.of_steps)
-            of_steps = self.circuit.any(literal for goal, literal in asked if goal.prop.of_steps)
+            asked = [*((goal.prop, literal) for goal, literal in sought.items()), *errors.items()]
+            of_states = self.circuit.any(literal for prop, literal in asked if not prop.of_steps)
+            of_steps = self.circuit.any(literal for prop, literal in asked if prop.of_steps)
             found = solve(self.circuit.any([self.circuit.both(of_states, in_order), of_steps, leaving]))
             if found is None:
-                return path
-            if any(found.holds(literal) for literal in errors.values()):
-                self._explain_error(self.unrolling.witness(depth, found.holds))
+                return Errors(erring, example), path
             reached = [goal for goal, literal in sought.items() if found.holds(literal)]
-            assert reached or found.holds(leaving), (
+            erred = [prop for prop, literal in errors.items() if found.holds(literal)]
+            assert reached or erred or found.holds(leaving), (
                 "Z3 answers with values for which nothing is true that was asked for"
             )
             if found.holds(leaving):
-                path, leaving = self.unrolling.witness(depth, found.holds), FALSE
+                path, leaving = found, FALSE
+            for prop in erred:
+                example = example or found
+                errors.pop(prop)
+                self._note_error(prop, self.unrolling.witness(depth, found.holds))
             for goal in reached:
                 # It stands, even if there is no time left to look for a lesser path.
                 self._note(goal, self.unrolling.witness(depth, found.holds))
                 least = self._least(goal, sought.pop(goal), depth, found)
                 self._finding(goal.prop, goal.is_permitted).witness = least
+
+    # ------------------------------------------------------------------------------------- what leaves the declaration
+
+    def _erred(self, prop: Property) -> Finding:
+        return self.result.findings[prop.name].erred
+
+    def _note_error(self, prop: Property, witness: Witness) -> None:
+        erred = self._erred(prop)
+        erred.count, erred.witness = 1, witness
+        self._note_broken_range(witness)
+
+    def _note_broken_range(self, witness: Witness) -> None:
+        """Of several paths the least counts."""
+        found = self.result.findings.setdefault(IN_RANGE.name, Findings()).found
+        if found.witness is None or witness.order < found.witness.order:
+            found.count, found.witness = 1, witness
+
+    def _find_least_error(self, depth: int, found: Sequence[Errors]) -> None:
+        """The least path to where a property cannot be asked, where the first of them is found at this depth."""
+        for errors in found:
+            broken = self.result.findings[IN_RANGE.name].found.witness if errors.example is not None else None
+            if errors.example is not None and broken is not None and broken.depth == depth:
+                self._note_broken_range(self._least_path([errors.literal], depth, errors.example))
+
+    def _find_least_step(self, depth: int, error: int, found: Values) -> None:
+        """The least path to where a step errs, from here on the first that does."""
+        self.errs = True
+        self.order = Order(self.relation, with_errors=True)
+        if IN_RANGE.name in self.result.findings:
+            return
+        for path in (self.unrolling.witness(depth, found.holds), None):
+            # The first one stands, even if there is no time left to look for a lesser one.
+            path = path or self._least_path([error], depth, found)
+            self._note_broken_range(Witness(path.initial, (*path.steps, self._erring_step(path))))
+
+    def _erring_step(self, path: Witness) -> int:
+        """The first step that errs at the end of a path."""
+        cells = path_of(self.instance, path.initial, path.steps).states[-1]
+        found = (step.number for step in self.instance.steps if error_in_step(self.instance, cells, step) is not None)
+        number = next(found, None)
+        assert number is not None, "Z3 says that a step leaves the declaration, and the reference does not see it"
+        return number
+
+    # ------------------------------------------------------------------------------------------------------------ paths
 
     def _said(self, prop: Property, depth: int) -> tuple[int, int, int]:
         if prop.of_steps and depth == 0:
@@ -249,7 +330,10 @@ class _Asking:
         """
         if goal.prop.kind is Kind.SOMETIMES:
             return self.unrolling.witness(depth, found.holds)
-        demanded = [literal, *([] if goal.prop.of_steps else self.last_order)]
+        return self._least_path([literal, *([] if goal.prop.of_steps else self.last_order)], depth, found)
+
+    def _least_path(self, demanded: list[int], depth: int, found: Values) -> Witness:
+        """The least path on which all this is true, where it is true of one."""
         places = [self.unrolling.initial, *(level.taken for level in self.unrolling.levels[:depth])]
         # Mostly what was found is the least one already, and one question says so.
         less = FALSE
@@ -272,40 +356,19 @@ class _Asking:
             demanded.append(options[chosen])
         return self.unrolling.witness(depth, found.holds)
 
-    def _explain_error(self, witness: Witness) -> None:
-        """The model leaves its declaration: let the reference say where."""
-        cells = self.instance.initial_states[witness.initial]
-        for number in witness.steps:
-            after = run.take(self.instance, cells, self.instance.step(number))
-            assert after is not None, "Z3 takes a step that the reference does not have"
-            before, step, cells = cells, self.instance.step(number), after
-        length = len(witness.steps)
-        try:
-            for prop in self.instance.properties:
-                # As the explorer says it: a property of transitions is asked where the last one begins.
-                length = len(witness.steps) - prop.of_steps
-                if not prop.of_steps:
-                    self._judge(prop, run.holds(self.instance, prop, cells), cells)
-                elif witness.steps:
-                    self._judge(prop, run.holds_step(self.instance, prop, before, step, cells), cells)
-            length = len(witness.steps)
-            list(run.successors(self.instance, cells))
-        except ModelError as error:
-            where = f"after {length} step{'s' * (length > 1)}" if length else "in an initial state"
-            raise ModelError(f"{error} ({where})") from None
-        raise AssertionError("Z3 reports a range failure that the reference does not see")
-
-    def _judge(self, prop: Property, truth: bool, cells: run.Cells) -> None:
-        if not truth and prop.kind is not Kind.SOMETIMES:
-            run.is_permitted(self.instance, prop, cells)
-
 
 class Order:
-    """Which neighbouring steps can change places: neither writes what the other one reads or writes."""
+    """Which neighbouring steps can change places: neither writes what the other one reads or writes.
 
-    def __init__(self, relation: Relation) -> None:
+    Where steps err that may stand in the way, `with_errors`, what decides about that is read as well.
+    """
+
+    def __init__(self, relation: Relation, *, with_errors: bool) -> None:
         owner = {abs(literal): 1 << cell for cell, value in enumerate(relation.before) for literal in literals(value)}
-        touched = [_touched(relation, one.enabled, one.after, owner) for one in relation.transitions]
+        touched = [
+            _touched(relation, [one.enabled, *([one.error] if with_errors else [])], one.after, owner)
+            for one in relation.transitions
+        ]
         self.earlier = [
             [
                 other
@@ -324,9 +387,11 @@ class Order:
         return demanded
 
 
-def _touched(relation: Relation, enabled: int, after: Sequence[Value], owner: dict[int, int]) -> tuple[int, int]:
+def _touched(
+    relation: Relation, decisive: Sequence[int], after: Sequence[Value], owner: dict[int, int]
+) -> tuple[int, int]:
     """The cells that a step reads and writes, as bits. One that it may leave as it is, it reads."""
-    reads, writes, roots = 0, 0, [enabled]
+    reads, writes, roots = 0, 0, [*decisive]
     for cell, (old, new) in enumerate(zip(relation.before, after, strict=True)):
         if new is not old:
             writes |= 1 << cell

@@ -47,6 +47,7 @@ from checker.verdict import (
     verdicts,
 )
 from models.errors import UsageError
+from models.language.in_range import IN_RANGE
 from models.language.model import Instance
 from traces.show import view
 
@@ -321,7 +322,7 @@ def _published(options: Options) -> int:
         raise UsageError("check published compares whole state spaces: leave --bound out, or name one model")
     lines = [[*published.SIZES, *published.FIGURES]]
     lines[0].insert(0, "variant")
-    runs, stopped, differing, cut = [], False, 0, False
+    runs, stopped, differing, broken, cut = [], False, 0, 0, False
     rows = list(published.rows())
     for row in rows:
         progress = ProgressLine(f"{row.variant} {' '.join(map(str, row.sizes.values()))}")
@@ -342,13 +343,19 @@ def _published(options: Options) -> int:
                 break
             continue
         differing += ours != row.figures
+        broken += IN_RANGE.name in exploration.findings
         lines.append(published.line(row, ours))
     same = len(lines) - 1 - differing
     closing = f"{same} of {len(rows)} rows equal TLC's figures (ours = TLC's; states@level of the first violation)"
     if cut:
         closing = f"UNDECIDED: {closing}; at least one row was cut short"
-    code = UNEXPECTED if differing else UNDECIDED if cut else SAFE
-    verdict = "as published" if code == SAFE else Word.UNDECIDED.value if code == UNDECIDED else "differs"
+    if broken:
+        closing = (
+            f"VIOLATED: {report.counted(broken, 'row')} break {IN_RANGE.name}, of which TLC knows nothing; {closing}"
+        )
+    code = VIOLATED if broken else UNEXPECTED if differing else UNDECIDED if cut else SAFE
+    words = {SAFE: "as published", UNDECIDED: Word.UNDECIDED.value, VIOLATED: Word.VIOLATED.value}
+    verdict = words.get(code, "differs")
     text = "\n".join([*report.table(lines), "", closing])
     return _finish(options, text, {"runs": runs, "verdict": verdict}, Traces(options.out), code, stopped)
 

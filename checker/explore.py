@@ -4,6 +4,9 @@ In:  an `Instance`, and limits: depth, memory, seconds.
 Out: an `Exploration`: how many states were reached in which level, how often each action fired, and for each property
      the first state (or transition) that decides it, from which traces/ makes a trace.
 
+A step that leaves the model's declaration leads nowhere, and a property that does so is not judged there. Either breaks
+the implicit property `in_range`, and the search goes on.
+
 States are expanded in the order of their discovery, and the steps of a state in the order of the model. The first path
 to a state is therefore the least of the shortest ones, by initial state and then by step.
 """
@@ -15,17 +18,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from checker import tally
+from checker.attempts import Attempts
 from checker.kernel import Kernel, kernel_of
 from checker.store import Batch, Full, Store
-from models import run
-from models.errors import ModelError, UsageError
-from models.language.declare import Kind
-from models.language.model import Instance, Property, Step
+from models.errors import UsageError
+from models.language.in_range import IN_RANGE
+from models.language.model import Instance
 from models.run import Cells
 
 CHUNK = 1 << 16
@@ -60,17 +64,10 @@ class Witness:
         """Transitions from the initial state."""
         return len(self.steps)
 
-
-class LeavesDeclaration(ModelError):
-    """What the declaration forbids happens: in the last step of this path, or in the state that it ends in.
-
-    `noticed` is the path without that step.
-    """
-
-    def __init__(self, message: str, witness: Witness, noticed: Witness) -> None:
-        super().__init__(message)
-        self.witness = witness
-        self.noticed = noticed
+    @property
+    def order(self) -> tuple[int, int, tuple[int, ...]]:
+        """What paths are ordered by: the shortest first, and among those the least."""
+        return self.depth, self.initial, self.steps
 
 
 @dataclass
@@ -85,11 +82,14 @@ class Finding:
 class Findings:
     """For `always`: failures that break a promise, and failures that are permitted. For `sometimes`: `found`.
 
+    `erred` is where asking the property leaves the declaration, so that it is not judged; of `in_range`, the steps that
+    do so.
     Counts are of the whole search with `count_all`, otherwise of the levels up to the one that decided the property.
     """
 
     found: Finding = field(default_factory=Finding)
     permitted: Finding = field(default_factory=Finding)
+    erred: Finding = field(default_factory=Finding)
 
 
 @dataclass
@@ -98,6 +98,8 @@ class Exploration:
 
     `stopped` says why it ended early: memory, seconds, interrupt, decided (no property is open), or None.
     `judged` is the depth to which every state was seen and looked at, `frontier` counts states that were not expanded.
+    `findings` has an entry for the implicit property `in_range` only where it is broken; it counts steps that err, and
+    states and transitions at which a property does.
     """
 
     instance: Instance
@@ -212,13 +214,12 @@ def explore(
     `initial` is the position of the one initial state to search from (None: all). `keep_states` keeps the states that
     were seen, to be asked about. Once a property in `patience` is
     broken, the search goes on for so many seconds at most.
-    Raises LeavesDeclaration, a ModelError, where the model does so.
     """
     if initial is not None and not 0 <= initial < len(instance.initial_states):
         raise UsageError(f"there is no initial state {initial}; they are 0..{len(instance.initial_states) - 1}")
     search = _search_of(limits)(instance, limits, kernel or kernel_of(instance, announce), report)
     search.count_all = count_all
-    search.decisive = 3 if want_permitted else 0
+    search.decisive = tally.PERMITTED if want_permitted else tally.FOUND
     if initial is not None:
         search.starts = [search.starts[initial]]
     search.patience = patience
@@ -254,12 +255,13 @@ class Search:
         self.instance = instance
         self.limits = limits
         self.count_all = False
-        self.decisive = 0
+        self.decisive = tally.FOUND
         self.enough: int | None = None
         self.starts = [Start(number, cells) for number, cells in enumerate(instance.initial_states)]
         self.patience: Mapping[str, float] = {}
         self.watched = list(instance.properties)
         self.kernel = kernel
+        self.attempts = Attempts(kernel)
         self.report = report
         self.properties = list(enumerate(instance.model.properties))
         self.result = Exploration(instance, limits)
@@ -272,7 +274,8 @@ class Search:
         self.before = layout.buffer(instance)
         self.after = layout.buffer(instance)
         self.active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
-        self.results: NDArray[np.int64] = np.zeros(6 * len(self.properties) + 3, np.int64)
+        self.results = tally.new(len(self.properties))
+        self.errors: int | None = None
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
         self.started = time.monotonic()
         self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
@@ -355,30 +358,16 @@ class Search:
         """Judge the properties of states on a whole level."""
         for low in range(first, last, CHUNK):
             high = min(low + CHUNK, last)
-            stopped_at = self.kernel.check(
-                self.store.states.ctypes.data,
-                low,
-                high,
-                self.before.ctypes.data,
-                self.active.ctypes.data,
-                self.results.ctypes.data,
-            )
-            if stopped_at != high:
-                self._explain_failure(stopped_at)
+            self.attempts.check(self.store.states.ctypes.data, low, high, self.before, self.active, self.results)
             if self._out_of_time():
                 return
         self._settle(of_steps=False)
 
     def _expand(self, first: int, last: int) -> None:
         """Take every step from every state of a level."""
-        status = 6 * len(self.properties)
-        addresses = self._addresses()
         at = first
         while at < last:
-            generated = self.kernel.expand(addresses[0], at, min(at + CHUNK, last), *addresses[1:])
-            at, has_failed = int(self.results[status]), int(self.results[status + 2])
-            if has_failed:
-                self._explain_failure(at)
+            at, generated = self._attempt(at, min(at + CHUNK, last))
             # Before the store can be full, so that it equals what the actions have fired.
             self.result.generated += generated
             self._take_in_batch(generated)
@@ -391,17 +380,12 @@ class Search:
         """Put so many successors, which the kernel has just made, into the store."""
         self.store.add(self.batch, generated)
 
-    def _addresses(self) -> list[int]:
-        """What the kernel's `expand` is given, but for the range of states; the arrays stay where they are."""
-        before = [self.store.states.ctypes.data]
-        after = (self.before, self.after, self.batch.states, self.batch.parents, self.batch.steps)
-        results = (self.fired, self.active, self.results)
-        return [
-            *before,
-            *(array.ctypes.data for array in after),
-            self.room,
-            *(array.ctypes.data for array in results),
-        ]
+    def _attempt(self, first: int, last: int) -> tuple[int, int]:
+        """Take every step from some states; the next state, and how many successors the batch has now."""
+        return self.attempts.expand(
+            *(self.store.states.ctypes.data, first, last, self.before, self.after, self.batch, self.room),
+            *(self.fired, self.active, self.results),
+        )
 
     def _out_of_time(self) -> bool:
         now = time.monotonic()
@@ -427,27 +411,53 @@ class Search:
         """A property that is decided need not be looked at any more, unless everything is to be counted."""
         if self.count_all:
             return
+        if not of_steps and self.errors is None:
+            # Properties of states are asked last of what a history of this length can err in.
+            self.errors = self._count_errors() or None
         for number, prop in self.properties:
-            if self.active[number] and prop.of_steps == of_steps and self.results[6 * number + self.decisive]:
+            if self.active[number] and prop.of_steps == of_steps and self.results[tally.place(number, self.decisive)]:
                 self.active[number] = 0
-                if prop.name in self.patience and self.results[6 * number]:
+                if prop.name in self.patience and self.results[tally.place(number)]:
                     self.deadline = min(self.deadline, time.monotonic() + self.patience[prop.name])
 
     def _add_results(self, results: NDArray[np.int64], number_of: Callable[[int], int]) -> None:
         """Add what one of several hands found; the first find of a property is the one with the least number."""
-        for at in range(0, 6 * len(self.properties), 3):
+        for at in range(0, tally.status(len(self.properties)), tally.ENTRY):
             if results[at]:
                 number = number_of(int(results[at + 1]))
                 if not self.results[at] or number < self.results[at + 1]:
                     self.results[at + 1], self.results[at + 2] = number, results[at + 2]
                 self.results[at] += results[at]
 
+    def _count_errors(self) -> int:
+        """How often the model has left its declaration."""
+        return int(self.results[tally.errors(len(self.properties))].sum())
+
     def _collect(self) -> None:
         for number, prop in self.properties:
             if prop in self.watched:
-                self.result.findings[prop.name] = Findings(self._finding(6 * number), self._finding(6 * number + 3))
+                entries = (tally.FOUND, tally.PERMITTED, tally.ERRED)
+                self.result.findings[prop.name] = Findings(
+                    *(self._finding(tally.place(number, entry)) for entry in entries)
+                )
         if self.result.stopped is None and not self.is_open() and self.result.frontier:
             self.result.stopped = "decided"
+        self._collect_errors()
+
+    def _collect_errors(self) -> None:
+        found = self.found_errors()
+        if found is not None:
+            steps = self._finding(tally.of_steps(len(self.properties)))
+            self.result.findings[IN_RANGE.name] = Findings(found, erred=steps)
+
+    def found_errors(self) -> Finding | None:
+        """How often the model has left its declaration, and the least of the shortest paths to that."""
+        found = [self._finding(at) for at in tally.errors(len(self.properties))]
+        paths = [one.witness for one in found if one.witness is not None]
+        if not paths:
+            return None
+        count = self._count_errors() if self.errors is None else self.errors
+        return Finding(count, min(paths, key=lambda path: path.order))
 
     def _finding(self, at: int) -> Finding:
         count, state, step = (int(number) for number in self.results[at : at + 3])
@@ -455,40 +465,3 @@ class Search:
             return Finding()
         position, steps = self.store.path(state)
         return Finding(count, Witness(self.starts[position].number, (*steps, step) if step >= 0 else tuple(steps)))
-
-    def _explain_failure(self, index: int) -> None:
-        """The kernel saw an index or a value out of range: let the reference say where."""
-        position, steps = self.store.path(index)
-        cells = self.kernel.layout.unpack([int(word) for word in self.store.state(index)])
-        raise_failure(self.instance, cells, Witness(self.starts[position].number, tuple(steps)))
-
-
-def raise_failure(instance: Instance, cells: Cells, path: Witness) -> NoReturn:
-    """Raise what the model does wrong in a state, to which a path leads, or in a step from there: LeavesDeclaration."""
-    depth = path.depth
-    history = f"after {depth} step{'s' * (depth > 1)}" if depth else "in an initial state"
-    taken = path
-    try:
-        for prop in instance.properties:
-            if not prop.of_steps:
-                _ask_permitted(instance, prop, run.holds(instance, prop, cells), cells)
-        for step in instance.steps:
-            taken = Witness(path.initial, (*path.steps, step.number))
-            after = run.take(instance, cells, step)
-            if after is not None:
-                _ask_step(instance, cells, step, after)
-    except ModelError as error:
-        raise LeavesDeclaration(f"{error} ({history})", taken, path) from None
-    raise AssertionError("the kernel reports a range failure that the reference does not see")
-
-
-def _ask_step(instance: Instance, cells: Cells, step: Step, after: Cells) -> None:
-    for prop in instance.properties:
-        if prop.of_steps:
-            _ask_permitted(instance, prop, run.holds_step(instance, prop, cells, step, after), after)
-
-
-def _ask_permitted(instance: Instance, prop: Property, truth: bool, cells: Cells) -> None:
-    """As the kernel does: only a failure is asked whether it is permitted."""
-    if not truth and prop.kind is not Kind.SOMETIMES:
-        run.is_permitted(instance, prop, cells)

@@ -14,10 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from checker import tally
+from checker.attempts import Attempts
 from checker.kernel import Kernel
 from checker.store import Batch
 from models import run
-from models.language.model import Instance, Property
+from models.errors import ModelError
+from models.language.model import Instance, Property, Step
+from models.run import Cells
 
 
 class Failing:
@@ -27,12 +31,14 @@ class Failing:
         count = len(instance.model.properties)
         self.instance = instance
         self.kernel = kernel
+        self.attempts = Attempts(kernel)
         self.store = store
         self.prop = prop
-        self.at = 6 * instance.model.properties.index(prop)
+        number = instance.model.properties.index(prop)
+        self.found, self.permitted = tally.place(number, tally.FOUND), tally.place(number, tally.PERMITTED)
         self.active: NDArray[np.int8] = np.zeros(count + 1, np.int8)
-        self.active[self.at // 6] = 1
-        self.results: NDArray[np.int64] = np.zeros(6 * count + 3, np.int64)
+        self.active[number] = 1
+        self.results = tally.new(count)
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
         self.buffer = kernel.layout.buffer(instance)
         self.after = kernel.layout.buffer(instance)
@@ -58,28 +64,41 @@ class Failing:
         """Of the steps from a state: those that break it, and those of which that is permitted."""
         found: tuple[list[int], list[int]] = ([], [])
         self.results[:] = 0
-        arrays = (self.buffer, self.after, self.batch.states, self.batch.parents, self.batch.steps)
-        results = (self.fired, self.active, self.results)
-        count = self.kernel.expand(
-            *(self.store.states.ctypes.data, state, state + 1),
-            *(array.ctypes.data for array in arrays),
+        _, count = self.attempts.expand(
+            self.store.states.ctypes.data,
+            state,
+            state + 1,
+            self.buffer,
+            self.after,
+            self.batch,
             len(self.batch.parents),
-            *(array.ctypes.data for array in results),
+            self.fired,
+            self.active,
+            self.results,
         )
-        if not (self.results[self.at] or self.results[self.at + 3]):
+        if not (self.results[self.found] or self.results[self.permitted]):
             return found  # the kernel counts only, and names the first
         before = tuple(self.kernel.layout.unpack([int(word) for word in self.store.state(state)]))
         for number in map(int, self.batch.steps[:count]):
             step = self.instance.step(number)
             after = run.take(self.instance, before, step)
             assert after is not None, "the kernel took this step"
-            if not run.holds_step(self.instance, self.prop, before, step, after):
-                found[run.is_permitted(self.instance, self.prop, after)].append(number)
+            said = _fails(self.instance, self.prop, before, step, after)
+            if said is not None:
+                found[said].append(number)
         return found
 
     def _count(self, first: int, last: int) -> tuple[int, int]:
         self.results[:] = 0
-        arrays = (self.buffer, self.active, self.results)
-        end = self.kernel.check(self.store.states.ctypes.data, first, last, *(array.ctypes.data for array in arrays))
-        assert end == last, "these states were looked at before"
-        return int(self.results[self.at]), int(self.results[self.at + 3])
+        self.attempts.check(self.store.states.ctypes.data, first, last, self.buffer, self.active, self.results)
+        return int(self.results[self.found]), int(self.results[self.permitted])
+
+
+def _fails(instance: Instance, prop: Property, before: Cells, step: Step, after: Cells) -> bool | None:
+    """Whether a failure of the property on this step is permitted; None where it does not fail, or cannot be asked."""
+    try:
+        if run.holds_step(instance, prop, before, step, after):
+            return None
+        return run.is_permitted(instance, prop, after)
+    except ModelError:
+        return None

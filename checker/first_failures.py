@@ -52,7 +52,7 @@ class FirstFailures(Search):
         self.permitted = permitted
         self.ends: list[End] = []
         self.failing = Failing(instance, kernel, self.store, prop)
-        self.at = self.failing.at + 3 * permitted
+        self.at = self.failing.permitted if permitted else self.failing.found
         self.known = 0
 
     def path(self, end: End) -> Witness:

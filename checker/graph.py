@@ -27,8 +27,10 @@ from checker.verdict import WHY_STOPPED
 from models import run
 from models.errors import UsageError
 from models.language.declare import Kind
-from models.language.model import Instance, nearest
+from models.language.in_range import IN_RANGE
+from models.language.model import Instance, Step, nearest
 from models.run import Cells
+from traces.erring import error_in, error_in_step
 from traces.generic_lanes import spell_part
 
 MOST_STATES = 500_000
@@ -132,6 +134,7 @@ def state_graph(
         )
     made.connect()
     made.judge()
+    made.judge_range()
     return made.graph(asked.loops)
 
 
@@ -174,6 +177,7 @@ class _Drawing:
         self.nodes: list[Node] = []
         self.edges: dict[tuple[int, int], Edge] = {}
         self.transitions = 0
+        self.errs = IN_RANGE.name in search.result.findings
         self.node_of = self._fold_states()
 
     def _fold_states(self) -> NDArray[np.int64]:
@@ -239,16 +243,20 @@ class _Drawing:
         batch = Batch.of(search.room, words)
         active, results = np.zeros_like(search.active), np.zeros_like(search.results)
         fired = np.zeros_like(search.fired)
-        arrays = (search.before, search.after, batch.states, batch.parents, batch.steps)
         at = 0
         while at < search.expanded:
-            size = self.kernel.expand(
-                *(self.store.states.ctypes.data, at, min(at + CHUNK, search.expanded)),
-                *(array.ctypes.data for array in arrays),
+            at, size = search.attempts.expand(
+                self.store.states.ctypes.data,
+                at,
+                min(at + CHUNK, search.expanded),
+                search.before,
+                search.after,
+                batch,
                 search.room,
-                *(array.ctypes.data for array in (fired, active, results)),
+                fired,
+                active,
+                results,
             )
-            at = int(results[6 * len(search.properties)])
             targets = self.store.places_of(batch.states[: size * words])
             assert size == 0 or targets.min() >= 0, "every successor of an expanded state was seen"
             yield batch.parents[:size].astype(np.int64), batch.steps[:size].astype(np.int64), targets
@@ -259,15 +267,38 @@ class _Drawing:
             if prop.kind is Kind.SOMETIMES:
                 continue
             failing = Failing(self.instance, self.kernel, self.store, prop)
-            if not prop.of_steps:
-                for word, states in zip((BROKEN, PERMITTED), failing.states(0, self.count), strict=True):
-                    for node in self.node_of[states]:
-                        _count(self.nodes[node].failing, (prop.name, word))
-                continue
-            for state in range(self.search.expanded):
-                for word, steps in zip((BROKEN, PERMITTED), failing.steps(state), strict=True):
-                    for step in steps:
-                        _count(self._edge(*self._ends(state, step)).failing, (prop.name, word))
+            self._judge(failing)
+            self.errs = self.errs or failing.attempts.careful is not None
+
+    def _judge(self, failing: Failing) -> None:
+        name = failing.prop.name
+        if not failing.prop.of_steps:
+            for word, states in zip((BROKEN, PERMITTED), failing.states(0, self.count), strict=True):
+                for node in self.node_of[states]:
+                    _count(self.nodes[node].failing, (name, word))
+            return
+        for state in range(self.search.expanded):
+            for word, steps in zip((BROKEN, PERMITTED), failing.steps(state), strict=True):
+                for step in steps:
+                    _count(self._edge(*self._ends(state, step)).failing, (name, word))
+
+    def judge_range(self) -> None:
+        """See in which states a step errs, or a property cannot be asked; and on which steps one cannot."""
+        for state in range(self.count) if self.errs else ():
+            cells = self._cells(state)
+            tried = self.instance.steps if state < self.search.expanded else ()
+            does_step = [error_in_step(self.instance, cells, step) is not None for step in tried]
+            if any(does_step) or self._errs([cells], []):
+                _count(self.nodes[self.node_of[state]].failing, (IN_RANGE.name, BROKEN))
+            for step, errs in zip(tried, does_step, strict=True):
+                after = None if errs else run.take(self.instance, cells, step)
+                if after is not None and self._errs([cells, after], [step]):
+                    _count(self._edge(*self._ends(state, step.number)).failing, (IN_RANGE.name, BROKEN))
+
+    def _errs(self, states: Sequence[Cells], steps: Sequence[Step]) -> bool:
+        """Whether a property of a state, or one of a step, cannot be asked."""
+        asked = (prop for prop in self.instance.properties if prop.of_steps == bool(steps))
+        return any(error_in(self.instance, prop, states, steps, len(steps)) is not None for prop in asked)
 
     def _ends(self, state: int, number: int) -> tuple[int, int]:
         after = run.take(self.instance, self._cells(state), self.instance.step(number))

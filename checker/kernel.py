@@ -1,7 +1,8 @@
 """A model, compiled: the lowered text of checker/lower.py as machine code, and a cache that is never stale.
 
 In:  an `Instance`.
-Out: a `Kernel` with two compiled functions, `expand` and `check`, and the layout that they work on.
+Out: a `Kernel` with two compiled functions, `expand` and `check`, and the layout that they work on; and the careful
+     kernel of the same shape, for who asks for it.
 
 The compiled code lies in a file that is named by the content of everything it depends on: the lowered text, the layout
 of the state, the source of the modules that make it, the versions of llvmlite, LLVM and Python, the processor. A
@@ -21,6 +22,7 @@ from llvmlite import binding
 
 from checker import machine, native
 from checker.cache import cache_folder, can_keep, keep, kept
+from checker.careful import lower_carefully
 from checker.layout import Layout, layout_of
 from checker.lower import lower
 from models.language.model import Instance
@@ -31,19 +33,26 @@ PARAMETERS = {"expand": 12, "check": 6}
 OPERATIONS = ("read", "write", "element", "failed", "load_word", "store_word", "store_half")
 
 
+Announce = Callable[[str], None]
+
+
 @dataclass(frozen=True)
 class Kernel:
-    """The compiled functions of one shape of a model; checker/lower.py says what they take."""
+    """The compiled functions of one shape of a model; checker/lower.py says what they take.
+
+    `careful` gives the kernel that goes on where this one stops, because the model leaves its declaration.
+    """
 
     layout: Layout
     expand: Callable[..., int]
     check: Callable[..., int]
     properties: int
+    careful: Callable[[], Kernel]
 
 
 def _digest(text: str, layout: Layout) -> str:
     content = hashlib.sha256()
-    for name in ("kernel", "layout", "lower", "machine", "native"):
+    for name in ("kernel", "layout", "lower", "careful", "tally", "machine", "native"):
         source = Path(__file__).with_name(f"{name}.py")
         content.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     content.update(
@@ -52,10 +61,13 @@ def _digest(text: str, layout: Layout) -> str:
     return content.hexdigest()[:32]
 
 
-def kernel_of(instance: Instance, announce: Callable[[str], None] = lambda message: None) -> Kernel:
+def kernel_of(instance: Instance, announce: Announce = lambda message: None) -> Kernel:
     """The compiled kernel for the shape of an instance; `announce` is told where it has to be compiled first."""
     layout = layout_of(instance)
-    text = lower(instance, layout)
+    return _kernel(lower(instance, layout), instance, layout, announce)
+
+
+def _kernel(text: str, instance: Instance, layout: Layout, announce: Announce) -> Kernel:
     path = cache_folder() / "kernels" / f"{_digest(text, layout)}.o"
     code = kept(path)
     if code is None:
@@ -69,7 +81,11 @@ def kernel_of(instance: Instance, announce: Callable[[str], None] = lambda messa
         code = _compiled(text, layout)
         keep(path, code)
     functions = native.load(code, PARAMETERS)
-    return Kernel(layout, functions["expand"], functions["check"], len(instance.model.properties))
+
+    def careful() -> Kernel:
+        return _kernel(lower_carefully(instance, layout), instance, layout, announce)
+
+    return Kernel(layout, functions["expand"], functions["check"], len(instance.model.properties), careful)
 
 
 def _compiled(text: str, layout: Layout) -> bytes:

@@ -6,6 +6,8 @@ Out: Python text that defines `expand` and `check` (see the end of this file for
 
 Every model function becomes one kernel function; `s.field[i]` becomes the byte at an address; `require(e)` becomes
 `if not e: return False`; `all`, `any` and `sum` become loops. The text is a small part of Python.
+
+It stops where the model leaves its declaration; the kernel of checker/careful.py goes on.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import ast
 import itertools
 from collections.abc import Iterable, Sequence
 
+from checker import tally
 from checker.layout import ERROR_BYTES, Layout
 from models.language.model import Instance, Place, Property
 from models.language.syntax import CHOICES, FOLDS, STATE_NAMES, TAKEN, Function, stored
@@ -23,21 +26,22 @@ INDENT = "    "
 
 def lower(instance: Instance, layout: Layout) -> str:
     """The text of the kernel."""
-    return _Kernel(instance, layout).text()
+    return KernelText(instance, layout).text()
 
 
-class _Kernel:
+class KernelText:
     """Collects kernel functions, callees before callers."""
 
     def __init__(self, instance: Instance, layout: Layout) -> None:
         self.instance = instance
         self.layout = layout
         self.parts: list[str] = [PRELUDE]
-        self.status = 8 * 6 * len(instance.model.properties)
+        self.status = 8 * tally.status(len(instance.model.properties))
         self.names: dict[Function, str] = {}
         self.numbers = itertools.count()
 
     def text(self) -> str:
+        """The text: every function that the kernel is made of."""
         # Every property is compiled, so that a kernel does not depend on which of them a setting switches off.
         properties = self.instance.model.properties
         of_steps = [(number, prop) for number, prop in enumerate(properties) if prop.of_steps]
@@ -45,8 +49,7 @@ class _Kernel:
         self.parts.append(self._observe("observe_step", "before, after, taken", "after", of_steps))
         self.parts.append(self._observe("observe_state", "s", "s", of_states))
         self.parts.append(EMIT.format(words_size=8 * self.layout.words))
-        expand = self._expand()
-        self.parts.append(expand)
+        self.parts.append(self._expand())
         self.parts.append(CHECK.format(words_size=8 * self.layout.words))
         return "\n\n".join(self.parts)
 
@@ -61,25 +64,30 @@ class _Kernel:
         return self.names[function]
 
     def _observe(self, name: str, parameters: str, state: str, properties: Sequence[tuple[int, Property]]) -> str:
+        states = parameters.removesuffix(", taken").split(", ")
         lines = [f"def {name}({parameters}, active, results, state, step):"]
         for number, prop in properties:
             arguments = ", ".join(parameter.name for parameter in prop.function.parameters)
             lines.append(f"    if read(active, {number}) != 0:")
             found = f"{self.function(prop.function)}({arguments})"
-            if prop.kind.value == "sometimes":
-                lines.append(f"        if {found}:")
-                lines.append(f"            note(results + {48 * number}, state, step)")
-                continue
-            lines.append(f"        if not {found}:")
-            if prop.permitted is None:
-                lines.append(f"            note(results + {48 * number}, state, step)")
-            else:
-                lines.append(f"            if {self.function(prop.permitted)}({state}):")
-                lines.append(f"                note(results + {48 * number + 24}, state, step)")
-                lines.append("            else:")
-                lines.append(f"                note(results + {48 * number}, state, step)")
+            lines += (f"        {line}" for line in self._judge(number, prop, found, states, state))
         lines.append("    return")
         return "\n".join(lines)
+
+    def _judge(self, number: int, prop: Property, found: str, states: Sequence[str], state: str) -> list[str]:
+        """Ask one property, and note what it says."""
+        if prop.kind.value == "sometimes":
+            return [f"if {found}:", f"    {self._note(number, tally.FOUND)}"]
+        return [f"if not {found}:", *(f"    {line}" for line in self._judge_failure(number, prop, state))]
+
+    def _judge_failure(self, number: int, prop: Property, state: str) -> list[str]:
+        found, permitted = (self._note(number, entry) for entry in (tally.FOUND, tally.PERMITTED))
+        if prop.permitted is None:
+            return [found]
+        return [f"if {self.function(prop.permitted)}({state}):", f"    {permitted}", "else:", f"    {found}"]
+
+    def _note(self, number: int, entry: int) -> str:
+        return f"note(results + {8 * tally.place(number, entry)}, state, step)"
 
     def _expand(self) -> str:
         lines = [
@@ -125,14 +133,16 @@ class _Kernel:
         hoisted = len(_leading_guards(function)) - len(guards)
         name = self.function(function, is_action=True, skip=hoisted)
         arguments = "".join(f", p{depth}" for depth in range(len(choices)))
-        output = "words, parents, steps, fired, active, results"
         lines += [
             f"{indent}if {name}(s{arguments}):",
             f"{indent}    if failed(s):",
             f"{indent}        return pause(results, {self.status}, i, count, 1)",
-            f"{indent}    count = emit(before, s, {output}, count, i, {step}, {slot})",
+            f"{indent}    count = {self._emit(step, slot)}",
         ]
         return lines
+
+    def _emit(self, step: str, slot: int) -> str:
+        return f"emit(before, s, words, parents, steps, fired, active, results, count, i, {step}, {slot})"
 
 
 def _leading_guards(function: Function) -> list[ast.expr]:
@@ -153,7 +163,7 @@ def _names(expression: ast.expr) -> set[str]:
 class _Lowering:
     """Lowers one function. Locals keep their names; names of inlined loops get a number of their own."""
 
-    def __init__(self, kernel: _Kernel, function: Function, is_action: bool) -> None:
+    def __init__(self, kernel: KernelText, function: Function, is_action: bool) -> None:
         self.kernel = kernel
         self.function = function
         self.is_action = is_action

@@ -26,6 +26,7 @@ from checker.verdict import WHY_STOPPED, Verdict, Word
 from models import registry
 from models.errors import UsageError
 from models.language.declare import Kind
+from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Model, Property, parse
 
 RECORD = Path(models.__file__).with_name("verdicts.toml")
@@ -94,8 +95,9 @@ class Recorded:
         return replace(asked, depth=depth, seconds=seconds)
 
     def only_judged(self, run: Run) -> Run:
-        """The run with the verdicts that the matrix takes from it."""
-        return replace(run, verdicts=[verdict for verdict in run.verdicts if verdict.prop.name in self.judges])
+        """The run with the verdicts that the matrix takes from it; nobody records that the declaration is left."""
+        judged = (*self.judges, IN_RANGE.name)
+        return replace(run, verdicts=[verdict for verdict in run.verdicts if verdict.prop.name in judged])
 
 
 class Match(Enum):
@@ -304,7 +306,7 @@ def laid_out(
     """Cells by property and generation: the generations, and the properties, each with its row."""
     columns = list(dict.fromkeys(record.column for record in records))
     order = dict.fromkeys(prop.name for record in records for prop in record.instance.model.properties)
-    names = [name for name in order if any(name == known for known, _ in cells)]
+    names = [name for name in (*order, IN_RANGE.name) if any(name == known for known, _ in cells)]
     return columns, [(name, [cells.get((name, column), empty) for column in columns]) for name in names]
 
 

@@ -3,9 +3,10 @@
 In:  an `Instance`, limits for each search, and a way to compile kernels.
 Out: the search of the model as it stands (`Original`), a `Judgement` for each mutant; and both as text and as JSON.
 
-A mutant is killed where a property gets a worse verdict or the same one in fewer steps, or where the mutant leaves the
-model's declaration; the search of it ends with the first level that shows so. It takes every step that the model takes:
-nothing that the model reaches becomes unreachable, and one that takes as many steps as the model takes the same ones.
+A mutant is killed where a property gets a worse verdict or the same one in fewer steps; one of them is `in_range`, that
+nothing leaves the model's declaration. The search of a mutant ends with the first level that shows so. It takes every
+step that the model takes: nothing that the model reaches becomes unreachable, and one that takes as many steps as the
+model takes the same ones.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from checker.explore import CHUNK, Exploration, LeavesDeclaration, Limits, Progress, Search, Witness
+from checker import tally
+from checker.explore import CHUNK, Exploration, Limits, Progress, Search, Witness
 from checker.kernel import Kernel
 from checker.report import Run, as_object, configuration_of, counted, faults_line, table, title, verdict_line
 from checker.switched_off import switched_off
 from checker.verdict import WHY_STOPPED, Word
 from models.language.declare import Kind
+from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Slot
 from models.language.mutants import Mutant, mutants
 from traces.certify import from_steps
@@ -99,8 +102,8 @@ class Original:
 class Judgement:
     """A mutant and what became of it.
 
-    One that is killed has the path that shows it, and the property that failed, or else in `message` how it left its
-    declaration; the reference has confirmed either.
+    One that is killed has the path that shows it, and the property that failed; in `message`, how it left its
+    declaration if it did. The reference has confirmed it.
     """
 
     candidate: Candidate
@@ -119,7 +122,7 @@ def search_original(instance: Instance, limits: Limits, kernel_of: KernelOf, rep
     """Search the model as it stands, to the end of its bounds, also where every property has failed before; then see
     which mutants do nothing else in the states that were found.
 
-    Raises KeyboardInterrupt, and LeavesDeclaration where the model does so.
+    Raises KeyboardInterrupt.
     """
     hunt = _Hunt(instance, limits, kernel_of(instance), report)
     exploration = hunt.run()
@@ -174,17 +177,15 @@ def judgements(original: Original, command: str, report: Callable[[Candidate], R
 
 def _judge(original: Original, candidate: Candidate, command: str, report: Report) -> Judgement:
     hunt = _Hunt(candidate.instance, original.limits, candidate.kernel, report, original.failures)
-    try:
-        found = hunt.run()
-    except LeavesDeclaration as error:  # the reference says so
-        return Judgement(candidate, Fate.KILLED, path=error.witness, message=str(error))
+    found = hunt.run()
     if found.stopped == "interrupt":
         raise KeyboardInterrupt
     failure = hunt.worse_failure()
     if failure is not None:
         path = failure.path
-        from_steps(candidate.instance, path.initial, path.steps, failure.name, command, failure.word.value)
-        return Judgement(candidate, Fate.KILLED, found, failure, path)
+        trace = from_steps(candidate.instance, path.initial, path.steps, failure.name, command, failure.word.value)
+        message = "" if trace.error is None else trace.error.message
+        return Judgement(candidate, Fate.KILLED, found, failure, path, message)
     if not (found.is_complete and original.exploration.is_complete):
         return Judgement(candidate, Fate.UNDECIDED, found)
     states, steps = _more(original, found)
@@ -218,11 +219,17 @@ class _Hunt(Search):
         return self.known is None or self.worse_failure() is None
 
     def failures(self) -> Iterator[Failure]:
-        """Every failure so far, in the order of the properties, what is VIOLATED before what is PERMITTED."""
+        """Every failure so far, in the order of the properties, what is VIOLATED before what is PERMITTED.
+
+        Whatever leaves the declaration stands before them: it says more than that some promise is broken as well.
+        """
+        errors = self.found_errors()
+        if errors is not None and errors.witness is not None:
+            yield Failure(IN_RANGE.name, Word.VIOLATED, errors.witness)
         for number, prop in self.properties:
             if prop in self.watched and prop.kind is not Kind.SOMETIMES:
-                for word, at in ((Word.VIOLATED, 6 * number), (Word.PERMITTED, 6 * number + 3)):
-                    path = self._finding(at).witness
+                for word, entry in ((Word.VIOLATED, tally.FOUND), (Word.PERMITTED, tally.PERMITTED)):
+                    path = self._finding(tally.place(number, entry)).witness
                     if path is not None:
                         yield Failure(prop.name, word, path)
 
@@ -241,17 +248,17 @@ class _Probe(Search):
         alone = [choice if slot == candidate.slot else None for slot, choice in enumerate(instance.choices)]
         super().__init__(replace(instance, choices=tuple(alone)), searched.limits, candidate.kernel)
         self.slot = candidate.slot
+        self.erring = tally.of_steps(len(self.properties))
         self.store = searched.store
         self.searched = searched
 
     def takes_more(self) -> bool:
         """Whether it takes a step that the action does not take: it takes all that the action does."""
-        addresses, status, at = self._addresses(), 6 * len(self.properties), 0
+        at = 0
         while at < self.searched.expanded:
             last = min(at + CHUNK, self.searched.expanded)
-            self.kernel.expand(addresses[0], at, last, *addresses[1:])
-            at, has_failed = int(self.results[status]), int(self.results[status + 2])
-            if has_failed or self.fired[self.slot] > self.searched.fired[self.slot]:
+            at, _ = self._attempt(at, last)
+            if self.results[self.erring] or self.fired[self.slot] > self.searched.fired[self.slot]:
                 return True
         return False
 
@@ -309,8 +316,6 @@ def _outcome(original: Original, judgement: Judgement) -> str:
             notes.append(f"unmutated {word}at step {known.path.depth}")
         note = f" ({', '.join(notes)})" if notes else ""
         return f"killed by {failure.name} at step {failure.path.depth}{note}"
-    if judgement.path is not None:
-        return f"killed at step {judgement.path.depth}: leaves its declaration"
     assert found is not None
     if judgement.fate is Fate.UNDECIDED:
         why = WHY_STOPPED[found.stopped or original.exploration.stopped or ""]

@@ -21,6 +21,7 @@ from checker.spread import Spread, spread_lines, spread_object
 from checker.switched_off import switched_off
 from checker.verdict import WHY_STOPPED, Verdict, Word, overall
 from models.language.declare import Kind
+from models.language.in_range import IN_RANGE
 from models.language.model import Instance, spell
 
 
@@ -168,13 +169,18 @@ def property_lines(run: Run) -> list[str]:
         count = f"{verdict.violating:,}" if is_counted else ""
         unit = ""
         if is_counted and verdict.prop.kind is not Kind.SOMETIMES:
-            unit = "transitions" if verdict.prop.of_steps else "states"
+            unit = "errors" if verdict.prop is IN_RANGE else "transitions" if verdict.prop.of_steps else "states"
             unit += "" if run.counted_all else " up to that depth"
         is_sought = verdict.prop.kind is Kind.SOMETIMES
         rows.append(
             [("sometimes " if is_sought else "") + verdict.prop.name, verdict.text, "" if is_sought else count, unit]
         )
-    return table(rows, right=frozenset({2}))
+    return [*table(rows, right=frozenset({2})), *range_lines(run.verdicts)]
+
+
+def range_lines(found: Sequence[Verdict]) -> list[str]:
+    """What left the declaration, where something did: the message of the reference."""
+    return [f"  {one.note} (step {one.depth})" for one in found if one.prop is IN_RANGE]
 
 
 def action_lines(exploration: Exploration) -> list[str]:
@@ -393,6 +399,7 @@ def _property_object(run: Run, verdict: Verdict) -> dict[str, Any]:
         "verdict": verdict.word.value,
         "depth": verdict.depth,
         "violating": verdict.violating,
+        **({"message": verdict.note} if verdict.prop is IN_RANGE else {}),
         "trace": str(trace) if trace else None,
         "permitted_depth": permitted,
         "permitted_trace": str(permitted_trace) if permitted_trace else None,

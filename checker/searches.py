@@ -29,6 +29,7 @@ from checker.spark.session import Session
 from checker.verdict import Verdict, Word, cut_short, verdicts, with_proofs
 from models.errors import ModelError, UsageError
 from models.language.declare import Kind
+from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property
 from models.run import Cells, holds
 from traces.certify import from_any_state, from_steps
@@ -182,7 +183,8 @@ class Searches:
         command = f"{command_of(target, instance, limits.depth)} --counterexamples {asked}"
         found = []
         for verdict in run.verdicts:
-            for _, _, word in verdict.histories:
+            # What leaves the declaration has no expression that could be false, and so no cause to tell it by.
+            for _, _, word in verdict.histories if verdict.prop is not IN_RANGE else ():
                 progress = ProgressLine(f"{report.title(instance)}, causes of {verdict.prop.name}")
                 kernel = self.kernels.of(instance, progress.announce)
                 one = differing(

@@ -18,9 +18,10 @@ from checker.searches import Traces
 from checker.sweep_cases import Carry, Case, Record, exploration_of
 from checker.sweep_results import Results
 from checker.sweep_values import Row, Sweep, refused_throughout
-from checker.verdict import WHY_STOPPED, Verdict, Word, verdicts
+from checker.verdict import WHY_STOPPED, Verdict, Word, range_verdict, verdicts
 from models.errors import UsageError
 from models.language.declare import Kind
+from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property
 
 WIDTH = 120
@@ -79,6 +80,12 @@ class Table:
     def runs(self) -> list[Run]:
         """The runs that there are."""
         return [found.run for found in self.rows if found.run is not None]
+
+    @property
+    def properties(self) -> list[Property]:
+        """The properties that the runs speak of: those that the model declares, and `in_range` where that is broken."""
+        broken = [IN_RANGE] * any(verdict.prop is IN_RANGE for verdict in self.verdicts)
+        return [*self.sweep.model.properties, *broken]
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -197,8 +204,8 @@ class _Columns:
 
 def _columns(found: Table) -> _Columns:
     columns = _Columns()
-    for position, prop in enumerate(found.sweep.model.properties):
-        told = [run.verdicts[position] for run in found.runs]
+    for prop in found.properties:
+        told = [verdict_on(run, prop) for run in found.runs]
         words, cells = {verdict.word for verdict in told}, {cell(verdict) for verdict in told}
         if words == {Word.NOT_APPLICABLE}:
             continue
@@ -277,7 +284,7 @@ def _table(found: Table, columns: _Columns) -> list[str]:
 
 def _told(found: Table, columns: _Columns) -> list[list[str]]:
     """The columns of verdicts: a heading, and a cell for each run."""
-    every = [[_heading_of(prop), *(cell(_of(run, prop)) for run in found.runs)] for prop in columns.own]
+    every = [[_heading_of(prop), *(cell(verdict_on(run, prop)) for run in found.runs)] for prop in columns.own]
     if columns.rest:
         every.append([REST, *(_shared(run, columns.rest) for run in found.runs)])
     return every or [["verdict", *(run.word.value for run in found.runs)]]
@@ -320,12 +327,14 @@ def _folded(column: list[str]) -> list[str]:
     return [*(line.rstrip() for line in lines), *column[1:]]
 
 
-def _of(run: Run, prop: Property) -> Verdict:
-    return next(verdict for verdict in run.verdicts if verdict.prop is prop or verdict.prop.name == prop.name)
+def verdict_on(run: Run, prop: Property) -> Verdict:
+    """The verdict of a run on a property; a run that keeps `in_range` does not speak of it by itself."""
+    found = (verdict for verdict in run.verdicts if verdict.prop.name == prop.name)
+    return next(found, None) or range_verdict(run.exploration)
 
 
 def _shared(run: Run, rest: Sequence[Property]) -> str:
-    told = [verdict for verdict in (_of(run, prop) for prop in rest) if verdict.word is not Word.NOT_APPLICABLE]
+    told = [verdict for verdict in (verdict_on(run, prop) for prop in rest) if verdict.word is not Word.NOT_APPLICABLE]
     return ", ".join(dict.fromkeys(map(cell, told))) or Word.NOT_APPLICABLE.value
 
 
@@ -335,7 +344,7 @@ def _sought(found: Table, sought: Sequence[Property]) -> list[str]:
         return []
     missing = []
     for prop in sought:
-        told = Counter(_of(run, prop).word for run in found.runs)
+        told = Counter(verdict_on(run, prop).word for run in found.runs)
         open_words = {word: told[word] for word in (Word.NOT_REACHED, Word.UNDECIDED) if told[word]}
         if open_words:
             rows = ", ".join(

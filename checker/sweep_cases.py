@@ -153,7 +153,7 @@ def record_of(exploration: Exploration) -> Record:
         "fired": [int(count) for count in exploration.fired],
         "new": [int(count) for count in exploration.new],
         "findings": {
-            name: {"found": _written(one.found), "permitted": _written(one.permitted)}
+            name: {"found": _written(one.found), "permitted": _written(one.permitted), "erred": _written(one.erred)}
             for name, one in exploration.findings.items()
         },
     }
@@ -169,7 +169,8 @@ def exploration_of(record: Record, instance: Instance, limits: Limits) -> Explor
     """The search that a record is of."""
     plain = {name: value for name, value in record.items() if name not in ("verdicts", "findings")}
     findings = {
-        name: Findings(_read(one["found"]), _read(one["permitted"])) for name, one in record["findings"].items()
+        name: Findings(_read(one["found"]), _read(one["permitted"]), _read(one["erred"]))
+        for name, one in record["findings"].items()
     }
     return Exploration(instance, limits, findings=findings, **plain)
 

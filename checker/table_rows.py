@@ -84,13 +84,14 @@ def _trace_rows(run: Run) -> Iterator[Row]:
         for _, witness, word in verdict.histories:
             name = verdict.prop.name
             trace = from_steps(instance, witness.initial, witness.steps, name, run.command, word)
-            for position, cells in enumerate(trace.states):
-                before = trace.states[position - 1] if position else cells
+            for position in range(trace.length + 1):
+                cells = trace.state_at(position)
+                before = trace.state_at(position - 1) if position else cells
                 yield {
                     "property": name,
                     "verdict": word,
                     "step": position,
-                    "action": trace.steps[position - 1].action if position else None,
+                    "action": trace.every_step[position - 1].action if position else None,
                     "took": trace.spell_row(position),
                     "changed": changed(instance, before, cells),
                     "state": spelled(instance, cells, range(len(cells))),

@@ -50,7 +50,6 @@ class Task:
     done: int = 0
     generated: int = 0
     has_successors: bool = False
-    has_failed: bool = False
 
     @property
     def is_complete(self) -> bool:
@@ -127,23 +126,18 @@ class ThreadedSearch(Search):
             for low in range(begins[shard], ends[shard], CHUNK)
         ]
         results = np.zeros((len(pieces), len(self.results)), np.int64)
-        stopped: list[tuple[int, int]] = []
 
         def look(number: int) -> None:
             if number < 0:
                 self.store.number_level()  # beside the looking, which does not need the numbers yet
                 return
             shard, low, high = pieces[number]
-            arrays = (self.kernel.layout.buffer(self.instance), self.active, results[number])
-            stopped_at = self.kernel.check(
-                self.store.stores[shard].states.ctypes.data, low, high, *(array.ctypes.data for array in arrays)
+            states = self.store.stores[shard].states.ctypes.data
+            self.attempts.check(
+                states, low, high, self.kernel.layout.buffer(self.instance), self.active, results[number]
             )
-            if stopped_at != high:
-                stopped.append((shard, stopped_at))
 
         self._each(look, range(-1, len(pieces)))
-        if stopped:
-            self._explain_failure(min(self.store.number_of(shard, at) for shard, at in stopped))
         for (shard, _, _), found in zip(pieces, results, strict=True):
             self._add_results(found, partial(self.store.number_of, shard))
         self._out_of_time()
@@ -177,21 +171,15 @@ class ThreadedSearch(Search):
         return generated
 
     def _expand_chunk(self, task: Task) -> None:
-        lane, status, words = self.lanes[task.lane], 6 * len(self.properties), self.kernel.layout.words
+        lane, words = self.lanes[task.lane], self.kernel.layout.words
         results = self.all_results[task.lane]
         results[:] = 0
         if task.done == 0:
             self.store.gather(lane.chunk, task.first, task.first + task.size, task.locals_there)
-        arrays = (*self.buffers[task.lane], lane.batch.states, lane.batch.parents, lane.batch.steps)
-        task.generated = self.kernel.expand(
-            lane.chunk.ctypes.data,
-            task.done,
-            task.size,
-            *(array.ctypes.data for array in arrays),
-            self.lane_room,
-            *(array.ctypes.data for array in (self.all_fired[task.lane], self.active, results)),
+        task.done, task.generated = self.attempts.expand(
+            *(lane.chunk.ctypes.data, task.done, task.size, *self.buffers[task.lane], lane.batch, self.lane_room),
+            *(self.all_fired[task.lane], self.active, results),
         )
-        task.done, task.has_failed = int(results[status]), bool(results[status + 2])
         task.has_successors = True
         lane.batch.parents[: task.generated] += np.uint32(task.first)
         lane.sort(words, task.generated, self.threads)
@@ -201,10 +189,8 @@ class ThreadedSearch(Search):
         ready: list[Task] = []
         for task in tasks:
             ready.append(task)
-            if task.has_failed or not task.is_complete:
+            if not task.is_complete:
                 break
-        if ready[-1].has_failed:
-            self._explain_failure(ready[-1].first + ready[-1].done)
         self._merge([self.lanes[task.lane] for task in ready])
         for task in ready:
             self._add_results(self.all_results[task.lane], partial(operator.add, task.first))

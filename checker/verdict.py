@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from checker.bounded import Unrolled
-from checker.explore import Exploration, Finding, Witness
+from checker.explore import Exploration, Finding, Findings, Witness
 from checker.prove import Proof, Proofs
 from models.language.declare import Kind
+from models.language.in_range import IN_RANGE
 from models.language.model import Property
+from traces.erring import error_of
 
 
 class Word(StrEnum):
@@ -99,8 +101,23 @@ class Verdict:
 
 
 def verdicts(exploration: Exploration | Unrolled) -> list[Verdict]:
-    """A verdict for every property that the model declares, in the order of the declaration."""
-    return [_judge(exploration, prop) for prop in exploration.instance.model.properties]
+    """A verdict for every property that the model declares, in the order of the declaration.
+
+    Behind them stands the one for the implicit property `in_range`, where that is violated; its note says what went
+    wrong. AssertionError where the reference does not see that.
+    """
+    found = [_judge(exploration, prop) for prop in exploration.instance.model.properties]
+    return [*found, range_verdict(exploration)] if IN_RANGE.name in exploration.findings else found
+
+
+def range_verdict(exploration: Exploration | Unrolled) -> Verdict:
+    """The verdict for the implicit property `in_range`, which every model has."""
+    findings = exploration.findings.get(IN_RANGE.name, Findings())
+    path = findings.found.witness
+    verdict = _verdict(exploration, IN_RANGE, findings)
+    if path is None:
+        return verdict
+    return replace(verdict, note=error_of(exploration.instance, path.initial, path.steps).message)
 
 
 PROVABLE = (Word.HOLDS, Word.NO_VIOLATION, Word.UNDECIDED)
@@ -135,8 +152,10 @@ def _none(found: str, judged: int) -> str:
 
 def _judge(exploration: Exploration | Unrolled, prop: Property) -> Verdict:
     findings = exploration.findings.get(prop.name)
-    if findings is None:
-        return Verdict(prop, Word.NOT_APPLICABLE)
+    return Verdict(prop, Word.NOT_APPLICABLE) if findings is None else _verdict(exploration, prop, findings)
+
+
+def _verdict(exploration: Exploration | Unrolled, prop: Property, findings: Findings) -> Verdict:
     permitted = findings.permitted if findings.permitted.count else None
     if findings.found.witness is not None:
         word = Word.REACHED if prop.kind is Kind.SOMETIMES else Word.VIOLATED
@@ -149,6 +168,8 @@ def _judge(exploration: Exploration | Unrolled, prop: Property) -> Verdict:
         return Verdict(
             prop, Word.PERMITTED, permitted.witness.depth, permitted.count, permitted.witness, permitted, note
         )
+    if findings.erred.witness is not None:
+        note = f"it cannot be asked at step {findings.erred.witness.depth}"
     if note:
         return Verdict(prop, Word.UNDECIDED, None, note=note)
     if prop.kind is Kind.SOMETIMES:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
+from checker import tally
 from checker.kernel import Kernel, kernel_of
 from checker.layout import ABSENT, layout_of
 from checker.lower import lower
@@ -49,7 +50,7 @@ class Compiled:
         self.active = np.zeros(properties + 1, np.int8)
         for number, prop in enumerate(instance.model.properties):
             self.active[number] = prop in instance.properties
-        self.results = np.zeros(6 * properties + 3, np.int64)
+        self.results = tally.new(properties)
         self.plain = kernel.layout.buffer(instance)
         self.before, self.after = self.plain.copy(), self.plain.copy()
 
@@ -62,7 +63,7 @@ class Compiled:
         words = [int(word) for word in self.results]
         return {
             prop.name: ((words[at], words[at + 1], words[at + 2]), (words[at + 3], words[at + 4], words[at + 5]))
-            for at, prop in zip(range(0, len(words), 6), self.instance.model.properties, strict=False)
+            for at, prop in zip(range(0, len(words), tally.STRIDE), self.instance.model.properties, strict=False)
             if prop in self.instance.properties and prop.of_steps == of_steps
         }
 

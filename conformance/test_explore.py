@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -161,8 +162,18 @@ class Naive:
     new: dict[str, int] = field(default_factory=dict)
     findings: dict[str, Findings] = field(default_factory=dict)
     paths: dict[run.Cells, Witness] = field(default_factory=dict)
+    errors: list[Witness] = field(default_factory=list)
+    erring: Finding = field(default_factory=Finding)
 
     def search(self) -> Naive:
+        self._levels()
+        if self.errors:
+            least = min(self.errors, key=lambda path: (path.depth, path.initial, path.steps))
+            counted = [path for path in self.errors if self.count_all or path.depth == least.depth]
+            self.findings["in_range"] = Findings(Finding(len(counted), least), erred=self.erring)
+        return self
+
+    def _levels(self) -> None:
         self.findings = {prop.name: Findings() for prop in self.instance.properties}
         self.fired = {slot.name: 0 for slot in self.instance.model.slots}
         self.new = dict(self.fired)
@@ -176,30 +187,49 @@ class Naive:
             for cells in level:
                 for prop in self.instance.properties:
                     if not prop.of_steps and prop.name not in closed:
-                        self._note(prop, run.holds(self.instance, prop, cells), cells, self.paths[cells])
+                        self._ask(prop, self.paths[cells], cells)
             closed |= self._decided(of_steps=False)
             if (closed and len(closed) == len(self.findings)) or len(self.levels) - 1 == self.depth:
-                return self
+                return
             level = [after for cells in level for after in self._expanded(cells, closed)]
             closed |= self._decided(of_steps=True)
             self.frontier = 0
-        return self
 
     def _expanded(self, cells: run.Cells, closed: set[str]) -> list[run.Cells]:
         found = []
         here = self.paths[cells]
-        for step, after in run.successors(self.instance, cells):
+        for step in self.instance.steps:
+            path = Witness(here.initial, (*here.steps, step.number))
+            try:
+                after = run.take(self.instance, cells, step)
+            except ModelError:
+                self._note_error(self.erring, path)
+                continue
+            if after is None:
+                continue
             self.generated += 1
             self.fired[step.action] += 1
-            path = Witness(here.initial, (*here.steps, step.number))
             for prop in self.instance.properties:
                 if prop.of_steps and prop.name not in closed:
-                    self._note(prop, run.holds_step(self.instance, prop, cells, step, after), after, path)
+                    self._ask(prop, path, cells, step, after)
             if after not in self.paths:
                 self.paths[after] = path
                 self.new[step.action] += 1
                 found.append(after)
         return found
+
+    def _ask(self, prop: Property, path: Witness, *about: Any) -> None:
+        try:
+            truth = run.holds(self.instance, prop, *about) if len(about) == 1 else None
+            truth = run.holds_step(self.instance, prop, *about) if truth is None else truth
+            self._note(prop, truth, about[-1], path)
+        except ModelError:
+            self._note_error(self.findings[prop.name].erred, path)
+
+    def _note_error(self, finding: Finding, path: Witness) -> None:
+        finding.count += 1
+        finding.witness = finding.witness or path
+        self.errors.append(path)
 
     def _note(self, prop: Property, truth: bool, cells: run.Cells, path: Witness) -> None:
         if truth != (prop.kind is Kind.SOMETIMES):

@@ -9,14 +9,18 @@ looked at, but for the first: the steps are what counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from models import registry, run
-from models.errors import UsageError
+from models.errors import ModelError, UsageError
 from models.language.declare import Kind
+from models.language.in_range import IN_RANGE
+from models.run import Cells
 from traces import itf
 from traces.certify import certify, judgements
+from traces.erring import error_at_end
 from traces.explain import false_guard
 from traces.folder import read_text
 from traces.trace import NOT_INDUCTIVE, REACHED, VIOLATED, Trace
@@ -60,12 +64,25 @@ def _replayed(trace: Trace) -> Again:
         return Again(False, "the state that it starts from is no initial state any more")
     states = [trace.states[0]]
     for position, step in enumerate(trace.steps, 1):
-        after = run.take(instance, states[-1], step)
+        try:
+            after = run.take(instance, states[-1], step)
+        except ModelError as error:
+            return Again(False, f"step {position} ({instance.spell_step(step)}) is not possible any more: {error}")
         if after is None:
             why = false_guard(instance, states[-1], step)
             return Again(False, f"step {position} ({instance.spell_step(step)}) is not possible any more: {why}")
         states.append(after)
+    if prop is IN_RANGE:
+        return _errs_again(trace, states)
     found = judgements(instance, prop, states, trace.steps)
     if trace.verdict not in found and VIOLATED not in found:
         return Again(False, f"its steps are possible, and {prop.name} is not {trace.verdict} by them any more")
     return Again(True, f"the model allows it: {prop.name} is {trace.verdict} after {trace.length} steps")
+
+
+def _errs_again(trace: Trace, states: Sequence[Cells]) -> Again:
+    """Whether the model still leaves its declaration where the steps end."""
+    error = error_at_end(trace.instance, states, trace.steps, trace.erring)
+    if error is None:
+        return Again(False, "its steps are possible, and the model does not leave its declaration behind them any more")
+    return Again(True, f"the model allows it: {IN_RANGE.name} is {trace.verdict} after {trace.length} steps")

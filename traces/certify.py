@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from models import run
 from models.errors import ModelError, UsageError
 from models.language.declare import Kind
+from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property, Step
 from models.run import Cells
+from traces.erring import path_of
 from traces.explain import false_guard
 from traces.spelling import spell_cell, spell_cell_value
 from traces.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, REACHED, VERDICTS, VIOLATED, Trace, property_of
@@ -37,7 +39,21 @@ def certify(trace: Trace) -> None:
         raise UsageError(f"state 0 is {_nearest_difference(instance, trace.states[0])}; {CURE}")
     for position, (before, step, after) in enumerate(zip(trace.states, trace.steps, trace.states[1:], strict=False), 1):
         _certify_step(instance, position, before, step, after)
-    _certify_verdict(trace)
+    if trace.erring is not None:
+        _certify_number(instance, trace.length, trace.erring)
+    if trace.prop is IN_RANGE or trace.erring is not None:
+        _certify_error(trace)
+    else:
+        _certify_verdict(trace)
+
+
+def _certify_error(trace: Trace) -> None:
+    """The model leaves its declaration at the end, and what does so there does it nowhere before."""
+    if trace.prop is not IN_RANGE or trace.verdict != VIOLATED:
+        raise UsageError(f"a step errs at its end, or a property, and that is no {IN_RANGE.name} {VIOLATED}; {CURE}")
+    if trace.error is None:
+        where = trace.spell_position(trace.length)
+        raise UsageError(f"{IN_RANGE.name} is not broken at {where}, the trace says {VIOLATED}; {CURE}")
 
 
 def _certify_values(trace: Trace) -> None:
@@ -51,14 +67,18 @@ def _certify_values(trace: Trace) -> None:
 
 
 def _certify_step(instance: Instance, position: int, before: Cells, step: Step, after: Cells) -> None:
-    if not 0 <= step.number < instance.first_steps[-1] or instance.step(step.number) != step:
-        raise UsageError(f"step {position}: {step.action} with {list(step.ordinals)} is no step of the model; {CURE}")
+    _certify_number(instance, position, step)
     label = f"step {position} ({instance.spell_step(step)})"
     found = run.take(instance, before, step)
     if found is None:
         raise UsageError(f"{label} is not enabled: {false_guard(instance, before, step)}; {CURE}")
     if found != after:
         raise UsageError(f"{label} leads elsewhere: {_difference(instance, found, after)}; {CURE}")
+
+
+def _certify_number(instance: Instance, position: int, step: Step) -> None:
+    if not 0 <= step.number < instance.first_steps[-1] or instance.step(step.number) != step:
+        raise UsageError(f"step {position}: {step.action} with {list(step.ordinals)} is no step of the model; {CURE}")
 
 
 def _difference(instance: Instance, expected: Cells, found: Cells) -> str:
@@ -89,6 +109,7 @@ def _certify_verdict(trace: Trace) -> None:
         raise UsageError(f"no verdict {trace.verdict}; there are: {', '.join(VERDICTS)}")
     found = judgements(trace.instance, prop, trace.states, trace.steps)
     if trace.verdict == NOT_INDUCTIVE:
+        judge(trace.instance, prop, trace.states, trace.steps, trace.length)
         if prop.kind is Kind.SOMETIMES or trace.length == 0 or found[-1] is None or any(found[:-1]):
             raise UsageError(f"{prop.name} is not what the last step, and only that one, breaks; {CURE}")
         return
@@ -115,14 +136,21 @@ def _certify_verdict(trace: Trace) -> None:
 def judgements(instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step]) -> list[str | None]:
     """What the property says at each position: VIOLATED, PERMITTED, REACHED, or None where there is nothing to say.
 
-    A property of transitions is judged where its transition ends.
+    A property of transitions is judged where its transition ends. Where it cannot be asked, it says nothing.
     """
-    return [_judge(instance, prop, states, steps, position) for position in range(len(states))]
+    found: list[str | None] = []
+    for position in range(len(states)):
+        try:
+            found.append(judge(instance, prop, states, steps, position))
+        except ModelError:
+            found.append(None)
+    return found
 
 
-def _judge(
+def judge(
     instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step], position: int
 ) -> str | None:
+    """What the property says at one position. Raises ModelError where it cannot be asked there."""
     if not prop.of_steps:
         is_true = run.holds(instance, prop, states[position])
     elif position == 0:
@@ -147,8 +175,12 @@ def from_steps(
     """The certified trace of a path that an engine found. Raises NotCertifiedError where the reference disagrees.
 
     Without `verdict` the trace has to end where the property is VIOLATED, PERMITTED or REACHED for the first time;
-    with it, in exactly that.
+    with it, in exactly that. The path to where `in_range` is broken may end in a step that errs.
     """
+    if property_name == IN_RANGE.name:
+        path = path_of(instance, initial_index, step_numbers)
+        erring = Trace(instance, path.states, path.steps, property_name, VIOLATED, command, path.erring)
+        return _certified(erring)
     try:
         steps = [instance.step(number) for number in step_numbers]
         return behaviour(instance, initial_index, steps, property_name, command, verdict)
@@ -158,6 +190,16 @@ def from_steps(
         raise NotCertifiedError(
             f"the reference does not confirm what was found: {error} (reproduce: {command})"
         ) from error
+
+
+def _certified(trace: Trace) -> Trace:
+    try:
+        certify(trace)
+    except UsageError as error:
+        raise NotCertifiedError(
+            f"the reference does not confirm what was found: {error} (reproduce: {trace.command})"
+        ) from error
+    return trace
 
 
 def from_any_state(instance: Instance, before: Cells, step: Step, property_name: str, command: str) -> Trace:

@@ -26,6 +26,9 @@ def scene_of(trace: Trace) -> Scene:
         )
         for moment, cells in zip(teller.moments(trace), trace.states, strict=True)
     )
+    if trace.erring is not None:
+        # A step that errs leads nowhere: what was there stays.
+        moments += (replace(moments[-1], step=trace.spell_row(trace.length), arrows=(), marks=()),)
     return Scene(_title(trace), heading(trace.instance), teller.lane_titles(trace), tuple(instance.places), moments)
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from models import run
 from models.errors import ModelError, UsageError
+from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property, Step
 from models.run import State
 from traces.attribution import find_loss
@@ -54,7 +55,7 @@ class Slice:
 def slice_of(trace: Trace, command: str) -> Slice:
     """The slice of a trace, which `command` reproduces. Raises UsageError where there is nothing to slice."""
     prop = trace.prop
-    if prop is None or trace.verdict not in SLICED:
+    if prop is None or prop is IN_RANGE or trace.verdict not in SLICED:
         raise UsageError(_not_sliced(trace))
     search = _Search(trace, prop)
     everything = tuple(range(trace.length))
@@ -99,6 +100,8 @@ def tell(trace: Trace, found: Slice) -> list[str]:
 
 
 def _not_sliced(trace: Trace) -> str:
+    if trace.property_name == IN_RANGE.name:
+        return f"{IN_RANGE.name} has no expression whose cause could be kept; give a trace of a declared property"
     if trace.prop is None or trace.verdict is None:
         return "a behaviour, of which no property is said to fail; give a trace that is VIOLATED, PERMITTED or REACHED"
     return (

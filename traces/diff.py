@@ -82,7 +82,7 @@ class Difference:
 
 def _spelled(trace: Trace, position: int) -> Mapping[str, str]:
     """A state as text, cell by cell, which states of other sizes can be held against."""
-    instance, cells = trace.instance, trace.states[position]
+    instance, cells = trace.instance, trace.state_at(position)
     return {spell_cell(instance, i): spell_cell_value(instance, i, value) for i, value in enumerate(cells)}
 
 

@@ -89,8 +89,10 @@ def _point_latest_to(path: Path) -> None:
 def read(path: Path, model: Model | None = None) -> Trace:
     """The trace in a file, certified. `model` is the one that a person gave for it. Raises UsageError."""
     try:
-        trace = itf.read_trace(itf.parse_document(read_text(path)), model)
+        document = itf.parse_document(read_text(path))
+        trace = itf.read_trace(document, model)
         certify(trace)
+        itf.require_same_error(document, trace)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     return trace
@@ -100,7 +102,8 @@ def read_header(path: Path) -> tuple[itf.Header, int]:
     """What a file says about itself, unchecked, and its number of steps. Raises UsageError."""
     try:
         document = itf.parse_document(read_text(path))
-        return itf.read_header(document), len(document["states"]) - 1
+        header = itf.read_header(document)
+        return header, len(document["states"]) - 1 + header.has_erring_step
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
 

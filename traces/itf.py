@@ -19,8 +19,10 @@ from typing import Any
 import models
 from models import registry
 from models.errors import UsageError
+from models.language.in_range import IN_RANGE
 from models.language.model import Choice, Instance, Model, Place, Step, parse, spell, spell_element
 from models.run import Cells
+from traces.erring import without_folders
 from traces.spelling import spell_value
 from traces.trace import PERMITTED, VERDICTS, VIOLATED, Trace
 
@@ -45,6 +47,12 @@ class Header:
     property_name: str | None
     verdict: str | None
     command: str
+    error: Mapping[str, Any] | None = None
+
+    @property
+    def has_erring_step(self) -> bool:
+        """Whether a step stands behind the last state, in which the model leaves its declaration."""
+        return self.error is not None and self.error.get("step") is not None
 
 
 # ---------------------------------------------------------------------------------------------------------- writing
@@ -81,6 +89,7 @@ def _head(trace: Trace) -> dict[str, Any]:
                 "property": trace.property_name,
                 "verdict": trace.verdict,
                 "command": trace.command,
+                **_error(trace),
             },
         },
         "params": [],
@@ -88,16 +97,25 @@ def _head(trace: Trace) -> dict[str, Any]:
     }
 
 
+def _error(trace: Trace) -> dict[str, Any]:
+    """What leaves the declaration at the end. It is no state, so other viewers need not know of it."""
+    if trace.error is None:
+        return {}
+    step = None if trace.erring is None else _step(trace.instance, trace.erring)
+    return {"error": {"step": step, "message": without_folders(trace.instance, trace.error.message)}}
+
+
+def _step(instance: Instance, step: Step) -> dict[str, Any]:
+    choices = instance.slot_choices[step.slot]
+    picks = {c.parameter.name: _pick(c, o) for c, o in zip(choices, step.ordinals, strict=True)}
+    return {ACTION: step.action, PICKS: picks}
+
+
 def _state(trace: Trace, position: int) -> dict[str, Any]:
     instance = trace.instance
-    action, picks = INITIAL_ACTION, {}
-    if position:
-        step = trace.steps[position - 1]
-        choices = instance.slot_choices[step.slot]
-        action = step.action
-        picks = {c.parameter.name: _pick(c, o) for c, o in zip(choices, step.ordinals, strict=True)}
+    step = _step(instance, trace.steps[position - 1]) if position else {ACTION: INITIAL_ACTION, PICKS: {}}
     values = {place.name: _value(instance, place, trace.states[position]) for place in instance.places.values()}
-    return {"#meta": {"index": position}, ACTION: action, PICKS: picks, **values}
+    return {"#meta": {"index": position}, **step, **values}
 
 
 def _number(value: int) -> dict[str, str]:
@@ -207,7 +225,20 @@ def read_header(document: Mapping[str, Any]) -> Header:
         property_name,
         verdict,
         _text(meta, "command") or "",
+        _read_error(meta.get("error")),
     )
+
+
+def _read_error(error: object) -> Mapping[str, Any] | None:
+    """What a file says of the error that it ends with: a message, and the step that errs unless a property does."""
+    if error is None:
+        return None
+    if not isinstance(error, dict) or set(error) != {"step", "message"}:
+        raise UsageError("its error is no step with a message; write the trace anew")
+    if not isinstance(error["step"], dict | None):
+        raise UsageError(f"its error names the step {_shown(error['step'])}; write the trace anew")
+    _checked(error["message"], "message of its error")
+    return error
 
 
 def _text(meta: Mapping[str, Any], key: str, optional: bool = False) -> str | None:
@@ -269,7 +300,30 @@ def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace
             raise UsageError(f"state {position}: {error}") from None
     if not states:
         raise UsageError("it has no states; write the trace anew")
-    return Trace(instance, tuple(states), tuple(steps), header.property_name, header.verdict, header.command)
+    ending = (header.property_name, header.verdict, header.command)
+    trace = Trace(instance, tuple(states), tuple(steps), *ending, _read_erring(instance, header))
+    if header.error is None and trace.property_name == IN_RANGE.name:
+        raise UsageError("it does not say what leaves the declaration; write the trace anew")
+    return trace
+
+
+def _read_erring(instance: Instance, header: Header) -> Step | None:
+    if header.error is None or header.error["step"] is None:
+        return None
+    if set(header.error["step"]) != {ACTION, PICKS}:
+        raise UsageError("its error names no step; write the trace anew")
+    try:
+        return _read_step(instance, header.error["step"])
+    except UsageError as error:
+        raise UsageError(f"the step of its error: {error}") from None
+
+
+def require_same_error(document: Mapping[str, Any], trace: Trace) -> None:
+    """What a file says of its error has to be what the model says of it. Raises UsageError."""
+    told = document["#meta"]["isrcheck"].get("error")
+    found = _error(trace).get("error")
+    if told != found:
+        raise UsageError(f"its error is {_shown(told)}, the model says {_shown(found)}; write the trace anew")
 
 
 def _require_initial(state: Mapping[str, Any]) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from models.errors import ModelError, UsageError
 from models.language.declare import Kind
-from traces.certify import judgements
+from models.language.in_range import IN_RANGE
+from traces.certify import judge
 from traces.colour import PLAIN, Look
 from traces.evaluate import Question
 from traces.explain import why_false
@@ -29,6 +30,10 @@ def view_step(trace: Trace, number: int, look: Look = PLAIN, asked: Sequence[Que
         )
     step = f"step {position} of {trace.length}: {trace.spell_row(position)}"
     found = fitted([heading(trace.instance), "", step, ""], look.width)
+    if position == trace.length and trace.erring is not None and trace.error is not None:
+        told = f"it leads nowhere, for the model leaves its declaration: {trace.error.message}"
+        state = (f"  {line}" for line in full_state(trace, position - 1, asked))
+        return [*found, *wrapped(told, width=look.width), "", *fitted(["the state before:", *state], look.width)]
     if position:
         found += [*wrapped("changed:", width=look.width), *_changed(trace, position, look), ""]
     state = (f"  {line}" for line in full_state(trace, position, asked))
@@ -53,8 +58,8 @@ def _judged(trace: Trace, position: int, look: Look) -> list[str]:
     """The properties that are false here, each with why, and those that are reached."""
     instance = trace.instance
     properties = list(instance.properties)
-    if trace.prop is not None and trace.prop not in properties:
-        properties.append(trace.prop)
+    if trace.prop is not None and trace.prop not in (IN_RANGE, *properties):
+        properties.append(trace.prop)  # a lemma
     first = max(0, position - 1)
     states, steps = trace.states[first : position + 1], trace.steps[first:position]
     before = states[0] if position else None
@@ -63,7 +68,7 @@ def _judged(trace: Trace, position: int, look: Look) -> list[str]:
     reached: list[str] = []
     for prop in properties:
         try:
-            verdict = judgements(instance, prop, states, steps)[-1]
+            verdict = judge(instance, prop, states, steps, len(states) - 1)
             if verdict == REACHED:
                 reached.append(prop.name)
             elif verdict is not None:

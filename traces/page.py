@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from models.language.declare import Kind
+from models.language.in_range import IN_RANGE
 from models.language.model import spell_element
 from traces import attribution
 from traces.certify import judgements
@@ -169,6 +170,8 @@ def _why(trace: Trace) -> list[Content]:
     if prop is None:
         return []
     parts: list[Content] = [element("p", f"{prop.name}{says(prop.function.documentation)}")]
+    if trace.error is not None:
+        return [*parts, element("p", trace.error.message)]
     if trace.verdict in (VIOLATED, PERMITTED, NOT_INDUCTIVE):
         parts.append(element("div", element("ul", _reason(why_broken(trace))), class_="why"))
     if trace.verdict == NOT_INDUCTIVE:
@@ -217,6 +220,10 @@ def _broken(trace: Trace) -> list[list[str]]:
         for names, judgement in zip(found, judgements(trace.instance, prop, trace.states, trace.steps), strict=True):
             if judgement is not None:
                 names.append(prop.name if judgement == VIOLATED else f"{prop.name} (permitted)")
+    if trace.erring is not None:
+        found.append([])
+    if trace.error is not None:
+        found[-1].append(IN_RANGE.name)
     return found
 
 

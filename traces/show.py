@@ -22,7 +22,9 @@ from traces.trace import HOLDS, NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
 
 def view(trace: Trace, full: bool = False, look: Look = PLAIN, asked: Sequence[Question] = ()) -> list[str]:
     """The whole view; with `full` every field of every state instead of what changed."""
-    shown = full_states(trace, range(trace.length + 1), look, asked) if full else history(trace, look, asked)
+    shown = full_states(trace, range(len(trace.states)), look, asked) if full else history(trace, look, asked)
+    if full and trace.erring is not None:
+        shown += wrapped(f"{trace.length}  {trace.spell_row(trace.length)}: leads nowhere", "  ", look.width)
     shown += [] if full else _legend(trace, look)
     return [*wrapped(heading(trace.instance), width=look.width), "", *shown, "", *_ending(trace, look)]
 
@@ -48,15 +50,22 @@ def history(trace: Trace, look: Look = PLAIN, asked: Sequence[Question] = ()) ->
     answers = _answers(trace, asked)
     # Ever narrower: with more lines for each lane, and at last with the steps over several lines.
     for stacked in range(kafka_lanes.MOST_STACKED + 1 if is_kafka(trace.instance) else 1):
-        rows = [*map(_with_answers, lane_rows(trace, stacked), answers)]
+        rows = [*map(_with_answers, lane_rows(trace, stacked), answers), *erring_row(trace, titles)]
         excess = widest(lay_out(titles, rows)) - look.width
         if excess <= 0:
             break
     narrower = max(0, excess) if look.fits else 0
     if widest(lay_out(titles, rows, narrower=narrower)) > look.width and look.fits:
-        rows = [*map(_with_answers, lane_rows(trace), answers)]
+        rows = [*map(_with_answers, lane_rows(trace), answers), *erring_row(trace, titles)]
         return blocks(titles, rows, look.width, paint)
     return lay_out(titles, rows, paint, narrower)
+
+
+def erring_row(trace: Trace, titles: Sequence[str]) -> list[Row]:
+    """The row of a step that errs, which changes nothing."""
+    if trace.erring is None:
+        return []
+    return [Row(trace.length, trace.spell_row(trace.length), tuple(() for _ in titles))]
 
 
 def _legend(trace: Trace, look: Look) -> list[str]:
@@ -119,6 +128,8 @@ def why(trace: Trace, look: Look = PLAIN) -> list[str]:
     first, *others = wrapped(f"{verdict}{says(prop.function.documentation)}", width=look.width)
     end = min(len(verdict), len(first))
     found = [look.ink.verdict(trace.verdict, first[:end]) + first[end:], *others]
+    if trace.error is not None:
+        return [*found, *wrapped(trace.error.message, "  ", look.width)]
     if trace.verdict in (VIOLATED, PERMITTED, NOT_INDUCTIVE):
         found += fitted(why_broken(trace).lines(), look.width)
     if trace.verdict == NOT_INDUCTIVE:

@@ -18,7 +18,7 @@ from models.errors import ModelError, UsageError
 from models.language.model import Instance, Property, Step
 from models.run import Cells
 from traces import folder
-from traces.certify import NotCertifiedError, judgements
+from traces.certify import NotCertifiedError, judge
 from traces.explain import false_guard, why_false
 from traces.spelling import changed_cells
 from traces.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
@@ -87,11 +87,13 @@ class Walk:
             raise UsageError("the trace starts in a state that need not be reachable: no walk leads there")
         if step is not None and not 0 <= step <= trace.length:
             raise UsageError(f"--step {step}: the trace has the steps 0..{trace.length}")
+        if trace.erring is not None and step == trace.length:
+            raise UsageError(f"--step {step}: the step leads nowhere, for the model leaves its declaration in it")
         walk = cls(trace.instance, command)
         walk._visits.clear()
         for cells, taken in zip(trace.states, (None, *trace.steps), strict=True):
             walk._go(cells, taken)
-        for _ in range(0 if step is None else trace.length - step):
+        for _ in range(0 if step is None else len(trace.steps) - step):
             walk.back()
         return walk
 
@@ -198,7 +200,7 @@ class Walk:
 
     def _judged(self, prop: Property, states: Sequence[Cells], steps: Sequence[Step]) -> tuple[str | None, str]:
         try:
-            return judgements(self.instance, prop, states, steps)[-1], ""
+            return judge(self.instance, prop, states, steps, len(states) - 1), ""
         except ModelError as error:
             return None, str(error)
 

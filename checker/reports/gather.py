@@ -163,13 +163,16 @@ def of_sweep(printed: Printed, found: Table, *, strict: bool) -> Told:
             outcome = Outcome.SKIPPED if row.word is Word.NOT_APPLICABLE else Outcome.ERROR
             searches.append(Search(row.row.name, row.row.instance, None, (), outcome, f"{row.word.value}: {row.why}"))
     shown = [
-        position
-        for position, prop in enumerate(found.sweep.model.properties)
-        if {run.verdicts[position].word for run in found.runs} - _unremarkable(prop)
+        (position, prop)
+        for position, prop in enumerate(found.properties)
+        if {sweep.verdict_on(run, prop).word for run in found.runs} - _unremarkable(prop)
     ]
-    columns = tuple(_name(found.sweep.model.properties[position]) for position in shown)
+    columns = tuple(_name(prop) for _, prop in shown)
     rows = tuple(
-        Row(tuple(row.row.varied.values()), tuple(search.judged[one] for one in shown) or (search.says,))
+        Row(
+            tuple(row.row.varied.values()),
+            tuple(_judged_at(search, position) for position, _ in shown) or (search.says,),
+        )
         if search.run is not None
         else Row(tuple(row.row.varied.values()), (search.says,))
         for row, search in zip(found.rows, searches, strict=True)
@@ -177,6 +180,11 @@ def of_sweep(printed: Printed, found: Table, *, strict: bool) -> Told:
     corner = tuple(axis.key for axis in found.sweep.axes)
     name = f"{found.sweep.model.name}: {len(found.rows)} configurations"
     return Told(name, printed.words, printed.text, Grid(corner, columns, rows), tuple(searches))
+
+
+def _judged_at(search: Search, position: int) -> Judged | str:
+    """Behind the declared properties stands `in_range`, where a search has found it broken."""
+    return search.judged[position] if position < len(search.judged) else ""
 
 
 def _unremarkable(prop: Property) -> set[Word]:

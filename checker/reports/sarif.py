@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -26,7 +26,7 @@ from models.language.syntax import Function
 from traces.generic_lanes import rows, titles
 from traces.itf import configuration_digest, label, version
 from traces.markup import clean
-from traces.show import view
+from traces.show import erring_row, view
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 OURS, HERE = "ISRCHECK", "SRCROOT"
@@ -131,7 +131,7 @@ def _result(search: Search, judged: Judged, name: str, index: int, told: Told) -
         "kind": kind,
         "level": level,
         "message": {"text": text},
-        "locations": [_location(instance.model, verdict.prop.function)],
+        "locations": [_location(instance.model, _function_of(verdict.prop, instance, histories))],
         "partialFingerprints": {"isrcheck/v1": _fingerprint(instance, verdict.prop, verdict.word)},
         "properties": {
             "verdict": verdict.word.value,
@@ -147,6 +147,16 @@ def _result(search: Search, judged: Judged, name: str, index: int, told: Told) -
             {"kind": "external", "status": "accepted", "justification": "recorded in models/verdicts.toml"}
         ]
     return found
+
+
+def _function_of(prop: Property, instance: Instance, histories: Sequence[History]) -> Function | None:
+    """The function that a finding is about: of `in_range`, the one that leaves the declaration."""
+    error = histories[0].trace.error if histories else None
+    if error is None:
+        return prop.function
+    if error.step is not None:
+        return instance.function(error.step.slot)
+    return next(one.function for one in instance.properties if one.name == error.property_name)
 
 
 def _grade(judged: Judged) -> tuple[str, str]:
@@ -169,8 +179,8 @@ def _flow(history: History) -> dict[str, Any]:
     trace = history.trace
     instance, columns = trace.instance, titles(trace.instance)
     locations = []
-    for row in rows(trace):
-        function = instance.function(trace.steps[row.number - 1].slot) if row.number else None
+    for row in (*rows(trace), *erring_row(trace, columns)):
+        function = instance.function(trace.every_step[row.number - 1].slot) if row.number else None
         text = f"{row.number} {row.step}"
         changed = {title: {"text": "\n".join(cell)} for title, cell in zip(columns, row.cells, strict=True) if cell}
         locations.append(

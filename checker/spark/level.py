@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from checker import tally
+from checker.attempts import Attempts
 from checker.kernel import Kernel
 from checker.spark.arrivals import PARENT, STEP, Arrivals
 from checker.spark.blobs import Blob, pack, unpack
@@ -62,7 +64,6 @@ class Expanded:
     generated: int
     fired: tuple[int, ...]
     results: tuple[int, ...]
-    failed: int | None
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,6 @@ class Ordered:
     states: int
     by_steps: Mapping[int, int]
     results: tuple[int, ...]
-    failed: int | None
 
 
 class _Buffers:
@@ -90,7 +90,8 @@ class _Buffers:
         self.before = kernel.layout.buffer(instance)
         self.after = kernel.layout.buffer(instance)
         self.active = np.array([*active, 0], np.int8)
-        self.results: NDArray[np.int64] = np.zeros(6 * len(active) + 3, np.int64)
+        self.results = tally.new(len(active))
+        self.attempts = Attempts(kernel)
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
 
 
@@ -102,31 +103,22 @@ def expand(level: Level, told: Told, chunk: int, ordered: Blobs) -> Iterator[tup
     work = _Buffers(instance, kernel, level.active)
     outbox = Outbox(words, level.shards, room, origin=chunk, depth=level.depth + 1)
     batch = outbox.batch
-    status, generated, failed, first = 6 * len(level.active), 0, None, level.offsets[chunk]
+    generated, first = 0, level.offsets[chunk]
     for _, packed in ordered:
         blob = unpack(packed)
         # As if the whole level stood there, so that states are known by their numbers in it.
         origin = blob.states.ctypes.data - 8 * words * first
         at, last = first, first + blob.size
-        while at < last and failed is None:
-            successors = (batch.states, batch.parents, batch.steps)
-            count = kernel.expand(
-                origin,
-                at,
-                min(at + EXPANDED, last),
-                *(array.ctypes.data for array in (work.before, work.after, *successors)),
-                room,
-                *(array.ctypes.data for array in (work.fired, work.active, work.results)),
+        while at < last:
+            at, count = work.attempts.expand(
+                *(origin, at, min(at + EXPANDED, last), work.before, work.after, batch, room),
+                *(work.fired, work.active, work.results),
             )
-            at, has_failed = int(work.results[status]), bool(work.results[status + 2])
-            failed = at if has_failed else None
             generated += count
             yield from outbox.send(count, {PARENT: batch.parents, STEP: batch.steps})
         first = last
-        if failed is not None:
-            break
     yield from outbox.rest()
-    told.add({chunk: Expanded(generated, tuple(work.fired.tolist()), tuple(work.results.tolist()), failed)})
+    told.add({chunk: Expanded(generated, tuple(work.fired.tolist()), tuple(work.results.tolist()))})
 
 
 def merge(level: Level, told: Told, shard: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
@@ -194,15 +186,14 @@ def order(level: Level, told: Told, chunk: int, arriving: Blobs) -> Iterator[tup
     blobs = [unpack(packed) for _, packed in arriving]
     work = _Buffers(instance, kernel, level.active)
     if not blobs:
-        told.add({chunk: Ordered(0, {}, tuple(work.results.tolist()), None)})
+        told.add({chunk: Ordered(0, {}, tuple(work.results.tolist()))})
         return
     parents = np.concatenate([blob.columns[PARENT] for blob in blobs])
     steps = np.concatenate([blob.columns[STEP] for blob in blobs])
     sorting = np.argsort(parents.astype(np.uint64) << np.uint64(32) | steps, kind="stable")
     states = np.concatenate([blob.states for blob in blobs]).reshape(-1, words)[sorting].reshape(-1)
     parents, steps = parents[sorting], steps[sorting]
-    arrays = (states, work.before, work.active, work.results)
-    stopped_at = kernel.check(arrays[0].ctypes.data, 0, len(sorting), *(array.ctypes.data for array in arrays[1:]))
+    work.attempts.check(states.ctypes.data, 0, len(sorting), work.before, work.active, work.results)
     by_steps = np.bincount(steps)
     told.add(
         {
@@ -210,7 +201,6 @@ def order(level: Level, told: Told, chunk: int, arriving: Blobs) -> Iterator[tup
                 len(sorting),
                 {int(step): int(by_steps[step]) for step in np.flatnonzero(by_steps)},
                 tuple(work.results.tolist()),
-                stopped_at if stopped_at != len(sorting) else None,
             )
         }
     )

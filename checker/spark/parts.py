@@ -22,13 +22,11 @@ from checker.explore import (
     Exploration,
     Finding,
     Findings,
-    LeavesDeclaration,
     Limits,
     Progress,
     Search,
     Start,
     Witness,
-    raise_failure,
 )
 from checker.spark.arrivals import Arrivals
 from checker.spark.blobs import unpack
@@ -42,9 +40,7 @@ from checker.spread import Mode, Overlap, Spread
 from checker.store import Full, Store
 from checker.subject import Subject
 from checker.sweep_cases import Record, exploration_of, record_of
-from models import run
-from models.language.model import Instance
-from models.run import Cells
+from models.language.in_range import IN_RANGE
 
 ENOUGH_STARTS = 64
 """With fewer initial states than these, the states at some depth are divided instead."""
@@ -78,10 +74,9 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the search of one part found; or where the model left its declaration, in a state itself or in a step."""
+    """What the search of one part found."""
 
     record: Record
-    failure: tuple[bool, Witness] | None = None
 
 
 @dataclass(frozen=True)
@@ -114,11 +109,7 @@ def search_part(question: Question, told: Told, number: int, starts: Sequence[St
     search.count_all = question.count_all
     search.starts = list(starts)
     search.watched = [prop for prop in search.watched if prop.name in question.watched]
-    try:
-        result = search.run()
-    except LeavesDeclaration as error:
-        told.add({number: Answer({}, (error.witness != error.noticed, error.noticed))})
-        return
+    result = search.run()
     told.add({number: Answer(record_of(result))})
     yield from _seen(search, question.first_depth, question.shards, number)
 
@@ -182,10 +173,7 @@ class Beginning:
 
 
 def begin(prepared: Callable[[Limits], Search], limits: Limits, split_depth: int | None) -> Beginning:
-    """The initial states, or the states at the split depth; where it is not given, at the first with enough of them.
-
-    Raises LeavesDeclaration.
-    """
+    """The initial states, or the states at the split depth; where it is not given, at the first with enough of them."""
     depths = [depth for depth in (limits.depth, split_depth) if depth is not None]
     search = prepared(replace(limits, depth=min(depths, default=None)))
     if split_depth is None:
@@ -209,7 +197,7 @@ def explore_parts(
     split_depth: int | None,
     report: Callable[[Progress], None],
 ) -> tuple[Exploration, Spread]:
-    """Search by parts. `prepared` gives the search that is wanted, under limits. Raises LeavesDeclaration."""
+    """Search by parts. `prepared` gives the search that is wanted, under limits."""
     began, clock = time.monotonic(), time.time()
     beginning = begin(prepared, limits, split_depth)
     search, result = beginning.search, beginning.search.result
@@ -304,14 +292,8 @@ class Merge:
         self.count_all = count_all
 
     def merged(self, answers: Mapping[int, Answer], stopped: str | None) -> Exploration:
-        """One exploration; counts are sums over the parts. Raises LeavesDeclaration."""
+        """One exploration; counts are sums over the parts."""
         result, instance = self.beginning.search.result, self.beginning.search.instance
-        failures = [answer.failure for answer in answers.values() if answer.failure is not None]
-        if failures:
-            # Of one level the states are looked at before any is expanded.
-            whole = [(is_step, self._whole(path)) for is_step, path in failures]
-            _, path = min(whole, key=lambda failure: (failure[1].depth, failure[0], _order(failure[1])))
-            raise_failure(instance, _end_of(instance, path), path)
         parts = [exploration_of(answer.record, instance, result.limits) for _, answer in sorted(answers.items())]
         first = self.beginning.depth
         reasons = [stopped, *(part.stopped for part in parts)]
@@ -329,24 +311,47 @@ class Merge:
             bytes_used=result.bytes_used + sum(part.bytes_used for part in parts),
             fired=_sum([result.fired, *(part.fired for part in parts)]),
             new=_sum([result.new, *(part.new for part in parts)]),
-            findings={name: self._findings(name, parts) for name in result.findings},
+            findings=self._all_findings(parts),
         )
 
+    def _all_findings(self, parts: Sequence[Exploration]) -> dict[str, Findings]:
+        before = self.beginning.search.result.findings
+        declared = {name: self._findings(name, parts) for name in before if name != IN_RANGE.name}
+        broken = self._errors(declared, self._findings(IN_RANGE.name, parts))
+        return declared | ({} if broken is None else {IN_RANGE.name: broken})
+
     def _findings(self, name: str, parts: Sequence[Exploration]) -> Findings:
-        before = self.beginning.search.result.findings[name]
+        before = self.beginning.search.result.findings.get(name, Findings())
         parts_found = [part.findings[name] for part in parts if name in part.findings]
         found = self._finding(before.found, [one.found for one in parts_found])
         permitted = self._finding(before.permitted, [one.permitted for one in parts_found])
-        if not self.count_all and found.witness and permitted.witness and permitted.witness.depth > found.witness.depth:
+        erred = self._finding(before.erred, [one.erred for one in parts_found])
+        if not self.count_all and found.witness:
             # One search would have looked no deeper; the part that has this did not know of the other.
-            permitted = Finding()
-        return Findings(found, permitted)
+            permitted, erred = _until(permitted, found.witness.depth), _until(erred, found.witness.depth)
+        return Findings(found, permitted, erred)
+
+    def _errors(self, declared: Mapping[str, Findings], found: Findings) -> Findings | None:
+        """What leaves the declaration, as one search would have found it: of what it would have asked and tried."""
+        steps = found.erred
+        decided = [one.found.witness.depth for one in declared.values() if one.found.witness]
+        if not self.count_all and declared and len(decided) == len(declared):
+            steps = _until(steps, max(decided))
+        errors = [one for one in (steps, *(one.erred for one in declared.values())) if one.witness is not None]
+        if not errors:
+            return None
+        least = min((one.witness for one in errors if one.witness is not None), key=lambda path: path.order)
+        if not self.count_all:
+            errors = [one for one in errors if one.witness is not None and one.witness.depth == least.depth]
+        return Findings(Finding(sum(one.count for one in errors), least), erred=steps)
 
     def _finding(self, before: Finding, found: Sequence[Finding]) -> Finding:
-        witnesses = [self._whole(one.witness) for one in found if one.witness is not None]
+        every = [replace(one, witness=self._whole(one.witness)) for one in found if one.witness is not None]
         if before.witness is not None:
-            witnesses.append(before.witness)
-        return Finding(before.count + sum(one.count for one in found), min(witnesses, key=_order, default=None))
+            every.append(before)
+        witnesses = [one.witness for one in every if one.witness is not None]
+        least = min(witnesses, key=lambda path: path.order, default=None)
+        return Finding(before.count + sum(one.count for one in found), least)
 
     def _whole(self, witness: Witness) -> Witness:
         """A path of a part, from the initial state on."""
@@ -354,16 +359,6 @@ class Merge:
         return Witness(path.initial, path.steps + witness.steps)
 
 
-def _end_of(instance: Instance, path: Witness) -> Cells:
-    """The state that a path ends in."""
-    cells = instance.initial_states[path.initial]
-    for number in path.steps:
-        after = run.take(instance, cells, instance.step(number))
-        assert after is not None, "the kernel took a step that the reference does not"
-        cells = after
-    return cells
-
-
-def _order(witness: Witness) -> tuple[int, int, tuple[int, ...]]:
-    """The shortest first, and among those the least."""
-    return witness.depth, witness.initial, witness.steps
+def _until(finding: Finding, depth: int) -> Finding:
+    """What was found to a depth, as far as its first place says."""
+    return finding if finding.witness is None or finding.witness.depth <= depth else Finding()

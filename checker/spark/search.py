@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from pyspark import StorageLevel
 
+from checker import tally
 from checker.engine_digest import SEMANTICS
 from checker.explore import Limits, Progress, Search
 from checker.kernel import Kernel
@@ -107,12 +108,8 @@ class SpreadSearch(Search):
 
     def _settle(self, of_steps: bool) -> None:
         """Also asks for the paths to what broke a promise, or would have, as long as Spark has them."""
-        self.store.find_paths(
-            int(self.results[at + 1])
-            for number, prop in self.properties
-            for at in (6 * number, 6 * number + 3)
-            if self.results[at] and prop.kind is not Kind.SOMETIMES
-        )
+        any_will_do = {tally.place(number) for number, prop in self.properties if prop.kind is Kind.SOMETIMES}
+        self.store.find_paths(int(self.results[at + 1]) for at in self._found() if at not in any_will_do)
         super()._settle(of_steps)
 
     def _collect(self) -> None:
@@ -132,7 +129,7 @@ class SpreadSearch(Search):
 
     def _found(self) -> list[int]:
         """Where in the results something stands."""
-        return [at for at in range(0, 6 * len(self.properties), 3) if self.results[at]]
+        return [at for at in range(0, tally.status(len(self.properties)), tally.ENTRY) if self.results[at]]
 
     def _level(self, depth: int, offsets: Sequence[int]) -> Level:
         active = tuple(int(one) for one in self.active[:-1])
@@ -176,9 +173,6 @@ class SpreadSearch(Search):
             return
         self.shuffled += sum(shard.bytes for shard in values_of(merged).values())
         chunks: list[Expanded] = list(values_of(expanded).values())
-        failed = [chunk.failed for chunk in chunks if chunk.failed is not None]
-        if failed:
-            self._explain_failure(first + min(failed))
         self.result.generated += sum(chunk.generated for chunk in chunks)
         for chunk in chunks:
             self.fired += np.array(chunk.fired)
@@ -218,13 +212,6 @@ class SpreadSearch(Search):
             return
         offsets = self.store.levels[-1].offsets
         assert last - first == offsets[-1], "only the newest level is looked at"
-        failed = [
-            offset + chunk.failed
-            for offset, chunk in zip(offsets, self.chunks, strict=False)
-            if chunk.failed is not None
-        ]
-        if failed:
-            self._explain_failure(first + min(failed))
         for offset, chunk in zip(offsets, self.chunks, strict=False):
             self._add_results(np.array(chunk.results), partial(operator.add, first + offset))
         self._settle(of_steps=False)
@@ -257,7 +244,8 @@ class SpreadSearch(Search):
             "levels": [[level.chunks, sorted(level.by_steps.items())] for level in levels],
             "result": [result.levels, result.generated, result.depth, result.judged, self.shuffled],
             "arrays": [self.results.tolist(), self.fired.tolist(), self.active.tolist()],
-            "chunks": [[chunk.states, chunk.results, chunk.failed] for chunk in self.chunks],
+            "errors": self.errors,
+            "chunks": [[chunk.states, chunk.results] for chunk in self.chunks],
             "paths": [[number, *path] for number, path in self.store.paths.items()],
         }
         checkpoints = self.checkpoints
@@ -285,7 +273,8 @@ class SpreadSearch(Search):
         result = self.result
         result.levels, result.generated, result.depth, result.judged, self.shuffled = statistics["result"]
         self.results[:], self.fired[:], self.active[:] = statistics["arrays"]
-        self.chunks = [Ordered(states, {}, tuple(results), failed) for states, results, failed in statistics["chunks"]]
+        self.errors = statistics["errors"]
+        self.chunks = [Ordered(states, {}, tuple(results)) for states, results in statistics["chunks"]]
         self.store.paths = {number: (start, steps) for number, start, steps in statistics["paths"]}
         self.expanded = self.store.firsts[-2]
 

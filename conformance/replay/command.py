@@ -99,10 +99,17 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None, options:
     except UsageError as error:
         return complain(str(error) if str(error).startswith(str(path)) else f"{path}: {error}")
     if divergence is None:
-        say(f"{path}: replayed, {trace.length} steps; the same after every step")
+        say(f"{path}: replayed, {len(trace.steps)} steps; the same after every step", *_behind(trace))
         return DONE
     _tell(path, trace, divergence, options)
     return DIVERGED
+
+
+def _behind(trace: Trace) -> list[str]:
+    """What is said where the history ends in a step that the model itself cannot take."""
+    if trace.erring is None:
+        return []
+    return [f"  {trace.spell_position(trace.length)} is not replayed: the model leaves its declaration in it"]
 
 
 def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:

@@ -51,6 +51,9 @@ MOST_STEPS = 1 << 20
 RESERVED = ("cells", "items")
 """Names that states and configurations use for themselves, besides those that start with an underscore."""
 
+IMPLICIT_PROPERTY = "in_range"
+"""The name of the promise that every model makes without declaring it (models/language/in_range.py)."""
+
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Say which names there are, the likeliest first: the cure in a message about an unknown name."""
@@ -301,6 +304,9 @@ def _functions(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Functio
                 f"{where}: {escaped(name)} is a {escaped(type(value).__name__)}, not a function;"
                 " write it as a plain `def`, and leave the decorator out"
             )
+        if name == IMPLICIT_PROPERTY:
+            where = place_of(value, inspect.getsourcefile(modules[0]) or modules[0].__name__, name)
+            raise LanguageError(f"{where}: every model has the property `{name}` by itself; choose another name")
     return found
 
 
@@ -339,7 +345,7 @@ def assemble(
         if field_name in entries:
             raise LanguageError(f"{path}:1: `{field_name}` is both a field and a configuration entry; rename one")
     for declared_name in (*fields, *entries):
-        if declared_name in RESERVED or declared_name.startswith("_"):
+        if declared_name in (*RESERVED, IMPLICIT_PROPERTY) or declared_name.startswith("_"):
             raise LanguageError(f"{path}:1: `{declared_name}` is a name of the language's own; choose another one")
     versions = variants or {"": (None, {})}
     modules = [module for module, _ in versions.values() if module is not None]

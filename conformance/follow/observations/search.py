@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checker import tally
 from checker.explore import Limits
 from checker.kernel import Kernel
 from checker.store import Batch, Full, Store
@@ -143,8 +144,8 @@ class Search:
     def _expand(self, first: int, end: int) -> None:
         """Every step that is allowed from the nodes first..end-1, which lie at one depth."""
         active = np.zeros(len(self.instance.model.properties) + 1, np.int8)
-        results = np.zeros(6 * len(self.instance.model.properties) + 3, np.int64)
-        status = 6 * len(self.instance.model.properties)
+        results = tally.new(len(self.instance.model.properties))
+        status = tally.status(len(self.instance.model.properties))
         fired = np.zeros(len(self.instance.model.slots), np.int64)
         before, after = self.kernel.layout.buffer(self.instance), self.kernel.layout.buffer(self.instance)
         at = first

@@ -1,0 +1,172 @@
+"""What leaves the declaration breaks `in_range`: every engine finds it, as a search does that one would write first."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from checker.explore import Limits, explore
+from conformance.test_engines import same_findings
+from conformance.test_explore import Naive, assert_same
+from models import registry
+from models.language import syntax
+from models.language.model import Instance
+
+MODEL = '''"""Two jugs, and somebody who does not look."""
+
+from models.language import (
+    Domain, Flag, Subset, action, always, always_step, between, field, initial, require, sometimes,
+)
+
+
+class Jug(Domain, size=2):
+    pass
+
+
+class Jugs(Subset, of=Jug):
+    pass
+
+
+class State:
+    level = field(Jug, values=between(0, 3))
+    poured = field(values=between(0, 3))
+    is_dry = field(values=Flag)
+
+
+@initial
+def starts(configuration):
+    yield {{}}
+    yield {{"level": [1, 0]}}
+
+
+def at(s, place):
+    return s.level[place]
+
+
+@action
+def fills(s, jug: Jug):
+    {guard}
+    {body}
+
+
+@action
+def dries(s, jugs: Jugs):
+    require({subset})
+    s.is_dry = True
+
+
+def is_excused(s):
+    return {permitted}
+
+
+@always(permitted=is_excused)
+def stays_low(s):
+    return {state}
+
+
+@always_step
+def goes_up(before, after):
+    return {step}
+
+
+@sometimes
+def is_full(s):
+    return {sometimes}
+'''
+
+SOUND = {
+    "guard": "require(s.level[jug] < 3 and s.poured < 3)",
+    "body": "s.level[jug] += 1\n    s.poured += 1",
+    "subset": "not s.is_dry and jugs[0] and s.poured > 1",
+    "permitted": "s.is_dry",
+    "state": "s.level[0] < 3",
+    "step": "after.poured >= before.poured",
+    "sometimes": "s.level[1] == 3",
+}
+
+WASTES = "require(s.poured < 3)"
+"""A guard that lets somebody pour into a jug that is full."""
+
+ERRING = {
+    "a write": {"guard": "require(s.level[jug] < 3)"},
+    "an index in a guard": {"guard": "require(s.level[s.poured] < 3 and s.poured < 3)"},
+    "an index in a body": {"body": "s.level[s.poured] += 1\n    s.poured += 1"},
+    "an index in a helper": {"guard": "require(at(s, jug + s.poured) < 3 and s.poured < 3)"},
+    "a guard before one that is false": {"guard": "require(s.level[s.poured + 1] < 3)\n    require(s.poured < 1)"},
+    "a subset": {"subset": "not s.is_dry and jugs[s.poured]"},
+    "a property of states": {"state": "s.level[s.poured] < 3"},
+    "a property of an initial state": {"state": "s.level[s.level[0] + 1] < 3"},
+    "a property of steps": {"step": "after.level[before.poured] < 3"},
+    "a permission": {"state": "s.level[0] < 2", "permitted": "s.level[s.poured] == 0"},
+    "what has to be reachable": {"sometimes": "s.level[s.poured + 1] == 3"},
+    "a step beside a violation": {"state": "s.level[0] < 2", "guard": WASTES},
+    "a step behind a violation": {"state": "s.level[0] < 1", "step": "after.poured < 2", "guard": WASTES},
+    "a step and properties at one length": {
+        "guard": "require(s.level[jug + s.poured - 1] < 3 or s.poured > 0)",
+        "state": "s.level[s.poured + s.level[1]] < 3",
+        "step": "after.level[after.poured] < 3",
+    },
+    "a step where all is decided by it": {"guard": WASTES, "sometimes": "s.poured == 2", "step": "after.poured < 2"},
+    "everything": {
+        "guard": "require(s.level[s.poured] < 3)",
+        "body": "s.poured += 1\n    s.level[jug] += 1",
+        "subset": "not s.is_dry and jugs[s.poured]",
+        "state": "s.level[s.poured] < 3",
+        "step": "after.level[before.poured] < 3",
+        "sometimes": "s.level[s.poured] == 3",
+    },
+}
+
+
+def text_of(**parts: str) -> str:
+    return MODEL.format(**(SOUND | parts))
+
+
+def instance_of(tmp_path: Path, text: str, name: str = "jugs.py") -> Instance:
+    path = tmp_path / name
+    path.write_text(text)
+    syntax.parsed.cache_clear()
+    return registry.load_file(path).instance()
+
+
+def same_everywhere(instance: Instance, depth: int | None, *, count_all: bool = False) -> Naive:
+    """The explorer on one thread and on several says what the naive search says, and so does Z3."""
+    naive = Naive(instance, depth, count_all).search()
+    for threads in (1, 2):
+        assert_same(explore(instance, Limits(depth, threads=threads), count_all=count_all), naive)
+    if depth is not None and not count_all:
+        same_findings(instance, depth)
+    return naive
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3, 6])
+@pytest.mark.parametrize("parts", ERRING.values(), ids=ERRING)
+def test_every_engine_finds_what_a_naive_search_finds(tmp_path: Path, parts: dict[str, str], depth: int) -> None:
+    same_everywhere(instance_of(tmp_path, text_of(**parts)), depth)
+
+
+@pytest.mark.parametrize("parts", ERRING.values(), ids=ERRING)
+def test_with_continue_everything_is_counted(tmp_path: Path, parts: dict[str, str]) -> None:
+    naive = same_everywhere(instance_of(tmp_path, text_of(**parts)), None, count_all=True)
+    assert "in_range" in naive.findings
+
+
+def test_a_model_that_stays_in_its_ranges_has_no_such_verdict(tmp_path: Path) -> None:
+    naive = same_everywhere(instance_of(tmp_path, text_of()), 6)
+    assert "in_range" not in naive.findings
+
+
+FRAGMENTS = {
+    part: [text, *dict.fromkeys(one[part] for one in ERRING.values() if part in one)] for part, text in SOUND.items()
+}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_engine_finds_the_same_of_models_made_by_chance(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    parts = {part: chance.choice(texts) for part, texts in FRAGMENTS.items()}
+    instance = instance_of(tmp_path, text_of(**parts))
+    same_everywhere(instance, chance.choice([2, 3, 4]))
+    same_everywhere(instance, None, count_all=True)
