@@ -11,7 +11,6 @@ from checker.explore import Limits, explore
 from conformance.test_engines import same_findings
 from conformance.test_explore import Naive, assert_same
 from models import registry
-from models.language import syntax
 from models.language.model import Instance
 
 MODEL = '''"""Two jugs, and somebody who does not look."""
@@ -127,7 +126,6 @@ def text_of(**parts: str) -> str:
 def instance_of(tmp_path: Path, text: str, name: str = "jugs.py") -> Instance:
     path = tmp_path / name
     path.write_text(text)
-    syntax.parsed.cache_clear()
     return registry.load_file(path).instance()
 
 

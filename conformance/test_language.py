@@ -695,7 +695,7 @@ def test_no_function_takes_the_name_of_the_implicit_property(tmp_path: Path, kin
     with pytest.raises(LanguageError) as refusal:
         registry.load_file(path)
     line = path.read_text().splitlines().index(f"@{kind}", PRELUDE.count("\n")) + 1
-    says = "`in_range` is the property that every model has by itself; choose another name"
+    says = "every model has the property `in_range` by itself; choose another name"
     assert str(refusal.value) == f"{path}:{line}: {says}"
 
 
