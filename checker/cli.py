@@ -49,6 +49,7 @@ from checker.verdict import (
 from models.errors import UsageError
 from models.language.in_range import IN_RANGE
 from models.language.model import Instance
+from models.printable import escaped, escaped_lines
 from traces.show import view
 
 
@@ -86,12 +87,12 @@ def _guarded(words: Sequence[str], seen: list[int]) -> int:
         return _complain(f"{error.filename or 'output'}: {error.strerror}; make room, or write elsewhere")
     except AssertionError as error:
         # The kernel and the reference have to agree; this is an error of ours, never the user's.
-        print(f"check: the engines disagree, which is an error in isrcheck: {error}", file=sys.stderr)
+        print(f"check: the engines disagree, which is an error in isrcheck: {escaped(str(error))}", file=sys.stderr)
         return DISAGREE
 
 
 def _complain(message: str) -> int:
-    print(f"check: {message}", file=sys.stderr)
+    print(f"check: {escaped(message)}", file=sys.stderr)
     return USAGE
 
 
@@ -124,7 +125,7 @@ def _finish(
     tell: Callable[[Printed], Told] | None = None,
 ) -> int:
     try:
-        print(json.dumps(content, indent=2) if options.as_json else text, flush=True)
+        print(json.dumps(content, indent=2) if options.as_json else escaped_lines(text), flush=True)
     except BrokenPipeError:
         give_up_stdout()
     if stopped:
@@ -177,7 +178,7 @@ def _one_model(options: Options, searches: Searches) -> int:
     if options.prove:
         run = searches.prove(run, traces)
     if run.spread is not None and run.spread.lost:
-        print(f"check: {run.spread.lost}", file=sys.stderr)
+        print(f"check: {escaped(run.spread.lost)}", file=sys.stderr)
     tables.write(run)
     traces.failure = traces.failure or tables.failure
     content = {"runs": [report.as_object(run)], "verdict": run.word.value}
@@ -228,7 +229,10 @@ def _sweep(options: Options, seen: list[int]) -> int:
     tables = Tables(options.tables)
     results = Results(options.out, described(asked, cases), frozenset(case.position for case in cases))
     if results.done:
-        print(f"taking up {results.path}: {len(results.done)} of {len(cases)} searches are done", file=sys.stderr)
+        print(
+            f"taking up {escaped(str(results.path))}: {len(results.done)} of {len(cases)} searches are done",
+            file=sys.stderr,
+        )
     progress = ProgressLine(report.title(asked.instances[0]))
     traces = Traces(options.out)
     try:

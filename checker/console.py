@@ -19,6 +19,7 @@ from types import FrameType
 from checker.explore import Progress
 from checker.report import human_bytes
 from models.errors import UsageError
+from models.printable import escaped
 
 SECONDS_BETWEEN_LINES = 10
 LEAST_MEMORY = 16 << 20
@@ -35,7 +36,7 @@ class ProgressLine:
 
     def announce(self, message: str) -> None:
         """Something that takes a while has begun."""
-        print(f"{message} ...", file=sys.stderr, flush=True)
+        print(f"{escaped(message)} ...", file=sys.stderr, flush=True)
 
     def report(self, progress: Progress) -> None:
         """Where a search stands."""
@@ -53,7 +54,7 @@ class ProgressLine:
         if not self.is_terminal and min(seconds, now - self.said) < SECONDS_BETWEEN_LINES:
             return
         self.said = now
-        line = f"{self.subject}: {seconds:.0f} s, {what}"
+        line = escaped(f"{self.subject}: {seconds:.0f} s, {what}")
         if self.is_terminal:
             # A line that wraps around could not be overwritten.
             line = line[: shutil.get_terminal_size().columns - 1]

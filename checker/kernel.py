@@ -21,16 +21,20 @@ import llvmlite
 from llvmlite import binding
 
 from checker import machine, native
-from checker.cache import cache_folder, can_keep, keep, kept
+from checker.cache import cache_folder, keep, kept, why_not_kept
 from checker.careful import lower_carefully
 from checker.layout import Layout, layout_of
 from checker.lower import lower
 from models.language.model import Instance
+from models.printable import escaped
 
 PARAMETERS = {"expand": 12, "check": 6}
 """How many whole numbers each function of a kernel takes; it gives one."""
 
 OPERATIONS = ("read", "write", "element", "failed", "load_word", "store_word", "store_half")
+
+_SAID: set[str] = set()
+"""What is wrong with the cache, as far as this process has said so."""
 
 
 Announce = Callable[[str], None]
@@ -71,13 +75,7 @@ def _kernel(text: str, instance: Instance, layout: Layout, announce: Announce) -
     path = cache_folder() / "kernels" / f"{_digest(text, layout)}.o"
     code = kept(path)
     if code is None:
-        name = instance.model.name
-        if not can_keep(path):
-            announce(f"compiling {name} (not kept: {path.parent} cannot be written)")
-        elif path.exists():
-            announce(f"compiling {name} again ({path} is damaged)")
-        else:
-            announce(f"compiling {name} (once for this shape)")
+        announce(f"compiling {escaped(instance.model.name)}{_why_compiled(path)}")
         code = _compiled(text, layout)
         keep(path, code)
     functions = native.load(code, PARAMETERS)
@@ -86,6 +84,17 @@ def _kernel(text: str, instance: Instance, layout: Layout, announce: Announce) -
         return _kernel(lower_carefully(instance, layout), instance, layout, announce)
 
     return Kernel(layout, functions["expand"], functions["check"], len(instance.model.properties), careful)
+
+
+def _why_compiled(path: Path) -> str:
+    """Why code is not there that would be kept in this file. What is wrong with the cache is said once."""
+    why = why_not_kept(path)
+    if why in _SAID:
+        return " (not kept)"
+    if why:
+        _SAID.add(why)
+        return f" (not kept: {why})"
+    return f" again ({escaped(str(path))} is damaged)" if path.exists() else " (once for this shape)"
 
 
 def _compiled(text: str, layout: Layout) -> bytes:

@@ -23,6 +23,7 @@ from checker.spark_options import SPARK_OPTIONS, SparkAsked, add_spark_options, 
 from models import registry, settings
 from models.errors import UsageError
 from models.language.model import Instance, Model
+from models.printable import escaped
 
 USAGE = """\
 check [--bound N]                           every generation against every property: the matrix
@@ -401,4 +402,4 @@ def command_of(target: str, instance: Instance, bound: int | None) -> str:
     words = ["check", *settings.words_of_name(target, instance)]
     if bound is not None:
         words += ["--bound", str(bound)]
-    return shlex.join([*words, *settings.words_of_values(instance)])
+    return escaped(shlex.join([*words, *settings.words_of_values(instance)]))

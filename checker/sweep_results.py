@@ -4,8 +4,8 @@ In:  what the sweep is, as plain data; records, as they come.
 Out: the records of an earlier run of the very same sweep; a line of JSON for each one more.
 
 The first line says what the sweep is, and the file is named by it: another model text, other values or other limits are
-another file. Every line carries its own digest. A file that is not ours, or is damaged, is refused and left as it is;
-only a last line that was cut short is taken off.
+another file. Every line carries a digest over itself and the first line, so that no line of another sweep is taken. A
+file that is not ours, or is damaged, is refused and left as it is; only a last line that was cut short is taken off.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class Results:
 
     def __init__(self, folder: Path, sweep: dict[str, Any], positions: Collection[int]) -> None:
         header = json.dumps(sweep).encode() + b"\n"
+        self._header = header.decode()
         self.path = folder / f"sweep_{hashlib.sha256(header).hexdigest()[:12]}.jsonl"
         self.done: dict[int, Record] = {}
         self.failure = ""
@@ -107,9 +108,12 @@ class Results:
             position, record = written["position"], written["record"]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise self._damaged(number) from None
-        if digest != _digest(written) or not isinstance(position, int) or not isinstance(record, dict):
+        if digest != self._digest(written) or type(position) is not int or not isinstance(record, dict):
             raise self._damaged(number)
         return position, record
+
+    def _digest(self, written: object) -> str:
+        return _digest([self._header, written])
 
     def _damaged(self, number: int) -> UsageError:
         return UsageError(f"{self.path}:{number}: damaged; delete the file to search anew, or {CURE}")
@@ -117,7 +121,7 @@ class Results:
     def keep(self, position: int, name: str, record: Record) -> None:
         """Put a record behind the others."""
         written = {"position": position, "configuration": name, "record": record}
-        self._write(json.dumps({**written, "digest": _digest(written)}).encode() + b"\n")
+        self._write(json.dumps({**written, "digest": self._digest(written)}).encode() + b"\n")
 
     def _write(self, line: bytes) -> None:
         if self.failure:

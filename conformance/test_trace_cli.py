@@ -227,7 +227,7 @@ def test_another_version_of_a_model_is_refused(
         file.write("# a change\n")
     assert complaint(capsys, "show", path, "--model", model) == (
         f"{path}: made with another version of model parcels (digest {digest}, given"
-        f" {registry.load_file(model).digest[:8]}); make it anew: check something --bound 8"
+        f" {registry.load_file(model).digest[:8]}); make the trace anew with check"
     )
     assert complaint(capsys, "show", path, "--model", "none.py").startswith("none.py: ")
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from models.errors import UsageError
 from models.language.model import Model, assemble, nearest
+from models.printable import escaped
 
 FAMILIES = {"kafka": "models.kafka", "published": "models.published"}
 """Models whose package assembles base and variants into `MODEL`."""
@@ -54,7 +55,7 @@ def load_file(path: Path) -> Model:
     if path.suffix != ".py" or not path.is_file():
         raise UsageError(f"{path}: not a Python file that exists; give the path of a model, such as my_protocol.py")
     # Two files of one name are two modules, and none of them hides an installed one.
-    unique = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
+    unique = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:12]
     specification = importlib.util.spec_from_file_location(f"isrcheck_model_{unique}", path.resolve())
     assert specification is not None and specification.loader is not None
     module = importlib.util.module_from_spec(specification)
@@ -87,7 +88,7 @@ def load_file(path: Path) -> Model:
         raise UsageError(
             f"{path}:1: loading the model changes Python's own `{changed[0]}`; leave the module builtins alone"
         )
-    return assemble(path.stem, module)
+    return assemble(escaped(path.stem), module)
 
 
 def _failed(path: Path, error: BaseException) -> UsageError:

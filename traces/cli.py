@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from models.errors import UsageError
 from models.language.model import Model
+from models.printable import escaped
 from models.registry import load_file
 from traces import colour, cone, diff, folder, foreign, foreign_show, pages, walk_options
 from traces.colour import Ink, Look
@@ -165,7 +166,7 @@ def _page(arguments: argparse.Namespace) -> int:
         name = arguments.file.resolve().name.removesuffix(folder.SUFFIX).removesuffix(".json")
         forms = {"html": Path(f"{name}.html")}
     for path in pages.write(history, forms, arguments.step, replace=arguments.force):
-        _print([str(path)])
+        _print([escaped(str(path))])
     return 0
 
 
@@ -204,7 +205,7 @@ def _slice(arguments: argparse.Namespace) -> int:
     if found.left_out:
         path = folder.write(found.trace, arguments.out)
         model = [] if arguments.model is None else ["--model", str(arguments.model)]
-        lines.append(f"see it: {shlex.join(['trace', 'show', str(path), *model])}")
+        lines.append(escaped(f"see it: {shlex.join(['trace', 'show', str(path), *model])}"))
     _print(lines)
     return 0
 
@@ -245,9 +246,9 @@ def _list(arguments: argparse.Namespace) -> int:
             code = _complain(str(error))
             continue
         told = (header.model, header.protocol or "-", header.property_name or "-", header.verdict or "-", str(steps))
-        rows.append((path.name, *told, " ".join(folder.changed(header)) or "default"))
+        rows.append((escaped(path.name), *told, " ".join(folder.changed(header)) or "default"))
     if not paths:
-        _print([f"no traces in {arguments.folder}"])
+        _print([escaped(f"no traces in {arguments.folder}")])
     elif len(rows) > 1:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         _print([GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows])
@@ -281,7 +282,10 @@ def _explore(arguments: argparse.Namespace) -> int:
         raise UsageError("explore needs textual, which is not installed: pip install 'isrcheck[viewer]'") from None
     screen = Explorer(walk, arguments.out)
     screen.run()
-    _print([f"saved {path}; see it with: trace show {path}" for path in screen.saved] or ["nothing saved"])
+    _print(
+        [escaped(f"saved {path}; see it with: trace show {shlex.quote(str(path))}") for path in screen.saved]
+        or ["nothing saved"]
+    )
     return screen.return_code or 0
 
 
@@ -305,8 +309,7 @@ def _print(lines: Sequence[str]) -> None:
 
 def _complain(message: str) -> int:
     """One line on stderr, whatever a file has put into the message."""
-    line = "".join(character if character.isprintable() else " " for character in message)
-    print(f"trace: {line[:MOST_MESSAGE]}", file=sys.stderr)
+    print(f"trace: {escaped(message)[:MOST_MESSAGE]}", file=sys.stderr)
     return 2
 
 

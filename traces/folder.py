@@ -7,7 +7,6 @@ Out: the path under which the trace is found; or a certified Trace. Every failur
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import stat
 from itertools import count
@@ -18,7 +17,7 @@ from models.errors import UsageError
 from models.language.model import Model
 from traces import itf
 from traces.certify import NotCertifiedError, certify
-from traces.output import give_name, write_through
+from traces.output import draft_in, give_name, write_through
 from traces.trace import NOT_INDUCTIVE, Trace
 
 DEFAULT = Path("counterexamples")
@@ -38,7 +37,7 @@ def write(trace: Trace, folder: Path = DEFAULT) -> Path:
     except UsageError as error:
         raise NotCertifiedError(f"a trace that the reference does not confirm is not written: {error}") from error
     content = itf.to_text(trace).encode()
-    draft = folder / f".draft-{os.getpid()}"
+    draft = draft_in(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_through(draft, content)
@@ -78,7 +77,7 @@ def _publish(draft: Path, stem: Path, content: bytes) -> Path:
 def _point_latest_to(path: Path) -> None:
     """Let `latest` lead to this trace, where the file system allows it and nothing of that name is in the way."""
     link = path.parent / LATEST
-    draft = path.parent / f".{LATEST}-{os.getpid()}"
+    draft = draft_in(path.parent)
     if link.exists() and not link.is_symlink():
         return
     with contextlib.suppress(OSError):

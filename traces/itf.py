@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,8 +22,10 @@ from models import registry
 from models.errors import UsageError
 from models.language.in_range import IN_RANGE
 from models.language.model import Choice, Instance, Model, Place, Step, parse, spell, spell_element
+from models.printable import escaped
 from models.run import Cells
 from traces.erring import without_folders
+from traces.reproduce import reproduction
 from traces.spelling import spell_value
 from traces.trace import PERMITTED, VERDICTS, VIOLATED, Trace
 
@@ -74,21 +77,21 @@ def _head(trace: Trace) -> dict[str, Any]:
         "#meta": {
             "format": "ITF",
             "format-description": FORMAT_DESCRIPTION,
-            "source": f"{model.name}: {spell_path(model)}",
+            "source": f"{model.name}: {escaped(spell_path(model))}",
             "description": f"{label(instance)}, {trace.length} steps{outcome}",
             "status": "violation" if is_violation else "example",
             "isrcheck": {
                 "version": version(),
                 "model": model.name,
                 "model-digest": model.digest,
-                "model-file": None if is_built_in(model) else spell_path(model),
+                "model-file": None if is_built_in(model) else escaped(spell_path(model)),
                 "protocol": instance.protocol.name,
                 "configuration": spell_configuration(instance),
                 "configuration-digest": configuration_digest(instance),
                 "swaps": dict(instance.swaps),
                 "property": trace.property_name,
                 "verdict": trace.verdict,
-                "command": trace.command,
+                "command": escaped(trace.command),
                 **_error(trace),
             },
         },
@@ -266,16 +269,17 @@ def model_of(header: Header, given: Model | None) -> Model:
     """The model that a file speaks about: the one that the person gave, or a built-in one. Raises UsageError."""
     if given is None and header.file is not None:
         raise UsageError(
-            f"its model is the file {header.file}, which is never loaded by itself; give it: --model {header.file}"
+            f"its model is the file {header.file}, which is never loaded by itself;"
+            f" give it: --model {shlex.quote(header.file)}"
         )
     model = given or registry.load(header.model)[0]
     if model.name != header.model:
-        cure = "leave --model out" if header.file is None else f"give it: --model {header.file}"
+        cure = "leave --model out" if header.file is None else f"give it: --model {shlex.quote(header.file)}"
         raise UsageError(f"a trace of the model {header.model}, and --model names {model.name}; {cure}")
     if model.digest != header.digest:
         raise UsageError(
             f"made with another version of model {header.model} (digest {header.digest[:8]},"
-            f" {'given' if given else 'here'} {model.digest[:8]}); make it anew: {header.command}"
+            f" {'given' if given else 'here'} {model.digest[:8]}); make the trace anew with check"
         )
     return model
 
@@ -300,8 +304,10 @@ def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace
             raise UsageError(f"state {position}: {error}") from None
     if not states:
         raise UsageError("it has no states; write the trace anew")
-    ending = (header.property_name, header.verdict, header.command)
-    trace = Trace(instance, tuple(states), tuple(steps), *ending, _read_erring(instance, header))
+    about, erring = (header.property_name, header.verdict), _read_erring(instance, header)
+    length = len(steps) + (erring is not None)
+    command = reproduction(header.command, instance, header.file, *about, length)
+    trace = Trace(instance, tuple(states), tuple(steps), *about, command, erring)
     if header.error is None and trace.property_name == IN_RANGE.name:
         raise UsageError("it does not say what leaves the declaration; write the trace anew")
     return trace

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 from pathlib import Path
 
 from models.errors import UsageError
@@ -19,7 +20,7 @@ def put(path: Path, content: bytes, *, replace: bool = False) -> None:
         raise UsageError(f"{path}: a folder; name a file in it")
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise UsageError(f"{path}: a link, a pipe or a device, which a file does not take the place of; name a file")
-    draft = path.with_name(f".draft-{os.getpid()}-{path.name}")
+    draft = draft_in(path.parent)
     try:
         write_through(draft, content)
         if replace:
@@ -35,9 +36,19 @@ def put(path: Path, content: bytes, *, replace: bool = False) -> None:
             draft.unlink()
 
 
+DRAFT = ".draft-"
+"""How the name of a file begins that has not been given its own name yet."""
+
+
+def draft_in(folder: Path) -> Path:
+    """A name for a draft that nobody can have put a file or a link under before, in a folder that others write to."""
+    return folder / f"{DRAFT}{secrets.token_hex(8)}"
+
+
 def write_through(path: Path, content: bytes) -> None:
-    """Write a draft, and let the machine put it where a power loss leaves it whole before it gets its name."""
-    with path.open("wb") as file:
+    """Write a draft, and let the machine put it where a power loss leaves it whole before it gets its name. What is
+    there already is not written to, and no link is followed: raises FileExistsError."""
+    with path.open("xb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

@@ -26,7 +26,7 @@ from checker.reports.told import Told, unfinished
 from checker.verdict import UNDECIDED
 from models.errors import UsageError
 from traces.folder import SUFFIX
-from traces.output import write_through
+from traces.output import DRAFT, draft_in, write_through
 from traces.page import page as trace_page
 
 MARKER = "isrcheck-report.json"
@@ -68,8 +68,9 @@ def write(folder: Path, make: Callable[[], Told]) -> str:
 def _put(folder: Path, told: Told) -> None:
     files = dict(_files(folder, told))
     earlier = _named(folder)
-    draft = folder / f".draft-{os.getpid()}"
+    draft = draft_in(folder)
     try:
+        draft.mkdir(0o700)
         for name, content in files.items():
             _write(draft / name, content)
         # First the marker, with the names of both: a report that was half replaced is still known for ours.
@@ -145,6 +146,6 @@ def _refuse_strangers(folder: Path) -> None:
         raise UsageError(f"{folder / TRACES}: a link; {CURE}")
     _named(folder)
     with contextlib.closing(os.scandir(folder)) as entries:
-        is_empty = all(entry.name.startswith(".draft-") for entry in entries)
+        is_empty = all(entry.name.startswith(DRAFT) for entry in entries)
     if not is_empty and not (folder / MARKER).is_file():
         raise UsageError(f"{folder}: not empty, and not a report of isrcheck; {CURE}")

@@ -5,10 +5,15 @@ Out: a folder with the levels as Parquet, and the statistics as JSON; from it, t
 
 What was written is read back and takes the place of what led to it: an executor that is lost later costs the levels
 since then, and not the whole search. Nothing in the folder is ever written over.
+
+Each file of statistics carries one digest over all that the checkpoint consists of: the question, its own name and
+content, and for each folder of levels its name and the check sum of each row. A file that was changed, exchanged or
+taken from another checkpoint is told as damaged.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import zlib
@@ -28,7 +33,7 @@ from models.errors import UsageError
 
 Row = tuple[int, int, int, int, bytearray, int]
 
-VERSION = 2
+VERSION = 3
 SEARCH = "search.json"
 SCHEMA = "depth int, chunk int, first long, size long, blob binary, sum long"
 """A row is a blob of a level: its depth, the chunk that it stands in and where, states with predecessors and steps in
@@ -43,6 +48,7 @@ class Checkpoints:
         self.folder = Folder(session, name)
         self.question = {"kind": "checkpoint", "version": VERSION, **question}
         self.written: list[int] = []
+        self.digests: list[str] = []
         # What a run that was cut short has left half written is not there.
         names = [name for name in self.folder.names() if not name.endswith(".partial")]
         if SEARCH in names:
@@ -65,7 +71,7 @@ class Checkpoints:
     def _json(self, name: str) -> dict[str, Any]:
         try:
             there = json.loads(self.folder.read(name))
-        except ValueError:
+        except (ValueError, RecursionError):
             there = None
         if not isinstance(there, dict):
             raise self._damaged(name)
@@ -78,49 +84,60 @@ class Checkpoints:
         depths = [depth for depth in depths if most is None or depth <= most]
         if not depths:
             return None
-        self.written = [max(depths)]
-        statistics = self._json(_statistics(max(depths)))
-        written = statistics.get("written")
-        if not isinstance(written, list) or written[-1:] != self.written:
-            raise self.damaged()
-        self.written = list(written)
+        name = _statistics(max(depths))
+        statistics = self._json(name)
+        if statistics.pop("digest", None) != self._digest(name, statistics):
+            raise self._damaged(name)
+        self.written, self.digests = statistics.pop("written"), statistics.pop("digests")
         return statistics
 
-    def damaged(self) -> UsageError:
-        """What to raise where the newest statistics are not what was written."""
-        return self._damaged(_statistics(self.written[-1]))
+    def _digest(self, name: str, statistics: Mapping[str, Any]) -> str:
+        content = json.dumps([self.question, name, statistics], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()
 
     def _damaged(self, name: str) -> UsageError:
         return UsageError(f"--checkpoint {self.folder.name}: {name} is damaged; name a new folder")
 
-    def write(self, levels: Mapping[int, Pairs], statistics: Mapping[str, Any]) -> None:
-        """Keep levels that follow those that are written, and what is known when the last of them is."""
+    def write(
+        self, levels: Mapping[int, Pairs], chunks: Mapping[int, Sequence[int]], statistics: Mapping[str, Any]
+    ) -> None:
+        """Keep levels that follow those that are written, of so many states in each chunk, and what is known when the
+        last of them is."""
         last = max(levels)
-        self.written.append(last)
-        if _statistics(last) in self.folder.names():
-            return
+        name = _statistics(last)
+        if name in self.folder.names():
+            raise UsageError(f"--checkpoint {self.folder.name}: another run has written {name}; name a new folder")
         # What a run that was cut short has left there is not whole.
         self.folder.remove(_levels(last))
         rows = self.session.context.union([pairs.map(partial(_row, depth)) for depth, pairs in levels.items()])
         self.session.spark.createDataFrame(rows, SCHEMA, verifySchema=False).write.parquet(
             self.folder.at(_levels(last))
         )
-        self.folder.write(_statistics(last), json.dumps({**statistics, "written": self.written}))
+        self.written.append(last)
+        self.digests.append(self._listed(last, chunks))
+        written = {**statistics, "written": self.written, "digests": self.digests}
+        self.folder.write(name, json.dumps({**written, "digest": self._digest(name, written)}))
 
     def require_whole(self, last: int, chunks: Mapping[int, Sequence[int]]) -> None:
         """Raise UsageError unless these levels, of so many states in each chunk, are what was written with a last one.
 
         A file that is gone would otherwise be states that are gone, and the search would still come to an end.
         """
+        if self._listed(last, chunks) != self.digests[self.written.index(last)]:
+            raise self._damaged(_levels(last))
+
+    def _listed(self, last: int, chunks: Mapping[int, Sequence[int]]) -> str:
+        """The digest of the rows that were written with a last level, which have to be all of them."""
         wanted = [
             (depth, chunk, first, min(BLOB_STATES, size - first))
             for depth, sizes in chunks.items()
             for chunk, size in enumerate(sizes)
             for first in range(0, size, BLOB_STATES)
         ]
-        there = self._rows(last).select("depth", "chunk", "first", "size").collect()
-        if sorted(map(tuple, there)) != sorted(wanted):
+        there = sorted(map(tuple, self._rows(last).select("depth", "chunk", "first", "size", "sum").collect()))
+        if [row[:4] for row in there] != sorted(wanted):
             raise self._damaged(_levels(last))
+        return hashlib.sha256(json.dumps([_levels(last), there]).encode()).hexdigest()
 
     def ordered(self, depth: int, shards: int) -> Pairs:
         """A level again, chunk by chunk, in order."""

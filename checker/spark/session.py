@@ -244,7 +244,7 @@ def _environment(given: Mapping[str, str], scratch: Path, submitted: bool) -> di
         environment["PYSPARK_PYTHON"] = sys.executable
     if submitted:
         return environment
-    environment["JAVA_HOME"] = str(java_home())
+    environment["JAVA_HOME"] = str(java_home(scratch))
     master = given["spark.master"]
     if _is_on_loopback(master):
         environment.setdefault("SPARK_LOCAL_IP", os.environ.get("SPARK_LOCAL_IP", LOOPBACK))

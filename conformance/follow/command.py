@@ -47,6 +47,7 @@ from conformance.follow.record import record
 from conformance.follow.verdicts import Asked
 from conformance.follow.watch import Progress, Watch
 from models.errors import UsageError
+from models.printable import escaped
 from traces import folder
 
 
@@ -92,7 +93,7 @@ def _run(arguments: argparse.Namespace) -> int:
             lambda events: line.tell(f"{events:,} of {plan.events:,} events recorded", time.monotonic() - began),
         )
     line.clear()
-    say(f"recorded: {path}")
+    say(f"recorded: {escaped(str(path))}")
     return _follow_events(path, arguments, None, {})
 
 
@@ -222,6 +223,8 @@ def _follow_events(path: Path, arguments: argparse.Namespace, protocol: str | No
             codes.add(int(outcome.verdict))
     except KeyboardInterrupt:
         line.clear()
-        print(f"conform: {path}:{watch.line}: interrupted at this line, nothing is decided", file=sys.stderr)
+        print(
+            f"conform: {escaped(str(path))}:{watch.line}: interrupted at this line, nothing is decided", file=sys.stderr
+        )
         return INTERRUPTED
     return gravest(codes)

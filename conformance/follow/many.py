@@ -16,9 +16,10 @@ from pathlib import Path
 from checker.console import ProgressLine, interrupts
 from checker.spark.faults import SparkLostError
 from checker.spark.session import SparkOptions, spark_session
-from conformance.console import INTERRUPTED, UNDECIDED, USAGE, complain, printable, say
+from conformance.console import INTERRUPTED, UNDECIDED, USAGE, complain, say
 from conformance.follow.verdicts import Asked, Found, Word, follow_one
 from models.errors import UsageError
+from models.printable import escaped
 from traces import folder
 from traces.itf import parse_document, read_trace
 
@@ -77,7 +78,7 @@ class Report:
             self._tell(number)
         for number, found in sorted(self.found.items()):
             for first, *more in found.rejections[:MOST_REJECTIONS]:
-                say("", printable(first), *map(printable, more))
+                say("", escaped(first), *map(escaped, more))
             if len(found.rejections) > MOST_REJECTIONS:
                 say("", f"  and {len(found.rejections) - MOST_REJECTIONS:,} more runs of this log")
             if found.rejections:
@@ -96,7 +97,7 @@ class Report:
         if found.word == Word.UNREADABLE:
             complain(found.why)
             return
-        say(printable(str(found)))
+        say(escaped(str(found)))
         if self.out is not None and found.history is not None:
             try:
                 kept = folder.write(read_trace(parse_document(found.history)), self.out)

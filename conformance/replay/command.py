@@ -34,6 +34,7 @@ from conformance.replay.system import Guarded, System, load_driver
 from conformance.replay.timing import UntimelyError
 from conformance.replay.walks import walk
 from models.errors import UsageError
+from models.printable import escaped
 from traces import folder
 from traces.itf import label
 from traces.trace import Trace
@@ -94,12 +95,13 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None, options:
         trace = folder.read(path, None)
         divergence = _replayed(trace, system, coverage)
     except UntimelyError as error:
-        say(f"{path}: UNDECIDED: {error}")
+        say(escaped(f"{path}: UNDECIDED: {error}"))
         return UNDECIDED
     except UsageError as error:
         return complain(str(error) if str(error).startswith(str(path)) else f"{path}: {error}")
     if divergence is None:
-        say(f"{path}: replayed, {len(trace.steps)} steps; the same after every step", *_behind(trace))
+        steps = len(trace.steps)
+        say(f"{escaped(str(path))}: replayed, {steps} steps; the same after every step", *_behind(trace))
         return DONE
     _tell(path, trace, divergence, options)
     return DIVERGED
@@ -140,12 +142,13 @@ def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Cover
 
 def _command(arguments: argparse.Namespace, number: int) -> str:
     """What replays this walk again."""
-    options = [f"--protocol {arguments.protocol}"] if arguments.protocol else []
-    options += [f"--switch {given}" for given in arguments.switch] + [f"--set {given}" for given in arguments.set]
+    options = ["--protocol", arguments.protocol] if arguments.protocol else []
+    options += [word for given in arguments.switch for word in ("--switch", given)]
+    options += [word for given in arguments.set for word in ("--set", given)]
     return " ".join(
         [
             *("conform replay --walks 1", f"--seed {arguments.seed + number}", f"--steps {arguments.steps}"),
-            *(*options, *_on_what(arguments)),
+            *(*map(shlex.quote, options), *_on_what(arguments)),
         ]
     )
 
@@ -166,9 +169,9 @@ def _replayed(trace: Trace, system: System, coverage: Coverage | None) -> Diverg
 
 def _tell(path: Path, trace: Trace, divergence: Divergence, options: Sequence[str]) -> None:
     first, *rest = divergence.lines(trace)
-    quoted = shlex.quote(str(path))
+    quoted = escaped(shlex.quote(str(path)))
     say(
-        f"{path}: {first}",
+        escaped(f"{path}: {first}"),
         *(f"  {line}" for line in rest),
         f"  see the whole of it: trace show {quoted}",
         f"  replay it: {' '.join(['conform replay', quoted, *options])}",

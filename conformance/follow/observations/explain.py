@@ -6,6 +6,7 @@ Out: an `Outcome`: explained, rejected, undecided, or nothing to follow; with th
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from conformance.follow.observations.search import Progress, Search
 from models import registry
 from models.errors import UsageError
 from models.language.model import Instance, spell
+from models.printable import escaped
 from traces.certify import from_steps
 from traces.trace import VIOLATED, Trace
 
@@ -151,7 +153,7 @@ def follow_recording(
     effort = Effort(tuple(search.counts()), search.generated, search.seconds, search.store.bytes_used)
     if search.last is not None:
         found = search.path()
-        command = f"conform follow {path} --protocol {protocol}{_given(instance, given)}"
+        command = f"conform follow {escaped(shlex.quote(str(path)))} --protocol {protocol}{_given(instance, given)}"
         if is_idempotent:
             again = sum(instance.step(number).action == SEND_AGAIN for number in found.steps)
             instance = instance_for(recording, protocol, given, swaps or {}, again)
