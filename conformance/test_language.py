@@ -667,6 +667,14 @@ WHOLE_MODULES = {
         PRELUDE.replace("    n = bound", '    items = bound(1, "items")\n    n = bound'),
         "`items` is a name of the language's own; choose another one",
     ),
+    "field with the name of the implicit property": (
+        PRELUDE.replace("    f = field", "    in_range = field(values=Flag)\n    f = field"),
+        "`in_range` is a name of the language's own; choose another one",
+    ),
+    "entry with the name of the implicit property": (
+        PRELUDE.replace("    n = bound", '    in_range = bound(1, "range")\n    n = bound'),
+        "`in_range` is a name of the language's own; choose another one",
+    ),
 }
 
 
@@ -676,6 +684,19 @@ def test_a_module_that_is_no_model_is_refused(tmp_path: Path, text: str, says: s
     with pytest.raises(LanguageError) as refusal:
         registry.load_file(path)
     assert str(refusal.value) == f"{path}:1: {says}"
+
+
+@pytest.mark.parametrize("kind", ["action", "always", "sometimes", "lemma"])
+def test_no_function_takes_the_name_of_the_implicit_property(tmp_path: Path, kind: str) -> None:
+    body = "    s.f = True" if kind == "action" else "    return s.f"
+    path = write(
+        tmp_path, f"@{kind}\ndef in_range(s):\n{body}\n", prelude=PRELUDE.replace("setting,", "lemma, setting,")
+    )
+    with pytest.raises(LanguageError) as refusal:
+        registry.load_file(path)
+    line = path.read_text().splitlines().index(f"@{kind}", PRELUDE.count("\n")) + 1
+    says = "`in_range` is the property that every model has by itself; choose another name"
+    assert str(refusal.value) == f"{path}:{line}: {says}"
 
 
 BAD_DECLARATIONS = {

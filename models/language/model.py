@@ -49,6 +49,9 @@ MOST_STEPS = 1 << 20
 RESERVED = ("cells", "items")
 """Names that states and configurations use for themselves, besides those that start with an underscore."""
 
+IMPLICIT_PROPERTY = "in_range"
+"""The name of the promise that every model makes without declaring it (models/language/in_range.py)."""
+
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Say which names there are, the likeliest first: the cure in a message about an unknown name."""
@@ -284,8 +287,18 @@ def _marked(modules: Sequence[ModuleType], *kinds: Kind) -> dict[str, Callable[.
             mark = mark_of(value)
             is_own = len(modules) == 1 or value.__module__ == module.__name__ if mark is not None else False
             if mark is not None and mark.kind in kinds and is_own:
+                _refuse_implicit_name(name, value)
                 found[name] = value
     return found
+
+
+def _refuse_implicit_name(name: str, python: Callable[..., Any]) -> None:
+    if name == IMPLICIT_PROPERTY:
+        code = inspect.unwrap(python).__code__
+        raise LanguageError(
+            f"{code.co_filename}:{code.co_firstlineno}: `{name}` is the property that every model has by itself;"
+            " choose another name"
+        )
 
 
 def _no_name_twice(modules: Iterable[ModuleType]) -> None:
@@ -323,7 +336,7 @@ def assemble(
         if field_name in entries:
             raise LanguageError(f"{path}:1: `{field_name}` is both a field and a configuration entry; rename one")
     for declared_name in (*fields, *entries):
-        if declared_name in RESERVED or declared_name.startswith("_"):
+        if declared_name in (*RESERVED, IMPLICIT_PROPERTY) or declared_name.startswith("_"):
             raise LanguageError(f"{path}:1: `{declared_name}` is a name of the language's own; choose another one")
     versions = variants or {"": (None, {})}
     modules = [module for module, _ in versions.values() if module is not None]

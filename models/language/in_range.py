@@ -1,0 +1,38 @@
+"""The promise that every model makes without declaring it: nothing leaves its declared range.
+
+In:  nothing.
+Out: `IN_RANGE`, a property like those that a model declares, for reports, traces and proofs to speak about.
+
+Its function is never asked. A step or a property that errs in a reachable state breaks the promise; models/run.py says
+what an error is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from models.language.declare import always, mark_of
+from models.language.model import IMPLICIT_PROPERTY, Property
+from models.language.syntax import Reader, Vocabulary
+
+
+@always
+def in_range(s: Any) -> bool:  # noqa: ARG001 - nobody asks it
+    """Nothing leaves its declared range.
+
+    No step writes a value outside the values of its field, or uses an index outside a field or a subset; and no
+    property, asked about a reachable state or transition, does so.
+    """
+    return True
+
+
+def _property() -> Property:
+    mark = mark_of(in_range)
+    assert mark is not None
+    return Property(
+        IMPLICIT_PROPERTY, mark.kind, Reader(Vocabulary({}, {}, {})).read(in_range), None, None, mark.every_length
+    )
+
+
+IN_RANGE = _property()
+"""The implicit property of every model."""
