@@ -35,7 +35,7 @@ WALKS = 5
 class Unrolled:
     """What Z3 was asked and what was found; the fields mean what they mean in an `Exploration`.
 
-    `nodes` is the size of the formula, `times` how long each depth took.
+    `nodes` is the size of the formula, `times` how long each depth took; `refusal` says why nothing could be asked.
     """
 
     instance: Instance
@@ -46,6 +46,7 @@ class Unrolled:
     seconds: float = 0.0
     nodes: int = 0
     times: list[float] = field(default_factory=list)
+    refusal: str = ""
     findings: dict[str, Findings] = field(default_factory=dict)
 
     @property

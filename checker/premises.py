@@ -3,8 +3,8 @@
 In:  `Proofs`, and what the explorer did.
 Out: the proofs whose premises are established, the others as attempts; and every premise in words.
 
-The premise that can be false is `in_range`: no step, and no property, leaves the declaration in a reachable state. It is
-proved like any promise, or seen by a search that came to its end. Everything else that a proof takes for granted is
+The premise that can be false is `in_range`: no step, and no property, leaves the declaration in a reachable state. It
+is proved like any promise, or seen by a search that came to its end. Everything else that a proof takes for granted is
 checked where it is used, and told beside it.
 """
 

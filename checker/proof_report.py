@@ -214,7 +214,7 @@ def _row(values: list[int | None]) -> str:
 def unrolled_lines(unrolled: Unrolled) -> list[str]:
     """How far Z3 was asked, and how long that took."""
     if unrolled.judged < 0:
-        return [f"Z3 {VERSION}: nothing was asked"]
+        return [f"Z3 {VERSION}: nothing was asked" + (f": {unrolled.refusal}" if unrolled.refusal else "")]
     far = "no behaviour is longer" if unrolled.exhausted else "behaviours go on"
     times = " ".join(f"{seconds:.2f}" for seconds in unrolled.times)
     return [

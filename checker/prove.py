@@ -21,7 +21,7 @@ from checker.solver import Answer, Solver, UndecidedError, telling_interrupts
 from checker.symbolic import UnsupportedError
 from checker.systems import MOST_NODES, BoundedSystem, Counterexample, SlicedSystem, System, holds_initially
 from checker.unroll import Unrolling
-from models.errors import ModelError
+from models.errors import ModelError, UsageError
 from models.language.declare import Kind
 from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property
@@ -232,6 +232,10 @@ def prove(
         found.stopped = "interrupt"
     except UndecidedError as undecided:
         found.stopped = undecided.why.value
+    except MemoryError:
+        found.stopped = Answer.MEMORY.value
+    except UsageError as error:
+        proving.refuse(error, every_length=phase is Phase.EVERY_LENGTH)
     found.seconds = time.monotonic() - started
     return found
 
@@ -313,10 +317,28 @@ class _Proving:
             for prop in asked:
                 self._lose(prop, Attempt(prop, True, f"there is no slice: {error}"))
             return
+        claims, goals = self._asked_of(system, claims), self._asked_of(system, goals)
         induction = induct(
             system, [claim.name for claim in claims], [goal.name for goal in goals], self.deadline, self.report
         )
         self._conclude(induction, [*claims, *goals], started, every_length=True)
+
+    def _asked_of(self, system: SlicedSystem, claims: Sequence[Property]) -> list[Property]:
+        """Those claims that the slice can be asked about; the others are lost."""
+        found = []
+        for claim in claims:
+            try:
+                system.read(claim.name)
+                found.append(claim)
+            except UnsupportedError as error:
+                self._lose(claim, Attempt(claim, True, f"the slice cannot be asked about it: {error}"))
+        return found
+
+    def refuse(self, error: UsageError, *, every_length: bool) -> None:
+        """Z3 cannot be asked: what is still open stays so, and says why."""
+        for prop in self.open:
+            if prop.every_length or not every_length:
+                self._lose(prop, Attempt(prop, every_length, f"Z3 cannot be asked: {error}"))
 
     def within_bounds(self) -> None:
         """Induction on the transition system as it is."""

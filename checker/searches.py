@@ -27,6 +27,7 @@ from checker.prove import Phase, Proofs
 from checker.report import Run
 from checker.solver import limit_memory, listen
 from checker.spark.session import Session
+from checker.symbolic import UnsupportedError
 from checker.systems import Counterexample
 from checker.verdict import Verdict, Word, cut_short, refuse_contradictions, verdicts, with_proofs
 from models.errors import ModelError, UsageError
@@ -273,10 +274,14 @@ class Searches:
         assert isinstance(run.exploration, Exploration)
         if run.exploration.stopped == "interrupt":
             return run
-        unrolled = self._ask_z3(run.exploration.instance)
-        differing = differences(run.exploration, unrolled)
-        assert not differing, "; ".join([*differing, f"reproduce: {run.command} --engine all"])
-        command = f"{run.command} --engine all"
+        instance, command = run.exploration.instance, f"{run.command} --engine all"
+        try:
+            unrolled = self._ask_z3(instance)
+        except UnsupportedError as error:  # what the explorer found stands
+            unrolled = Unrolled(instance, self.options.limits, stopped="unsupported", refusal=str(error))
+        else:
+            differing = differences(run.exploration, unrolled)
+            assert not differing, "; ".join([*differing, f"reproduce: {command}"])
         cut = unrolled.stopped if not unrolled.is_complete else None
         found = [cut_short(verdict, cut, unrolled.judged) for verdict in run.verdicts] if cut else run.verdicts
         return replace(run, second=unrolled, command=command, verdicts=found)

@@ -174,17 +174,21 @@ class SlicedSystem:
         self.slice = Slice(instance)
         self.circuit = self.slice.circuit
         self.claims = {claim.name: claim for claim in claims}
-        self._hypotheses = {
-            claim.name: self.circuit.both(*self.slice.ask(claim, [self.slice.before]))
-            for claim in claims
-            if not claim.of_steps
-        }
+        self._hypotheses: dict[str, int] = {}
         self._questions: dict[str, list[Question]] = {}
         self._solvers: dict[int, Solver] = {}
 
     def hypothesis(self, claim: str) -> int:
         """The claim before the step."""
+        if claim not in self._hypotheses:
+            self._hypotheses[claim] = self.circuit.both(*self.slice.ask(self.claims[claim], [self.slice.before]))
         return self._hypotheses[claim]
+
+    def read(self, claim: str) -> None:
+        """Read a claim before and after every step. Raises UnsupportedError where the slice cannot be asked about it."""
+        if not self.claims[claim].of_steps:
+            self.hypothesis(claim)
+        self.questions(claim)
 
     def questions(self, claim: str) -> Iterator[Question]:
         """One for each step that writes what the claim asks about."""

@@ -40,6 +40,7 @@ WHY_STOPPED = {
     "seconds": "the time that it was given is used up",
     "interrupt": "it was interrupted",
     "unknown": "Z3 does not know",
+    "unsupported": "it cannot be asked about this model",
     "lost": "Spark lost what it worked with",
 }
 

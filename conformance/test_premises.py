@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from checker import cli
+from checker import bounded, cli, prove, systems
+from checker.symbolic import UnsupportedError
 from conformance.engine_support import joined, proofs_of, proving
 
 START = """\
@@ -200,3 +201,71 @@ def each_is_seen(s):
     code, found, proofs = proofs_of(check, text)
     (proof,) = proofs["proved"]
     assert (code, found, proof["scope"]) == (0, {"fine": "PROVED"}, "at any depth, with faults=1")
+
+
+# ------------------------------------------------------------------------------- what was found stands beside a refusal
+
+OVER_WHAT_IS_OPEN = (
+    START
+    + """\
+class Configuration:
+    log_size = bound(2, "size", least=1, is_open=True)
+
+
+class Offset(Domain, size="log_size"):
+    pass
+
+
+class State:
+    log = field(Offset, values=between(0, 3))
+    turns = field(values=between(0, 9))
+
+
+@action
+def clock_turns(s):
+    require(s.turns < 9)
+    s.turns += 1
+
+
+@always
+def early(s):
+    return s.turns < 3
+
+
+@always(every_length=True)
+def low(s):
+    return s.turns <= 9
+
+
+@always_step(every_length=True)
+def nothing_is_written(before, after):
+    return sum(before.log[o] for o in range(before.log_size)) == sum(after.log[o] for o in range(after.log_size))
+"""
+)
+
+
+def test_a_property_that_a_slice_cannot_be_asked_about_costs_no_verdict(check):
+    code, found, proofs = proofs_of(check, OVER_WHAT_IS_OPEN, "--bound", "5")
+    assert (code, found["early"], found["nothing_is_written"]) == (12, "VIOLATED", "PROVED")
+    (lost,) = proofs["not_proved"]
+    assert lost["property"] == "nothing_is_written"
+    assert lost["why"].startswith("the slice cannot be asked about it: ")
+    assert lost["why"].endswith("a sum over what is open")
+
+
+@pytest.mark.parametrize("how", ["compare", "prove"])
+def test_what_the_explorer_found_stands_where_z3_cannot_be_asked(check, monkeypatch, how):
+    """Were there something that only the explorer reads."""
+
+    def refused(*given, **more):
+        raise UnsupportedError("model.py:1: in early: the symbolic engine does not read `New`; use --engine local")
+
+    monkeypatch.setattr(bounded if how == "compare" else prove, "Relation", refused)
+    monkeypatch.setattr(systems, "Relation", refused)
+    text = OVER_WHAT_IS_OPEN[: OVER_WHAT_IS_OPEN.index("@always(every")]
+    words = ("--engine", "all") if how == "compare" else ()
+    code, out, _ = check(text, "--bound", "5", *words)
+    assert (code, out.splitlines()[-1]) == (12, "VIOLATED: early at step 3")
+    code, out, _ = check(text, "--bound", "2", *words)
+    assert code == 3
+    assert "does not read `New`; use --engine local" in joined(out)
