@@ -26,6 +26,7 @@ from models.run import Cells
 
 MODULES = (
     *(
+        "budget",
         "candidates",
         "cases",
         "circuit",

@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from checker.budget import Answer, Budget, UndecidedError
 from checker.candidates import Candidate, candidates
 from checker.relation import Relation
-from checker.solver import Answer, Solver, UndecidedError, telling_interrupts
+from checker.solver import Solver, telling_interrupts
 from checker.symbolic import UnsupportedError
 from checker.systems import MOST_NODES, BoundedSystem, Counterexample, SlicedSystem, System, holds_initially
 from checker.unroll import Unrolling
@@ -147,8 +148,15 @@ def _kept(
     report(f"proving {claim}")
     hypotheses = {system.hypothesis(one): one for one in assumed}
     used: set[str] = set()
-    for question in system.questions(claim):
-        decision = system.decide(question, list(hypotheses), deadline)
+    questions = system.questions(claim)
+    while True:
+        try:
+            question = next(questions, None)
+            if question is None:
+                break
+            decision = system.decide(question, list(hypotheses), deadline)
+        except UndecidedError as undecided:
+            return undecided.why
         if decision.counterexample is not None:
             return decision.counterexample
         if decision.answer is not Answer.NO:
@@ -232,8 +240,6 @@ def prove(
         found.stopped = "interrupt"
     except UndecidedError as undecided:
         found.stopped = undecided.why.value
-    except MemoryError:
-        found.stopped = Answer.MEMORY.value
     except UsageError as error:
         proving.refuse(error, every_length=phase is Phase.EVERY_LENGTH)
     found.seconds = time.monotonic() - started
@@ -260,6 +266,7 @@ class _Proving:
         self.invariants = [claim for claim in claims if claim.name in names and not claim.of_steps]
         self.properties = [prop for prop in properties if prop.kind is not Kind.SOMETIMES and prop is not IN_RANGE]
         self.deadline = deadline
+        self.budget = Budget(deadline)
         self.report = report
         self.found = Proofs()
         self.initially: dict[str, str | None] = {}
@@ -291,7 +298,7 @@ class _Proving:
         if claim.of_steps:
             return None  # it says nothing yet at the start
         try:
-            return None if holds_initially(self.instance, claim) else "it is false in an initial state"
+            return None if holds_initially(self.instance, claim, self.budget) else "it is false in an initial state"
         except ModelError as error:
             return str(error)
 
@@ -312,7 +319,7 @@ class _Proving:
         goals = [prop for prop in asked if prop.of_steps]
         self.report("slicing")
         try:
-            system = SlicedSystem(self.instance, [*claims, *goals])
+            system = SlicedSystem(self.instance, [*claims, *goals], self.budget)
         except UnsupportedError as error:
             for prop in asked:
                 self._lose(prop, Attempt(prop, True, f"there is no slice: {error}"))
@@ -351,7 +358,7 @@ class _Proving:
         premises = self.premises
         asked_about = [*claims, *goals, *premises]
         self.report("building the step relation")
-        system = BoundedSystem(self.instance, asked_about)
+        system = BoundedSystem(self.instance, asked_about, self.budget)
         induction = Induction({}, {}, {})
         # Layer by layer, as the lemmas are declared: what holds by itself does not rest on what comes later.
         layers = list(dict.fromkeys(claim.function.path for claim in claims if claim.kind is Kind.LEMMA))
@@ -410,7 +417,7 @@ class _Proving:
             return
         started = time.monotonic()
         self.report("proposing lemmas")
-        system = BoundedSystem(self.instance, [*self.invariants, *asked])
+        system = BoundedSystem(self.instance, [*self.invariants, *asked], self.budget)
         kept = [claim.name for claim in self.invariants]
         if len(system.circuit.left) > MOST_NODES:
             return  # a model of that size needs lemmas of its own
@@ -431,7 +438,7 @@ class _Proving:
         asked = [*self.open, *self.premises]
         if not self._is_anything_asked(asked):
             return
-        relation = Relation(self.instance, [*self.invariants, *asked])
+        relation = Relation(self.instance, [*self.invariants, *asked], self.budget)
         start, anywhere = Unrolling(relation), Unrolling(relation, free=True)
         solvers = [Solver(relation.circuit, self.deadline) for _ in range(2)]
         for unrolling, solver in zip((start, anywhere), solvers, strict=True):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from checker.budget import Budget
 from checker.cases import Cases, FiniteArithmetic, Truth
 from checker.circuit import FALSE, TRUE, Circuit
 from checker.reading import Value, as_truth
@@ -49,9 +50,11 @@ class Relation:
     property of states speaks of `before`, one of transitions of both.
     """
 
-    def __init__(self, instance: Instance, properties: Sequence[Property] | None = None) -> None:
+    def __init__(
+        self, instance: Instance, properties: Sequence[Property] | None = None, budget: Budget | None = None
+    ) -> None:
         self.instance = instance
-        self.circuit = circuit = Circuit()
+        self.circuit = circuit = Circuit(budget)
         self.arithmetic = FiniteArithmetic(circuit)
         self.evaluator = Evaluator(instance, circuit, self.arithmetic)
         self.before = new_state(instance, self.arithmetic)
@@ -88,6 +91,7 @@ class Relation:
         writers: dict[Value, int] = {}
         unwritten = TRUE
         for one in self.transitions:
+            self.circuit.budget.step()
             value = one.after[cell]
             if value is not self.before[cell]:
                 writers[value] = self.circuit.either(writers.get(value, FALSE), one.taken)

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from checker import matrix, report
 from checker.agreement import differences
 from checker.bounded import Unrolled, ask_to_depth
+from checker.budget import Memory
 from checker.causes import Different, differing
 from checker.console import ProgressLine
 from checker.explore import Exploration, Limits, explore
@@ -25,7 +26,7 @@ from checker.premises import resting
 from checker.proof_report import Proving, key_of
 from checker.prove import Phase, Proofs
 from checker.report import Run
-from checker.solver import limit_memory, listen
+from checker.solver import listen
 from checker.spark.session import Session
 from checker.symbolic import UnsupportedError
 from checker.systems import Counterexample
@@ -253,7 +254,7 @@ class Searches:
     def _ask_z3(self, instance: Instance) -> Unrolled:
         """Bounded model checking of an instance."""
         progress = ProgressLine(report.title(instance))
-        limit_memory(self.options.limits.memory)
+        Memory.limit(self.options.limits.memory)
         unrolled = ask_to_depth(
             instance,
             self.options.limits,
@@ -295,7 +296,7 @@ class Searches:
         instance = exploration.instance
         progress = ProgressLine(report.title(instance))
         began = time.monotonic()
-        limit_memory(self.options.limits.memory)
+        Memory.limit(self.options.limits.memory)
         proofs = Proofs(is_kept=True)
         for phase in Phase:
             limit = self.options.limits.seconds
@@ -340,7 +341,7 @@ class Searches:
     def prove_matrix(self, pairs: list[matrix.Pair]) -> tuple[list[matrix.Pair], bool]:
         """Look for proofs of what stands in the matrix, the quick ones first; says whether somebody interrupted it."""
         deadline = time.monotonic() + matrix.PROOF_SECONDS
-        limit_memory(self.options.limits.memory)
+        Memory.limit(self.options.limits.memory)
         found = {position: Proofs() for position, (record, _) in enumerate(pairs) if not record.name}
         for phase in (Phase.EVERY_LENGTH, Phase.WITHIN_BOUNDS):
             # The newest generation first: it has the most to prove.

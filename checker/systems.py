@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from checker.budget import Answer, Budget, UndecidedError
 from checker.cases import Cases, Truth
 from checker.circuit import TRUE, Circuit
 from checker.reading import Value
 from checker.relation import Relation, ports
 from checker.slice import OPEN, Slice, SlicedStep
-from checker.solver import Answer, Solver, UndecidedError, Values, once
+from checker.solver import Solver, Values, once
 from models import run
 from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property, Step
@@ -79,18 +80,22 @@ class System(Protocol):
         """Answer a question under hypotheses."""
 
 
-def holds_initially(instance: Instance, prop: Property) -> bool:
+def holds_initially(instance: Instance, prop: Property, budget: Budget) -> bool:
     """Whether a property of states is true in every initial state: the first half of an induction."""
-    return all(run.holds(instance, prop, cells) for cells in instance.initial_states)
+    for cells in instance.initial_states:
+        budget.look()
+        if not run.holds(instance, prop, cells):
+            return False
+    return True
 
 
 class BoundedSystem:
     """The transition system within its bounds. A step that errs leads nowhere; that there is none is a claim of its
     own (`in_range`)."""
 
-    def __init__(self, instance: Instance, claims: Sequence[Property]) -> None:
+    def __init__(self, instance: Instance, claims: Sequence[Property], budget: Budget | None = None) -> None:
         self.instance = instance
-        self.relation = Relation(instance, claims)
+        self.relation = Relation(instance, claims, budget)
         self.circuit = self.relation.circuit
         self.claims = {claim.name: claim for claim in claims}
         self.images = ports(self.relation.before, self.relation.after)
@@ -169,9 +174,9 @@ def _number(value: Value, holds: object) -> int:
 class SlicedSystem:
     """The slice, for every length. Each step is a question of its own; one that changes nothing is none."""
 
-    def __init__(self, instance: Instance, claims: Sequence[Property]) -> None:
+    def __init__(self, instance: Instance, claims: Sequence[Property], budget: Budget | None = None) -> None:
         self.instance = instance
-        self.slice = Slice(instance)
+        self.slice = Slice(instance, budget)
         self.circuit = self.slice.circuit
         self.claims = {claim.name: claim for claim in claims}
         self._hypotheses: dict[str, int] = {}
@@ -185,7 +190,7 @@ class SlicedSystem:
         return self._hypotheses[claim]
 
     def read(self, claim: str) -> None:
-        """Read a claim before and after every step. Raises UnsupportedError where the slice cannot be asked about it."""
+        """Read a claim before and after every step. Raises UnsupportedError where the slice cannot."""
         if not self.claims[claim].of_steps:
             self.hypothesis(claim)
         self.questions(claim)
