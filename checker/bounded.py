@@ -18,12 +18,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from checker.budget import Answer, Budget, UndecidedError
 from checker.cases import Cases
 from checker.circuit import FALSE, Circuit
 from checker.explore import Finding, Findings, Limits, Witness
 from checker.reading import Value
 from checker.relation import Relation
-from checker.solver import Answer, Solver, UndecidedError, Values, once, telling_interrupts
+from checker.solver import Solver, Values, once, telling_interrupts
 from checker.unroll import Unrolling, literals
 from models import run
 from models.language.declare import Kind
@@ -39,7 +40,7 @@ WALKS = 5
 class Unrolled:
     """What Z3 was asked and what was found; the fields mean what they mean in an `Exploration`.
 
-    `nodes` is the size of the formula, `times` how long each depth took.
+    `nodes` is the size of the formula, `times` how long each depth took; `refusal` says why nothing could be asked.
     """
 
     instance: Instance
@@ -50,6 +51,7 @@ class Unrolled:
     seconds: float = 0.0
     nodes: int = 0
     times: list[float] = field(default_factory=list)
+    refusal: str = ""
     findings: dict[str, Findings] = field(default_factory=dict)
 
     @property
@@ -94,13 +96,14 @@ def ask_to_depth(
     asking = _Asking(instance, limits, only, report)
     try:
         with telling_interrupts():
+            asking.build()
             asking.levels(limits.depth)
     except UndecidedError as undecided:
         asking.result.stopped = undecided.why.value
     except KeyboardInterrupt:
         asking.result.stopped = "interrupt"
     asking.result.seconds = time.monotonic() - asking.started
-    asking.result.nodes = len(asking.circuit.left)
+    asking.result.nodes = asking.nodes
     return asking.result
 
 
@@ -119,9 +122,17 @@ class _Asking:
         self.instance = instance
         self.report = report
         self.result = Unrolled(instance, limits)
-        self.watched = watched = [prop for prop in instance.properties if not only or prop.name in only]
-        self.result.findings = {prop.name: Findings() for prop in watched}
-        self.relation = Relation(instance, watched)
+        self.watched = [prop for prop in instance.properties if not only or prop.name in only]
+        self.result.findings = {prop.name: Findings() for prop in self.watched}
+        self.budget = Budget(self.deadline)
+        self.told = 0
+        self.open = [Goal(prop, False) for prop in self.watched]
+        self.open += [Goal(prop, True) for prop in self.watched if prop.permitted is not None]
+        self.nodes = 0
+
+    def build(self) -> None:
+        """Make the formulas of one step, and of the initial states."""
+        self.relation = Relation(self.instance, self.watched, self.budget)
         self.circuit = self.relation.circuit
         self.unrolling = Unrolling(self.relation)
         self.order = Order(self.relation, with_errors=False)
@@ -130,20 +141,21 @@ class _Asking:
         self.behaviour = list(self.unrolling.begin())
         self.last_order: list[int] = []
         self.solver = Solver(self.circuit, self.deadline)
-        self.told = 0
-        self.open = [Goal(prop, False) for prop in watched]
-        self.open += [Goal(prop, True) for prop in watched if prop.permitted is not None]
+        self.nodes = len(self.circuit.left)
 
     def levels(self, bound: int) -> None:
         for depth in range(bound + 1):
             began = time.monotonic()
+            self.budget.look()
             if depth:
                 self._extend()
                 if not self._goes_on(depth):
                     self.result.exhausted = True
                     return
             self.report(depth, began - self.started, len(self.circuit.left))
+            self.nodes = len(self.circuit.left)
             self._ask(depth, expands=depth < bound)
+            self.nodes = len(self.circuit.left)
             self.result.judged = depth
             self.result.times.append(time.monotonic() - began)
             if not self._is_open():
@@ -171,6 +183,7 @@ class _Asking:
         for _ in range(WALKS):
             cells = chance.choice(self.instance.initial_states)
             for _ in range(depth):
+                self.budget.look()
                 after = self._successors(cells)
                 if not after:
                     break
@@ -369,14 +382,16 @@ class Order:
             _touched(relation, [one.enabled, *([one.error] if with_errors else [])], one.after, owner)
             for one in relation.transitions
         ]
-        self.earlier = [
-            [
-                other
-                for other, (reads, writes) in enumerate(touched[:position])
-                if not own_writes & (reads | writes) and not own_reads & writes
-            ]
-            for position, (own_reads, own_writes) in enumerate(touched)
-        ]
+        self.earlier: list[list[int]] = []
+        for position, (own_reads, own_writes) in enumerate(touched):
+            relation.circuit.budget.look()
+            self.earlier.append(
+                [
+                    other
+                    for other, (reads, writes) in enumerate(touched[:position])
+                    if not own_writes & (reads | writes) and not own_reads & writes
+                ]
+            )
 
     def of(self, circuit: Circuit, first: Sequence[int], second: Sequence[int]) -> list[int]:
         """What two steps in a row have to be, so that no two that could change places stand in the wrong order."""
@@ -391,6 +406,7 @@ def _touched(
     relation: Relation, decisive: Sequence[int], after: Sequence[Value], owner: dict[int, int]
 ) -> tuple[int, int]:
     """The cells that a step reads and writes, as bits. One that it may leave as it is, it reads."""
+    relation.circuit.budget.look()
     reads, writes, roots = 0, 0, [*decisive]
     for cell, (old, new) in enumerate(zip(relation.before, after, strict=True)):
         if new is not old:

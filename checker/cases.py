@@ -110,6 +110,7 @@ class FiniteArithmetic:
             return Cases({value + b: literal for value, literal in _items(a).items()})
         cases: dict[int, int] = {}
         for one, literal in _items(a).items():
+            self.circuit.budget.step()
             for other, second in b.of.items():
                 found = self.circuit.both(literal, second)
                 if found != FALSE:

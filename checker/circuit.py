@@ -11,13 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
+from checker.budget import STEPS_BETWEEN_LOOKS, Budget
+
 TRUE, FALSE = 1, -1
+
+MANY = 1 << 16
+"""So many nodes take some ten milliseconds to go through."""
 
 
 class Circuit:
-    """Conjunctions of two literals, each of them kept once. A node is a variable where `left` is 0."""
+    """Conjunctions of two literals, each of them kept once. A node is a variable where `left` is 0.
 
-    def __init__(self) -> None:
+    Whatever makes nodes, or goes through them, keeps to the budget.
+    """
+
+    def __init__(self, budget: Budget | None = None) -> None:
+        self.budget = budget or Budget()
+        self._look_at = STEPS_BETWEEN_LOOKS
         self.left = [0, 0]
         self.right = [0, 0]
         self._known: dict[tuple[int, int], int] = {}
@@ -43,9 +53,12 @@ class Circuit:
             return known
         found = self._absorbed(a, b) or self._absorbed(b, a)
         if not found:
+            found = len(self.left)
             self.left.append(a)
             self.right.append(b)
-            found = len(self.left) - 1
+            if found >= self._look_at:
+                self._look_at = found + STEPS_BETWEEN_LOOKS
+                self.budget.look()
         self._known[a, b] = found
         return found
 
@@ -116,6 +129,8 @@ class Circuit:
                 continue
             found.add(node)
             new.append(node)
+            if not len(new) % MANY:
+                self.budget.look()
             if left[node]:
                 stack.append(abs(left[node]))
                 stack.append(abs(right[node]))
@@ -155,6 +170,7 @@ class Circuit:
                 if side:
                     # Only as it stands can it go into another conjunction, not its negation.
                     uses[abs(side)] = uses.get(abs(side), 0) + (1 if side > 0 else 2)
+        self.budget.look()
         found = [[1], *([literal] for literal in demanded)]
         named = set(map(abs, demanded))
         for node in reversed(nodes):
@@ -170,6 +186,8 @@ class Circuit:
                     named.add(abs(side))
             found += ([-node, side] for side in sides)
             found.append([node, *(-side for side in sides)])
+            if not node % STEPS_BETWEEN_LOOKS:
+                self.budget.look()
         return found
 
     def truths(self, literals: Iterable[int], truth: dict[int, bool], of_variable: Callable[[int], bool]) -> None:

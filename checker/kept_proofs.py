@@ -18,6 +18,7 @@ from checker.engine_digest import engine_digest
 from checker.prove import Attempt, Phase, Proof, Proofs, Report, prove
 from checker.solver import VERSION
 from checker.systems import Counterexample
+from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property
 from models.run import Cells
 
@@ -77,8 +78,7 @@ def _path(
 def _written(found: Proofs) -> dict[str, Any]:
     return {
         "proofs": [
-            [one.prop.name, one.lemmas, one.every_length, one.steps, one.is_closed, one.seconds]
-            for one in found.proofs.values()
+            [one.prop.name, one.lemmas, one.every_length, one.steps, one.seconds] for one in found.proofs.values()
         ],
         "attempts": [_attempt(one) for one in found.attempts],
         "lost": [_attempt(one) for one in found.lost.values()],
@@ -95,7 +95,7 @@ def _attempt(attempt: Attempt) -> list[Any]:
 
 
 def _read(instance: Instance, content: dict[str, Any]) -> Proofs:
-    known = {prop.name: prop for prop in (*instance.properties, *instance.lemmas)}
+    known = {prop.name: prop for prop in (*instance.properties, *instance.lemmas, IN_RANGE)}
 
     def attempt(name: str, every_length: bool, why: str, seen: list[Any] | None) -> Attempt:
         counterexample = None
@@ -106,8 +106,8 @@ def _read(instance: Instance, content: dict[str, Any]) -> Proofs:
         return Attempt(known[name], every_length, why, counterexample)
 
     found = Proofs(seconds=content["seconds"], stopped=content["stopped"], is_kept=True)
-    for name, lemmas, every_length, steps, is_closed, seconds in content["proofs"]:
-        found.proofs[name] = Proof(known[name], tuple(lemmas), every_length, steps, is_closed, seconds)
+    for name, lemmas, every_length, steps, seconds in content["proofs"]:
+        found.proofs[name] = Proof(known[name], tuple(lemmas), every_length, steps, seconds)
     found.attempts = [attempt(*one) for one in content["attempts"]]
     found.lost = {one[0]: attempt(*one) for one in content["lost"]}
     return found

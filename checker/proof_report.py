@@ -15,9 +15,11 @@ from typing import Any
 from checker.bounded import Unrolled
 from checker.explore import Exploration, Witness
 from checker.limitless import limitless
+from checker.premises import premises, using
 from checker.prove import Attempt, Proof, Proofs
 from checker.solver import VERSION
 from checker.systems import Counterexample
+from models.language.in_range import IN_RANGE
 from models.language.model import Instance, spell
 
 WIDTH = 120
@@ -65,10 +67,12 @@ def scope(instance: Instance, proof: Proof) -> str:
         told = f"{open_sizes}any faults and settings, from the initial states of this configuration"
         return f"{told}; with {', '.join(kept)}" if kept else told
     by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
-    # Of a lemma that was proposed nobody has looked what it asks about.
-    declared = [by_name[name] for name in proof.lemmas if name in by_name]
-    is_known = len(declared) == len(proof.lemmas) and proof.steps == 1
-    free = limitless(instance, [proof.prop, *declared]) if is_known else []
+    # Of a lemma that was proposed nobody has looked what it asks about; and a search to the end had these budgets.
+    premise = proof.premise
+    names = dict.fromkeys([*proof.lemmas, *([] if premise is None else premise.lemmas)])
+    declared = [by_name[name] for name in names if name in by_name]
+    is_known = len(declared) == len(names) and proof.steps == 1 and premise is not None and premise.steps == 1
+    free = limitless(instance, [*instance.properties, *declared]) if is_known else []
     fixed = [
         f"{name}={spell(entries[name], values[name])}"
         for name, entry in entries.items()
@@ -82,15 +86,12 @@ def scope(instance: Instance, proof: Proof) -> str:
 
 
 def rests_on(proof: Proof) -> str:
-    """The kind of proof, its lemmas and its assumptions."""
+    """The kind of proof, and its lemmas; what all proofs rest on is told once."""
     how = "induction" if proof.steps == 1 else f"{proof.steps}-induction over simple paths"
-    lemmas = f", with {', '.join(proof.lemmas)}" if proof.lemmas else ", without a lemma"
-    written = "no step writes outside its declared range"
-    declaration = written if proof.is_closed else f"assuming that {written}"
     base = "true in every initial state, kept by every step"
     if proof.steps > 1:
         base = f"true in the first {proof.steps} states, kept by every step after {proof.steps} in which it is true"
-    return f"{how}{lemmas} ({base}; {declaration})"
+    return f"{how}{using(proof)} ({base})"
 
 
 def lines(proving: Proving) -> list[str]:
@@ -101,6 +102,8 @@ def lines(proving: Proving) -> list[str]:
     for (where, basis), names in _together(instance, proofs).items():
         found += _wrapped(f"{', '.join(names)}: PROVED{where}", "  ")
         found += _wrapped(basis, "    ")
+    for premise in premises(instance, proofs, proving.exploration):
+        found += _wrapped(f"premise {premise.name} ({premise.established.value}): {premise.says}", "  ")
     for name, attempt in proofs.lost.items():
         if name in proving.false:
             depth = proving.false[name].depth
@@ -120,11 +123,17 @@ def lines(proving: Proving) -> list[str]:
     return found
 
 
+def promised(proofs: Proofs) -> dict[str, Proof]:
+    """The proofs of what a model promises, by name: without the premise."""
+    return {name: proof for name, proof in proofs.proofs.items() if proof.prop is not IN_RANGE}
+
+
 def _together(instance: Instance, proofs: Proofs) -> dict[tuple[str, str], list[str]]:
     """The promises that are proved in one induction: which stand together, and what they rest on beside each other."""
     found: dict[tuple[str, str], list[str]] = {}
-    names = {name: {name, *proof.lemmas} for name, proof in proofs.proofs.items()}
-    for name, proof in proofs.proofs.items():
+    promises = promised(proofs)
+    names = {name: {name, *proof.lemmas} for name, proof in promises.items()}
+    for name, proof in promises.items():
         every = " for every length" if proof.every_length else ""
         group = {other for other, basis in names.items() if basis == names[name]}
         others = replace(proof, lemmas=tuple(one for one in proof.lemmas if one not in group))
@@ -158,7 +167,8 @@ def _shown(proving: Proving, attempt: Attempt) -> str:
     key = key_of(attempt)
     text = f": {counterexample.says}"
     if key in proving.outside:
-        text += f", after which {proving.outside[key]}"
+        after = "which leaves its range" if attempt.prop is IN_RANGE else "after which"
+        text += f", {after}{':' if attempt.prop is IN_RANGE else ''} {proving.outside[key]}"
     exploration = proving.exploration
     if attempt.prop.name in proving.failing:
         return f"{text}; the explorer breaks it: {proving.failing[attempt.prop.name]}"
@@ -207,7 +217,7 @@ def _row(values: list[int | None]) -> str:
 def unrolled_lines(unrolled: Unrolled) -> list[str]:
     """How far Z3 was asked, and how long that took."""
     if unrolled.judged < 0:
-        return [f"Z3 {VERSION}: nothing was asked"]
+        return [f"Z3 {VERSION}: nothing was asked" + (f": {unrolled.refusal}" if unrolled.refusal else "")]
     far = "no behaviour is longer" if unrolled.exhausted else "behaviours go on"
     times = " ".join(f"{seconds:.2f}" for seconds in unrolled.times)
     return [
@@ -232,7 +242,11 @@ def as_object(proving: Proving) -> dict[str, Any]:
                 "lemmas": list(proof.lemmas),
                 "rests_on": rests_on(proof),
             }
-            for proof in proofs.proofs.values()
+            for proof in promised(proofs).values()
+        ],
+        "premises": [
+            {"premise": one.name, "established": one.established.value, "says": one.says}
+            for one in premises(proving.instance, proofs, proving.exploration)
         ],
         "not_proved": [_attempt_object(proving, attempt) for attempt in (*proofs.lost.values(), *proofs.attempts)],
     }

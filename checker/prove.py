@@ -12,17 +12,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 
+from checker.budget import Answer, Budget, UndecidedError
 from checker.candidates import Candidate, candidates
 from checker.relation import Relation
-from checker.solver import Answer, Solver, UndecidedError, telling_interrupts
+from checker.solver import Solver, telling_interrupts
 from checker.symbolic import UnsupportedError
 from checker.systems import MOST_NODES, BoundedSystem, Counterexample, SlicedSystem, System, holds_initially
 from checker.unroll import Unrolling
-from models.errors import ModelError
+from models.errors import ModelError, UsageError
 from models.language.declare import Kind
+from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property
 from models.run import Cells
 
@@ -35,15 +37,17 @@ class Proof:
     """That a property holds at every depth, and what that rests on.
 
     `lemmas` are the other claims that were used, promises among them. `every_length`: for whatever is open, as in
-    checker/slice.py. `steps` is the k of a k-induction, whose paths are simple where k > 1.
+    checker/slice.py. `steps` is the k of a k-induction, whose paths are simple where k > 1. That every step stays in
+    range is a premise, which checker/premises.py looks after: `premise` is the proof of it, None where a search to the
+    end has shown it.
     """
 
     prop: Property
     lemmas: tuple[str, ...]
     every_length: bool
     steps: int
-    is_closed: bool
     seconds: float
+    premise: Proof | None = None
 
 
 @dataclass(frozen=True)
@@ -146,8 +150,15 @@ def _kept(
     report(f"proving {claim}")
     hypotheses = {system.hypothesis(one): one for one in assumed}
     used: set[str] = set()
-    for question in system.questions(claim):
-        decision = system.decide(question, list(hypotheses), deadline)
+    questions = system.questions(claim)
+    while True:
+        try:
+            question = next(questions, None)
+            if question is None:
+                break
+            decision = system.decide(question, list(hypotheses), deadline)
+        except UndecidedError as undecided:
+            return undecided.why
         if decision.counterexample is not None:
             return decision.counterexample
         if decision.answer is not Answer.NO:
@@ -231,6 +242,8 @@ def prove(
         found.stopped = "interrupt"
     except UndecidedError as undecided:
         found.stopped = undecided.why.value
+    except UsageError as error:
+        proving.refuse(error, every_length=phase is Phase.EVERY_LENGTH)
     found.seconds = time.monotonic() - started
     return found
 
@@ -253,8 +266,9 @@ class _Proving:
         names = {name for proof in known.proofs.values() for name in (proof.prop.name, *proof.lemmas)}
         claims = (*instance.properties, *instance.lemmas)
         self.invariants = [claim for claim in claims if claim.name in names and not claim.of_steps]
-        self.properties = [prop for prop in properties if prop.kind is not Kind.SOMETIMES]
+        self.properties = [prop for prop in properties if prop.kind is not Kind.SOMETIMES and prop is not IN_RANGE]
         self.deadline = deadline
+        self.budget = Budget(deadline)
         self.report = report
         self.found = Proofs()
         self.initially: dict[str, str | None] = {}
@@ -263,6 +277,11 @@ class _Proving:
     def open(self) -> list[Property]:
         """The properties without a proof, and not known to fail."""
         return [p for p in self.properties if p.name not in self.found.proofs and p.name not in self.settled]
+
+    @property
+    def premises(self) -> list[Property]:
+        """The premise of every proof, where it is still open: no step and no property errs."""
+        return [one for one in (IN_RANGE,) if one.name not in self.found.proofs and one.name not in self.settled]
 
     def _claims(self, candidates: Iterable[Property], *, every_length: bool) -> list[Property]:
         """Those that are true at the start; the others are lost already."""
@@ -281,7 +300,7 @@ class _Proving:
         if claim.of_steps:
             return None  # it says nothing yet at the start
         try:
-            return None if holds_initially(self.instance, claim) else "it is false in an initial state"
+            return None if holds_initially(self.instance, claim, self.budget) else "it is false in an initial state"
         except ModelError as error:
             return str(error)
 
@@ -302,15 +321,33 @@ class _Proving:
         goals = [prop for prop in asked if prop.of_steps]
         self.report("slicing")
         try:
-            system = SlicedSystem(self.instance, [*claims, *goals])
+            system = SlicedSystem(self.instance, [*claims, *goals], self.budget)
         except UnsupportedError as error:
             for prop in asked:
                 self._lose(prop, Attempt(prop, True, f"there is no slice: {error}"))
             return
+        claims, goals = self._asked_of(system, claims), self._asked_of(system, goals)
         induction = induct(
             system, [claim.name for claim in claims], [goal.name for goal in goals], self.deadline, self.report
         )
-        self._conclude(system, induction, [*claims, *goals], started, every_length=True)
+        self._conclude(induction, [*claims, *goals], started, every_length=True)
+
+    def _asked_of(self, system: SlicedSystem, claims: Sequence[Property]) -> list[Property]:
+        """Those claims that the slice can be asked about; the others are lost."""
+        found = []
+        for claim in claims:
+            try:
+                system.read(claim.name)
+                found.append(claim)
+            except UnsupportedError as error:
+                self._lose(claim, Attempt(claim, True, f"the slice cannot be asked about it: {error}"))
+        return found
+
+    def refuse(self, error: UsageError, *, every_length: bool) -> None:
+        """Z3 cannot be asked: what is still open stays so, and says why."""
+        for prop in self.open:
+            if prop.every_length or not every_length:
+                self._lose(prop, Attempt(prop, every_length, f"Z3 cannot be asked: {error}"))
 
     def within_bounds(self) -> None:
         """Induction on the transition system as it is."""
@@ -320,8 +357,10 @@ class _Proving:
         states = [prop for prop in self.properties if not prop.of_steps and prop.name not in self.failing]
         claims = self._claims([*states, *self.instance.lemmas], every_length=False)
         goals = [prop for prop in self.open if prop.of_steps]
+        premises = self.premises
+        asked_about = [*claims, *goals, *premises]
         self.report("building the step relation")
-        system = BoundedSystem(self.instance, [*claims, *goals])
+        system = BoundedSystem(self.instance, asked_about, self.budget)
         induction = Induction({}, {}, {})
         # Layer by layer, as the lemmas are declared: what holds by itself does not rest on what comes later.
         layers = list(dict.fromkeys(claim.function.path for claim in claims if claim.kind is Kind.LEMMA))
@@ -333,29 +372,23 @@ class _Proving:
                 and (claim.kind is not Kind.LEMMA or claim.function.path in layers[:position])
             ]
             is_last = position == len(layers)
-            aims = [goal.name for goal in goals] if is_last else []
+            # The premise is asked about in every layer, so that proofs stand where a later layer is cut short.
+            aims = [premise.name for premise in premises if premise.name not in induction.kept]
+            aims += [goal.name for goal in goals] if is_last else []
+            known = [name for name in induction.kept if name != IN_RANGE.name]
             try:
-                layer = induct(system, asked, aims, self.deadline, self.report, list(induction.kept))
+                layer = induct(system, asked, aims, self.deadline, self.report, known)
             except (UndecidedError, KeyboardInterrupt):
                 # What the layers before have shown stands, whatever becomes of this one.
-                kept_so_far = Induction(induction.kept, {}, {})
-                self._conclude(system, kept_so_far, [*claims, *goals], started, every_length=False, is_cut=True)
+                self._conclude(Induction(induction.kept, {}, {}), asked_about, started, every_length=False)
                 raise
             induction = Induction(induction.kept | layer.kept, layer.broken, layer.unknown)
-        self._conclude(system, induction, [*claims, *goals], started, every_length=False)
+        self._conclude(induction, asked_about, started, every_length=False)
 
     def _conclude(
-        self,
-        system: System,
-        induction: Induction,
-        claims: Sequence[Property],
-        started: float,
-        *,
-        every_length: bool,
-        is_cut: bool = False,
+        self, induction: Induction, claims: Sequence[Property], started: float, *, every_length: bool
     ) -> None:
         by_name = {claim.name: claim for claim in claims}
-        new = []
         for name in induction.kept:
             prop = by_name[name]
             # A proof of what is known to fail is kept, too: it shows that one of the two is wrong.
@@ -363,8 +396,7 @@ class _Proving:
             if prop.kind is not Kind.LEMMA and name not in self.found.proofs and is_wanted:
                 lemmas = _rests_on(induction.kept, name)
                 seconds = time.monotonic() - started
-                self.found.proofs[name] = Proof(prop, lemmas, every_length, 1, is_closed=False, seconds=seconds)
-                new.append(name)
+                self.found.proofs[name] = Proof(prop, lemmas, every_length, 1, seconds)
         for name, counterexample in induction.broken.items():
             if name not in self.found.proofs and (every_length or name not in self.settled):
                 why = "a step breaks it"
@@ -374,45 +406,41 @@ class _Proving:
                 why = f"Z3 did not answer ({answer.value})"
                 self._lose(by_name[name], Attempt(by_name[name], every_length, why))
                 self.found.stopped = answer.value
-        # Last, so that what was found stands if this takes too long.
-        if new and not every_length and not is_cut and self._is_closed(system, list(induction.kept)):
-            self.found.proofs |= {name: replace(self.found.proofs[name], is_closed=True) for name in new}
 
-    def _is_closed(self, system: System, kept: Sequence[str]) -> bool:
-        """Whether no step leaves the declaration from a state in which all that is kept is true."""
-        assert isinstance(system, BoundedSystem)
-        states = [name for name in kept if not system.claims[name].of_steps]
-        return system.is_closed([system.hypothesis(name) for name in states], self.deadline)
+    def _is_anything_asked(self, asked: Sequence[Property]) -> bool:
+        """Whether there is a promise to prove, or one that is proved if its premise is."""
+        return any(prop is not IN_RANGE for prop in asked) or bool(asked and self.settled - self.failing)
 
     def with_candidates(self, sample: Sequence[Cells]) -> None:
         """Induction beside all that is proved, with lemmas that are proposed: those of them that are inductive."""
-        asked = self._claims(self.open, every_length=False)
-        if not asked or not sample:
+        promises = self._claims(self.open, every_length=False)
+        asked = [*promises, *self.premises]
+        if not self._is_anything_asked(asked) or not sample:
             return
         started = time.monotonic()
         self.report("proposing lemmas")
-        system = BoundedSystem(self.instance, [*self.invariants, *asked])
+        system = BoundedSystem(self.instance, [*self.invariants, *asked], self.budget)
         kept = [claim.name for claim in self.invariants]
         if len(system.circuit.left) > MOST_NODES:
             return  # a model of that size needs lemmas of its own
         states = [*self.instance.initial_states, *sample]
         left = _inductive(system, candidates(system, states), kept, self.deadline)
         system.extra = {one.name: one.literal for one in left}
-        goals = [prop.name for prop in asked if prop.of_steps]
-        claims = [prop.name for prop in asked if not prop.of_steps]
+        goals = [prop.name for prop in asked if prop.of_steps or prop is IN_RANGE]
+        claims = [prop.name for prop in promises if not prop.of_steps]
         induction = induct(system, claims, goals, self.deadline, self.report, [*kept, *system.extra])
         for prop in asked:
             if prop.name in induction.kept:
                 known = dict.fromkeys([*kept, *system.extra], frozenset[str]())
                 lemmas = _rests_on(known | induction.kept, prop.name)
-                self.found.proofs[prop.name] = Proof(prop, lemmas, False, 1, False, time.monotonic() - started)
+                self.found.proofs[prop.name] = Proof(prop, lemmas, False, 1, time.monotonic() - started)
 
     def with_more_steps(self) -> None:
         """k-induction over simple paths, with everything that is proved assumed on the way."""
-        asked = self.open
-        if not asked:
+        asked = [*self.open, *self.premises]
+        if not self._is_anything_asked(asked):
             return
-        relation = Relation(self.instance, [*self.invariants, *asked])
+        relation = Relation(self.instance, [*self.invariants, *asked], self.budget)
         start, anywhere = Unrolling(relation), Unrolling(relation, free=True)
         solvers = [Solver(relation.circuit, self.deadline) for _ in range(2)]
         for unrolling, solver in zip((start, anywhere), solvers, strict=True):
@@ -437,7 +465,7 @@ class _Proving:
                 if not self._can(solvers[1], *held, *simple, -self._stands(prop, anywhere, steps)):
                     lemmas = tuple(claim.name for claim in self.invariants)
                     seconds = time.monotonic() - started
-                    self.found.proofs[prop.name] = Proof(prop, lemmas, False, steps, False, seconds)
+                    self.found.proofs[prop.name] = Proof(prop, lemmas, False, steps, seconds)
                 elif self._fails_at(prop, start, solvers[0], steps):
                     fails.add(prop.name)
 

@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from checker.budget import Budget
 from checker.cases import Cases, FiniteArithmetic, Truth
 from checker.circuit import FALSE, TRUE, Circuit
 from checker.reading import Value, as_truth
 from checker.symbolic import Evaluator
+from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property, Step
 from models.run import Cells
 
@@ -48,9 +50,11 @@ class Relation:
     property of states speaks of `before`, one of transitions of both.
     """
 
-    def __init__(self, instance: Instance, properties: Sequence[Property] | None = None) -> None:
+    def __init__(
+        self, instance: Instance, properties: Sequence[Property] | None = None, budget: Budget | None = None
+    ) -> None:
         self.instance = instance
-        self.circuit = circuit = Circuit()
+        self.circuit = circuit = Circuit(budget)
         self.arithmetic = FiniteArithmetic(circuit)
         self.evaluator = Evaluator(instance, circuit, self.arithmetic)
         self.before = new_state(instance, self.arithmetic)
@@ -64,8 +68,11 @@ class Relation:
         self.stays = -circuit.any(circuit.both(one.taken, one.error) for one in self.transitions)
         self.taken = self._taken()
         self.after = [self._after(cell) for cell in range(instance.cells)]
+        self.asking: list[Asked] = []
         asked = instance.properties if properties is None else properties
-        self.properties = {prop.name: self._ask(prop) for prop in asked}
+        self.properties = {prop.name: self._ask(prop) for prop in asked if prop is not IN_RANGE}
+        if IN_RANGE in asked:
+            self.properties[IN_RANGE.name] = self._in_range()
 
     def _transition(self, step: Step) -> Transition | None:
         enabled, error, after = self.evaluator.take(self.before, step)
@@ -84,6 +91,7 @@ class Relation:
         writers: dict[Value, int] = {}
         unwritten = TRUE
         for one in self.transitions:
+            self.circuit.budget.step()
             value = one.after[cell]
             if value is not self.before[cell]:
                 writers[value] = self.circuit.either(writers.get(value, FALSE), one.taken)
@@ -107,6 +115,19 @@ class Relation:
     def _ask(self, prop: Property) -> Asked:
         states = [self.before, self.after] if prop.of_steps else [self.before]
         return Asked(prop, *self.evaluator.property(prop, states, self.taken))
+
+    def _in_range(self) -> Asked:
+        """That nothing errs here: no step from this state, no property of it, and no property of a step that is taken.
+
+        `asking` are the properties that can.
+        """
+        circuit, known = self.circuit, self.properties
+        every = [known[prop.name] if prop.name in known else self._ask(prop) for prop in self.instance.properties]
+        self.asking = [asked for asked in every if asked.error != FALSE]
+        of_states = circuit.any(asked.error for asked in self.asking if not asked.prop.of_steps)
+        of_steps = circuit.any(asked.error for asked in self.asking if asked.prop.of_steps)
+        taken = circuit.all([of_steps, self.one_step, self.stays])
+        return Asked(IN_RANGE, -circuit.any([self.error, of_states, taken]), FALSE, FALSE)
 
 
 def _is_number(cell: Value) -> bool:

@@ -386,7 +386,12 @@ def _explored_object(exploration: Exploration) -> dict[str, Any]:
 def _second_object(second: Unrolled | None) -> dict[str, Any] | None:
     if second is None:
         return None
-    return {"judged_to_depth": second.judged, "seconds": round(second.seconds, 3), "stopped": second.stopped}
+    return {
+        "judged_to_depth": second.judged,
+        "seconds": round(second.seconds, 3),
+        "stopped": second.stopped,
+        "refusal": second.refusal or None,
+    }
 
 
 def _property_object(run: Run, verdict: Verdict) -> dict[str, Any]:

@@ -15,23 +15,27 @@ from types import MappingProxyType
 from checker import matrix, report
 from checker.agreement import differences
 from checker.bounded import Unrolled, ask_to_depth
+from checker.budget import Memory
 from checker.causes import Different, differing
 from checker.console import ProgressLine
 from checker.explore import Exploration, Limits, explore
 from checker.kept_proofs import proved
 from checker.kernels import Kernels
 from checker.options import Options, command_of
+from checker.premises import resting
 from checker.proof_report import Proving, key_of
 from checker.prove import Phase, Proofs
 from checker.report import Run
-from checker.solver import limit_memory, listen
+from checker.solver import listen
 from checker.spark.session import Session
-from checker.verdict import Verdict, Word, cut_short, verdicts, with_proofs
+from checker.symbolic import UnsupportedError
+from checker.systems import Counterexample
+from checker.verdict import Verdict, Word, cut_short, refuse_contradictions, verdicts, with_proofs
 from models.errors import ModelError, UsageError
 from models.language.declare import Kind
 from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property
-from models.run import Cells, holds
+from models.run import Cells, holds, holds_step, is_permitted, successors, take
 from traces.certify import from_any_state, from_steps
 from traces.folder import write as write_trace
 from traces.trace import Trace
@@ -103,9 +107,12 @@ class Traces:
             witness = exploration.reached.find(counterexample.before) if exploration.reached else None
             if witness is not None:
                 reached[key] = witness
+            if attempt.prop is IN_RANGE and not attempt.every_length:
+                outside[key] = _how_it_errs(instance, counterexample)
+                continue
             if counterexample.step is None or self.failure:
                 continue
-            before = tuple(cell for cell in counterexample.before if cell is not None)
+            before = _known(counterexample.before)
             try:
                 trace = from_any_state(instance, before, counterexample.step, attempt.prop.name, command)
             except ModelError as error:
@@ -119,6 +126,27 @@ class Traces:
         return Proving(proofs, exploration, reached, files, commands, outside, false)
 
 
+def _known(cells: Sequence[int | None]) -> Cells:
+    return tuple(cell for cell in cells if cell is not None)
+
+
+def _how_it_errs(instance: Instance, counterexample: Counterexample) -> str:
+    """What plain Python says of a step, or of a property, that leaves the declaration."""
+    before = _known(counterexample.before)
+    try:
+        if counterexample.step is not None:
+            take(instance, before, counterexample.step)
+        for prop in instance.properties:
+            if not prop.of_steps:
+                holds(instance, prop, before) or is_permitted(instance, prop, before)
+                continue
+            for step, after in successors(instance, before):
+                holds_step(instance, prop, before, step, after) or is_permitted(instance, prop, after)
+    except ModelError as error:
+        return str(error)
+    raise AssertionError(f"Z3 reports that {counterexample.says} leaves its range, and the reference does not see it")
+
+
 def _history(trace: Trace) -> tuple[object, ...]:
     """What makes a trace the one that it is, whatever command found it."""
     return trace.property_name, trace.verdict, trace.states[0], trace.steps
@@ -129,6 +157,11 @@ def _is_true(instance: Instance, lemma: Property, cells: Cells) -> bool:
         return holds(instance, lemma, cells)
     except ModelError:
         return False
+
+
+def _with_proofs(run: Run, proofs: Proofs) -> Run:
+    refuse_contradictions(run.verdicts, proofs)
+    return replace(run, verdicts=with_proofs(run.verdicts, resting(proofs, run.exploration)))
 
 
 class Searches:
@@ -222,7 +255,7 @@ class Searches:
     def _ask_z3(self, instance: Instance) -> Unrolled:
         """Bounded model checking of an instance."""
         progress = ProgressLine(report.title(instance))
-        limit_memory(self.options.limits.memory)
+        Memory.limit(self.options.limits.memory)
         unrolled = ask_to_depth(
             instance,
             self.options.limits,
@@ -243,10 +276,14 @@ class Searches:
         assert isinstance(run.exploration, Exploration)
         if run.exploration.stopped == "interrupt":
             return run
-        unrolled = self._ask_z3(run.exploration.instance)
-        differing = differences(run.exploration, unrolled)
-        assert not differing, "; ".join([*differing, f"reproduce: {run.command} --engine all"])
-        command = f"{run.command} --engine all"
+        instance, command = run.exploration.instance, f"{run.command} --engine all"
+        try:
+            unrolled = self._ask_z3(instance)
+        except UnsupportedError as error:  # what the explorer found stands
+            unrolled = Unrolled(instance, self.options.limits, stopped="unsupported", refusal=str(error))
+        else:
+            differing = differences(run.exploration, unrolled)
+            assert not differing, "; ".join([*differing, f"reproduce: {command}"])
         cut = unrolled.stopped if not unrolled.is_complete else None
         found = [cut_short(verdict, cut, unrolled.judged) for verdict in run.verdicts] if cut else run.verdicts
         return replace(run, second=unrolled, command=command, verdicts=found)
@@ -260,13 +297,15 @@ class Searches:
         instance = exploration.instance
         progress = ProgressLine(report.title(instance))
         began = time.monotonic()
-        limit_memory(self.options.limits.memory)
+        Memory.limit(self.options.limits.memory)
         proofs = Proofs(is_kept=True)
         for phase in Phase:
             limit = self.options.limits.seconds
             left = None if limit is None else limit - (time.monotonic() - began)
             proofs = proofs.joined(self._prove_phase(run, phase, proofs, left, progress))
         progress.clear()
+        refuse_contradictions(run.verdicts, proofs)
+        proofs = resting(proofs, exploration)
         found = with_proofs(run.verdicts, proofs)
         command = f"{run.command} --prove"
         proving = traces.write_counterexamples(exploration, proofs, command, run.show)
@@ -303,7 +342,7 @@ class Searches:
     def prove_matrix(self, pairs: list[matrix.Pair]) -> tuple[list[matrix.Pair], bool]:
         """Look for proofs of what stands in the matrix, the quick ones first; says whether somebody interrupted it."""
         deadline = time.monotonic() + matrix.PROOF_SECONDS
-        limit_memory(self.options.limits.memory)
+        Memory.limit(self.options.limits.memory)
         found = {position: Proofs() for position, (record, _) in enumerate(pairs) if not record.name}
         for phase in (Phase.EVERY_LENGTH, Phase.WITHIN_BOUNDS):
             # The newest generation first: it has the most to prove.
@@ -320,7 +359,7 @@ class Searches:
                 if more.stopped == "interrupt":
                     return pairs, True
         return [
-            (record, replace(run, verdicts=with_proofs(run.verdicts, found[position])) if position in found else run)
+            (record, _with_proofs(run, found[position]) if position in found else run)
             for position, (record, run) in enumerate(pairs)
         ], False
 

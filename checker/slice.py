@@ -22,10 +22,11 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from checker.budget import Answer, Budget
 from checker.cases import Truth
 from checker.circuit import FALSE, TRUE, Circuit
 from checker.reading import Frame, SymbolicState, Value, as_truth
-from checker.solver import Answer, Solver
+from checker.solver import Solver
 from checker.symbolic import Evaluator, UnsupportedError
 from checker.terms import IntegerArithmetic, Linear
 from models.language.declare import Entry, Subset, size_of
@@ -53,9 +54,9 @@ class SlicedStep:
 class Slice:
     """States and steps of the slice, over one circuit."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, budget: Budget | None = None) -> None:
         self.instance = instance
-        self.circuit = Circuit()
+        self.circuit = Circuit(budget)
         self.arithmetic = IntegerArithmetic(self.circuit)
         self.open = frozenset(name for name, entry in instance.model.entries.items() if entry.is_open)
         self.places = self._places()
@@ -425,7 +426,7 @@ class SliceEvaluator(Evaluator):
         begun, after = found.begun[target], found.after[target]
         if target[0] == "local" or not isinstance(begun, Linear):
             return ()
-        solver = self.slice.solver()
+        solver = self.slice.solver(self.circuit.budget.deadline)
         signs = (">=", "<=")
         return [sign for sign in signs if solver.check(-self.arithmetic.compare(sign, after, begun)) is Answer.NO]
 

@@ -16,39 +16,16 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import Enum
 from functools import cache
 
 import z3
 
+from checker.budget import STEPS_BETWEEN_LOOKS, Answer, Memory, UndecidedError
 from checker.circuit import FALSE, TRUE, Circuit
 from checker.terms import IntegerArithmetic
 
 MOST_MILLISECONDS = (1 << 32) - 2
 VERSION = z3.get_version_string()
-
-
-class Answer(Enum):
-    """What Z3 said: yes, no, or why it did not know."""
-
-    YES = "yes"
-    NO = "no"
-    SECONDS = "seconds"
-    MEMORY = "memory"
-    UNKNOWN = "unknown"
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it is an answer at all."""
-        return self in (Answer.YES, Answer.NO)
-
-
-class UndecidedError(Exception):
-    """Z3 gave no answer to a question without whose answer there is no going on."""
-
-    def __init__(self, why: Answer) -> None:
-        super().__init__(why.value)
-        self.why = why
 
 
 class Values:
@@ -65,34 +42,26 @@ class Values:
         return self.truth[abs(literal)] == (literal > 0)
 
 
-class _Memory:
-    """How many bytes Z3 may use in this process. Its own limit ends the process where it is met in the wrong place, and
-    its soft one looks like an interrupt: so Z3 is watched."""
-
-    most = float("inf")
-
-    @classmethod
-    def is_full(cls) -> bool:
-        """Whether Z3 uses more than that."""
-        return bool(z3.Z3_get_estimated_alloc_size() > cls.most)
-
-
 SECONDS_BETWEEN_LOOKS = 0.05
-
-
-def limit_memory(size: int) -> None:
-    """How many bytes Z3 may use in this process, from now on."""
-    _Memory.most = size
+PATIENCE = 0.5
+"""So much later than asked for, Z3 is stopped from outside."""
 
 
 @contextmanager
 def telling_interrupts() -> Iterator[None]:
-    """Ctrl-C while an argument for Z3 is converted comes out as an error of that argument."""
+    """Ctrl-C while an argument for Z3 is converted comes out as an error of that argument; and where there is no memory
+    left, Python and Z3 say so each in its own way."""
     try:
         yield
     except ctypes.ArgumentError as error:
         if "KeyboardInterrupt" in str(error):
             raise KeyboardInterrupt from None
+        raise
+    except MemoryError:
+        raise UndecidedError(Answer.MEMORY) from None
+    except z3.Z3Exception as error:
+        if "memory" in str(error):
+            raise UndecidedError(Answer.MEMORY) from None
         raise
 
 
@@ -108,14 +77,16 @@ class _Interrupts:
 
 
 @contextmanager
-def _watched(solver: z3.Solver) -> Iterator[threading.Event]:
-    """Interrupt a solver that takes too much memory; the event says that this was done."""
+def _watched(solver: z3.Solver, deadline: float) -> Iterator[threading.Event]:
+    """Interrupt a solver that takes too much memory, which the event says then, or that does not see the deadline."""
     is_over, is_full = threading.Event(), threading.Event()
 
     def watch() -> None:
         while not is_over.wait(SECONDS_BETWEEN_LOOKS):
-            if _Memory.is_full():
+            if Memory.is_full():
                 is_full.set()
+                solver.interrupt()
+            elif time.monotonic() > deadline + PATIENCE:
                 solver.interrupt()
 
     watcher = threading.Thread(target=watch, daemon=True)
@@ -146,16 +117,18 @@ def ask(
     # Always set: what Z3 was told for the question before would go on counting.
     solver.set("timeout", int(min(left * 1000 + 1, MOST_MILLISECONDS)))
     solver.set(ctrl_c=not is_quick)
-    if _Memory.is_full():
+    if Memory.is_full():
         return Answer.MEMORY
     try:
-        with _watched(solver) as is_full:
+        with _watched(solver, deadline) as is_full:
             found = question()
         if _Interrupts.seen:
             raise KeyboardInterrupt
     except z3.Z3Exception as error:
         if is_full.is_set() or "memory" in str(error):
             return Answer.MEMORY
+        if time.monotonic() > deadline:
+            return Answer.SECONDS
         if "canceled" in str(error) or "interrupt" in str(error):
             raise KeyboardInterrupt from None
         raise
@@ -166,9 +139,9 @@ def ask(
     reason = solver.reason_unknown()
     if is_full.is_set() or "memory" in reason:
         return Answer.MEMORY
-    if "interrupt" in reason:
+    if "interrupt" in reason and time.monotonic() <= deadline + PATIENCE:
         raise KeyboardInterrupt
-    if reason in ("timeout", "canceled"):
+    if reason in ("timeout", "canceled") or "interrupt" in reason:
         if time.monotonic() < deadline - 0.05:
             raise KeyboardInterrupt
         return Answer.SECONDS
@@ -183,6 +156,10 @@ STRATEGY = {"phase": "always_false", "restart": "geometric"}
 benchmarks/encodings.py."""
 
 
+CLAUSES_AT_ONCE = 50_000
+"""Z3 reads them in about half a second."""
+
+
 def once(circuit: Circuit, demanded: Iterable[int], deadline: float = float("inf")) -> tuple[Answer, Values | None]:
     """Whether all demanded literals can be true together."""
     literals = [literal for literal in dict.fromkeys(demanded) if literal != TRUE]
@@ -192,13 +169,16 @@ def once(circuit: Circuit, demanded: Iterable[int], deadline: float = float("inf
     nodes = sorted({abs(literal) for clause in clauses for literal in clause})
     names = {node: number for number, node in enumerate(nodes, 1)}
     names |= {-node: -number for node, number in names.items()}
-    lines = [f"p cnf {len(nodes)} {len(clauses)}"]
-    lines += [" ".join([*(str(names[literal]) for literal in clause), "0"]) for clause in clauses]
     try:
         solver = z3.Tactic("sat").solver()
         for name, value in STRATEGY.items():
             solver.set(name, value)
-        solver.from_string("\n".join(lines) + "\n")
+        # Part by part, for Z3 cannot be interrupted while it reads.
+        for first in range(0, len(clauses), CLAUSES_AT_ONCE):
+            circuit.budget.look()
+            part = clauses[first : first + CLAUSES_AT_ONCE]
+            lines = [" ".join([*(str(names[literal]) for literal in clause), "0"]) for clause in part]
+            solver.from_string("\n".join([f"p cnf {len(nodes)} {len(part)}", *lines, ""]))
         found = ask(solver.check, solver, deadline)
     except z3.Z3Exception as error:
         if "memory" in str(error):
@@ -261,6 +241,8 @@ class Solver:
                 sides[node], sides[-node] = (side.as_ast() for side in formula)
             if arithmetic is not None and not left[node]:
                 following += arithmetic.defining(node)
+            if not node % STEPS_BETWEEN_LOOKS:
+                self.circuit.budget.look()
             if node == TRUE:
                 self._clause(TRUE)
             elif left[node]:

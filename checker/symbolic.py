@@ -98,6 +98,7 @@ class Evaluator(Reading):
         """Read statements in order, as far as they can be reached."""
         frame = self.frame
         for statement in statements:
+            self.circuit.budget.step()
             branch = frame.branch
             if frame.returned != FALSE:
                 frame.branch = self.circuit.both(branch, -frame.returned)
@@ -340,6 +341,7 @@ class Evaluator(Reading):
         def elements(part: int, condition: int) -> None:
             """Go through the parts of the generator, under the condition that its filters hold so far."""
             nonlocal total, undecided
+            self.circuit.budget.step()
             if part < len(generator.generators):
                 one = generator.generators[part]
                 assert isinstance(one.target, ast.Name) and isinstance(one.iter, ast.Call)

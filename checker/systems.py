@@ -12,13 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from checker.budget import Answer, Budget, UndecidedError
 from checker.cases import Cases, Truth
 from checker.circuit import TRUE, Circuit
 from checker.reading import Value
 from checker.relation import Relation, ports
 from checker.slice import OPEN, Slice, SlicedStep
-from checker.solver import Answer, Solver, UndecidedError, Values, once
+from checker.solver import Solver, Values, once
 from models import run
+from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property, Step
 
 MOST_NODES = 20_000
@@ -78,18 +80,22 @@ class System(Protocol):
         """Answer a question under hypotheses."""
 
 
-def holds_initially(instance: Instance, prop: Property) -> bool:
+def holds_initially(instance: Instance, prop: Property, budget: Budget) -> bool:
     """Whether a property of states is true in every initial state: the first half of an induction."""
-    return all(run.holds(instance, prop, cells) for cells in instance.initial_states)
+    for cells in instance.initial_states:
+        budget.look()
+        if not run.holds(instance, prop, cells):
+            return False
+    return True
 
 
 class BoundedSystem:
-    """The transition system within its bounds. Steps that leave the declaration are none, unless it says that there
-    are no such steps (`is_closed`)."""
+    """The transition system within its bounds. A step that errs leads nowhere; that there is none is a claim of its
+    own (`in_range`)."""
 
-    def __init__(self, instance: Instance, claims: Sequence[Property]) -> None:
+    def __init__(self, instance: Instance, claims: Sequence[Property], budget: Budget | None = None) -> None:
         self.instance = instance
-        self.relation = Relation(instance, claims)
+        self.relation = Relation(instance, claims, budget)
         self.circuit = self.relation.circuit
         self.claims = {claim.name: claim for claim in claims}
         self.images = ports(self.relation.before, self.relation.after)
@@ -110,19 +116,14 @@ class BoundedSystem:
         return found[literal] if literal > 0 else -found[-literal]
 
     def questions(self, claim: str) -> Iterator[Question]:
-        """One: all steps at once."""
+        """One: all steps at once. What may err is asked of the state before a step, where every claim is true."""
         holds = self.hypothesis(claim)
+        if claim == IN_RANGE.name:
+            yield Question(claim, (), -holds)
+            return
         if claim in self.extra or not self.claims[claim].of_steps:
             holds = self.after(holds)
         yield Question(claim, (self.relation.one_step, self.relation.stays), -holds)
-
-    def is_closed(self, hypotheses: Sequence[int], deadline: float) -> bool:
-        """Whether no step can leave the declaration. Raises UndecidedError where that is not known."""
-        demanded = [self.relation.one_value, self.relation.error, *hypotheses]
-        answer, _ = once(self.circuit, demanded, deadline)
-        if not answer.is_known:
-            raise UndecidedError(answer)
-        return answer is Answer.NO
 
     def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
         """All hypotheses go to Z3 at once; which of them it takes is asked afterwards."""
@@ -146,8 +147,19 @@ class BoundedSystem:
             tuple(_number(value, values.holds) for value in cells)
             for cells in (self.relation.before, self.relation.after)
         )
+        if question.claim == IN_RANGE.name:
+            return self._out_of_range(before, values)
         step = next(one.step for one in self.relation.transitions if values.holds(one.taken))
         return Counterexample(question.claim, before, step, self.instance.spell_step(step), after)
+
+    def _out_of_range(self, before: tuple[int, ...], values: Values) -> Counterexample:
+        """A state, and the step from there that errs, or the property that cannot be asked there."""
+        for one in self.relation.transitions:
+            if values.holds(one.error):
+                says = self.instance.spell_step(one.step)
+                return Counterexample(IN_RANGE.name, before, one.step, says, before)
+        prop = next(asked.prop for asked in self.relation.asking if values.holds(asked.error))
+        return Counterexample(IN_RANGE.name, before, None, f"asking {prop.name}", before)
 
 
 def _number(value: Value, holds: object) -> int:
@@ -162,22 +174,26 @@ def _number(value: Value, holds: object) -> int:
 class SlicedSystem:
     """The slice, for every length. Each step is a question of its own; one that changes nothing is none."""
 
-    def __init__(self, instance: Instance, claims: Sequence[Property]) -> None:
+    def __init__(self, instance: Instance, claims: Sequence[Property], budget: Budget | None = None) -> None:
         self.instance = instance
-        self.slice = Slice(instance)
+        self.slice = Slice(instance, budget)
         self.circuit = self.slice.circuit
         self.claims = {claim.name: claim for claim in claims}
-        self._hypotheses = {
-            claim.name: self.circuit.both(*self.slice.ask(claim, [self.slice.before]))
-            for claim in claims
-            if not claim.of_steps
-        }
+        self._hypotheses: dict[str, int] = {}
         self._questions: dict[str, list[Question]] = {}
         self._solvers: dict[int, Solver] = {}
 
     def hypothesis(self, claim: str) -> int:
         """The claim before the step."""
+        if claim not in self._hypotheses:
+            self._hypotheses[claim] = self.circuit.both(*self.slice.ask(self.claims[claim], [self.slice.before]))
         return self._hypotheses[claim]
+
+    def read(self, claim: str) -> None:
+        """Read a claim before and after every step. Raises UnsupportedError where the slice cannot."""
+        if not self.claims[claim].of_steps:
+            self.hypothesis(claim)
+        self.questions(claim)
 
     def questions(self, claim: str) -> Iterator[Question]:
         """One for each step that writes what the claim asks about."""

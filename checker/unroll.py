@@ -70,6 +70,7 @@ class Unrolling:
         for column in zip(*states, strict=True):
             sides: dict[tuple[type, Value], int] = {}
             for literal, value in zip(self.initial, column, strict=True):
+                self.circuit.budget.step()
                 key = type(value), value
                 sides[key] = self.circuit.either(sides.get(key, FALSE), literal)
             cells.append(relation.one_of([(literal, value) for (_, value), literal in sides.items()]))

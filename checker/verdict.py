@@ -42,6 +42,7 @@ WHY_STOPPED = {
     "seconds": "the time that it was given is used up",
     "interrupt": "it was interrupted",
     "unknown": "Z3 does not know",
+    "unsupported": "it cannot be asked about this model",
     "lost": "Spark lost what it worked with",
 }
 
@@ -124,16 +125,22 @@ PROVABLE = (Word.HOLDS, Word.NO_VIOLATION, Word.UNDECIDED)
 """What a search says of a property that may still be proved."""
 
 
+def refuse_contradictions(found: Sequence[Verdict], proofs: Proofs) -> None:
+    """AssertionError where a proof, whatever it rests on, contradicts what a search found."""
+    for verdict in found:
+        assert verdict.prop.name not in proofs.proofs or verdict.word in PROVABLE, (
+            f"{verdict.prop.name} is proved, and the search found it {verdict.text}; this is an error in isrcheck"
+        )
+
+
 def with_proofs(found: Sequence[Verdict], proofs: Proofs) -> list[Verdict]:
     """The verdicts, where a proof says more than a search does. AssertionError where one contradicts the other."""
+    refuse_contradictions(found, proofs)
     return [_with_proof(verdict, proofs.proofs.get(verdict.prop.name), proofs.stopped) for verdict in found]
 
 
 def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> Verdict:
     if proof is not None:
-        assert verdict.word in PROVABLE, (
-            f"{verdict.prop.name} is proved, and the search found it {verdict.text}; this is an error in isrcheck"
-        )
         return replace(verdict, word=Word.PROVED, depth=None, note="", proof=proof)
     is_asked = verdict.word in PROVABLE and verdict.prop.kind is not Kind.SOMETIMES
     return replace(verdict, is_unproved=stopped is None, is_unattempted=stopped is not None) if is_asked else verdict

@@ -64,7 +64,7 @@ def test_how_far_the_explorer_came_is_told(check):
 def test_the_object_says_the_same(check):
     code, _, proofs = proofs_of(check, JUGS)
     assert code == 3
-    assert set(proofs) == {"solver", "seconds", "stopped", "proved", "not_proved"}
+    assert set(proofs) == {"solver", "seconds", "stopped", "proved", "premises", "not_proved"}
     assert proofs["solver"].startswith("Z3 ")
     (one,) = proofs["not_proved"]
     file = one.pop("trace")
@@ -104,12 +104,19 @@ def test_a_lemma_that_is_not_claimed_is_not_used(check):
     assert proofs_of(check, JUGS + off, "--limit", "9")[0] == 0
 
 
-def test_a_step_that_would_leave_the_declaration_is_named_as_an_assumption(check):
+def test_that_no_step_leaves_its_range_is_a_premise_that_is_proved_or_searched(check):
     text = JUGS.replace("    require(s.right < 20)\n", "")
-    assert "every step; no step writes outside its declared range" in joined(check(text + ALL_THE_WATER)[1])
-    _, out, _ = check(text + ALL_THE_WATER.replace("== 8", "< 30"), "--limit", "20")
-    assert "PROVED" in out
-    assert "every step; assuming that no step writes outside its declared range" in joined(out)
+    nothing = "no step and no property leaves its declared range in a reachable state"
+    proved = f"premise in_range (proved): {nothing}: proved by induction, with no_water_is_lost"
+    assert proved in joined(check(text + ALL_THE_WATER)[1])
+    weaker = text + ALL_THE_WATER.replace("== 8", "< 30")
+    code, out, _ = check(weaker, "--limit", "20")
+    assert (code, "PROVED: at any depth" in joined(out)) == (0, True)
+    assert f"premise in_range (searched): {nothing}: a search to the end came through all 9 of them" in joined(out)
+    code, out, _ = check(weaker, "--limit", "20", "--bound", "3")
+    assert (code, "PROVED" in out) == (3, False)
+    assert "in_range: not proved: a step breaks it: somebody_pours_right, which leaves its range:" in joined(out)
+    assert "right_stays_low: not proved: it rests on in_range, which is not proved" in joined(out)
 
 
 # ------------------------------------------------------------------------------------------ traces that need no start
@@ -204,7 +211,7 @@ def test_proofs_beside_both_engines(check):
 
 def proof(instance, name):
     (prop,) = (prop for prop in instance.properties if prop.name == name)
-    return Proof(prop, (), False, 1, True, 0.0)
+    return Proof(prop, (), False, 1, 0.0)
 
 
 @pytest.mark.parametrize("words", [(), ("--engine", "all", "--bound", "5")], ids=str)

@@ -10,9 +10,10 @@ import pytest
 import z3
 
 from checker import cli, kept_proofs, prove, searches, solver, systems
+from checker.budget import Answer
 from checker.explore import Finding, Witness
 from checker.prove import Phase, Proof, Proofs
-from checker.solver import Answer, Solver
+from checker.solver import Solver
 from checker.verdict import Word, exit_code, verdicts, with_proofs
 from conformance.engine_support import ALL_THE_WATER, JUGS, instance_of, joined, proofs_of, proving
 from models import registry
@@ -78,8 +79,13 @@ def test_a_proof_names_its_lemma_and_what_it_rests_on(check):
     assert (code, err) == (0, "")
     assert re.search(r"^right_stays_low +PROVED$", out, re.MULTILINE)
     assert "right_stays_low: PROVED: at any depth" in joined(out)
-    rests = "induction, with no_water_is_lost (true in every initial state, kept by every step; no step writes outside"
-    assert f"{rests} its declared range)" in joined(out)
+    assert "induction, with no_water_is_lost (true in every initial state, kept by every step)" in joined(out)
+    nothing = "no step and no property leaves its declared range in a reachable state"
+    assert f"premise in_range (proved): {nothing}: proved by induction, without a lemma" in joined(out)
+    assert "premise initial states (checked): every claim of states was asked in the initial state, one by" in joined(
+        out
+    )
+    assert "premise lemmas (proved): each was proved itself, for this configuration, beside what rests" in joined(out)
     assert out.splitlines()[-1] == "PROVED: every promise is kept at every depth"
     assert "no_water_is_lost  " not in out
 
@@ -162,10 +168,10 @@ def stays_whole(s):
     instance = instance_of(tmp_path, text)
     first, _ = instance.initial_states
     found = prove.prove(instance, instance.properties, Phase.WITH_MORE, sample=[first])
-    assert found.proofs == {}
+    assert list(found.proofs) == ["in_range"]
     other = instance_of(tmp_path, text.replace("True}", "False}"))
     found = prove.prove(other, other.properties, Phase.WITH_MORE, sample=[first])
-    assert list(found.proofs) == ["stays_whole"]
+    assert sorted(found.proofs) == ["in_range", "stays_whole"]
 
 
 def test_a_proof_with_a_proposed_lemma_says_so(check):
@@ -255,7 +261,7 @@ def test_k_induction_needs_its_first_states(check, tmp_path, start, depth):
         code, found, _ = proofs_of(check, text, "--bound", str(bound))
         assert (code, found) == (3, {"never_fallen": "NO VIOLATION TO DEPTH"})
     instance = instance_of(tmp_path, text)
-    assert prove.prove(instance, instance.properties, Phase.WITH_MORE).proofs == {}
+    assert list(prove.prove(instance, instance.properties, Phase.WITH_MORE).proofs) == ["in_range"]
     code, found, _ = proofs_of(check, text, "--bound", str(depth))
     assert (code, found) == (12, {"never_fallen": "VIOLATED"})
 
@@ -401,7 +407,7 @@ def test_an_unproved_promise_exits_3_whatever_else_is_proved(tmp_path):
 
     found = verdicts(explore(instance, Limits()))
     water = next(prop for prop in instance.properties if prop.name == "no_water_is_lost")
-    judged = with_proofs(found, Proofs({water.name: Proof(water, (), False, 1, True, 0.0)}))
+    judged = with_proofs(found, Proofs({water.name: Proof(water, (), False, 1, 0.0)}))
     assert [verdict.text for verdict in judged] == ["HOLDS (not proved)", "PROVED"]
     assert exit_code(Word.HOLDS, strict=False, found=judged) == 3
     assert exit_code(Word.HOLDS, strict=False, found=found) == 0
@@ -431,7 +437,7 @@ def test_offsets_are_ordered_in_logs_of_every_length(protocol):
         assert found.lost == {}
         told = {"offsets_ordered", "high_watermark_monotonic"} if clamped else {"high_watermark_monotonic"}
         assert set(found.proofs) == told
-        assert all(proof.every_length and not proof.is_closed for proof in found.proofs.values())
+        assert all(proof.every_length for proof in found.proofs.values())
         assert [attempt.prop.name for attempt in found.attempts] == ([] if clamped else ["offsets_ordered"])
 
 

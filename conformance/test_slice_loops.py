@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from checker.budget import Answer
 from checker.reading import Value
 from checker.slice import OPEN, Slice
-from checker.solver import Answer
 from checker.symbolic import UnsupportedError
 from conformance.slice_support import Projection
 from conformance.test_agreement import random_state

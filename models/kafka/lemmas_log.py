@@ -90,6 +90,18 @@ def fetches_end_with_the_epoch(s):
     )
 
 
+@lemma
+def responses_begin_at_the_offset_of_the_fetch(s):
+    """A response carries nothing below the offset that was asked for, so that it fits into the log that asked."""
+    return all(
+        s.response_record[follower][leader][offset] == NONE
+        or (s.fetch[follower][leader] == Fetch.ANSWERED and s.fetch_offset[follower][leader] <= offset)
+        for follower in range(s.replicas)
+        for leader in range(s.replicas)
+        for offset in range(s.log_size)
+    )
+
+
 @lemma(applies=elects_cleanly)
 def responses_start_where_the_log_ends(s):
     """A response carries entries without a gap from the fetch's offset on, of epochs that the follower has heard of."""
