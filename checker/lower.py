@@ -430,7 +430,10 @@ class _Lowering:
 
     def fold_call(self, call: ast.Call) -> str:
         """A fold inside an expression: a function of its own, over the names that it uses."""
-        used = sorted({self.name(one) for one in _free_names(call) if one in self.own or one in self.renamed})
+        free = _free_names(call)
+        if any(parameter.is_subset and parameter.name in free for parameter in self.function.parameters):
+            free.add(self.function.states[0])  # where an index outside a subset is noted
+        used = sorted({self.name(one) for one in free if one in self.own or one in self.renamed})
         name = f"{self.function.name}_fold_{next(self.kernel.numbers)}"
         body = self.fold_lines(call, INDENT)
         self.kernel.parts.append("\n".join([f"def {name}({', '.join(used)}):", *body]))

@@ -190,6 +190,9 @@ def test_the_trace_of_ones_own_model_is_shown_with_the_model_that_is_given(check
     assert shown.splitlines()[-1] == "reproduce: check model.py --bound 5"
     assert "s.place[0] = INSIDE" in shown
     (tmp_path / "model.py").write_text(GOOD + "\n# edited\n")
+    assert trace(["show", file, "--model", "model.py"]) == 0
+    assert capsys.readouterr().out == shown
+    (tmp_path / "model.py").write_text(GOOD.replace("a < b", "b > a"))
     assert trace(["show", file, "--model", "model.py"]) == 2
     assert "made with another version of model model" in capsys.readouterr().err
 
@@ -219,7 +222,8 @@ LANGUAGE = {
         "    s.place[p] = Place.WAITING\n",
         "    print(s.place[p])\n    s.place[p] = Place.WAITING\n",
         "print(",
-        "in process_asks: `print` has no value here; define it in the module, or assign it on every path before",
+        "in process_asks: Python's own `print` is not in the language; of Python's functions it has min, max, all, any,"
+        " sum, each as a call",
     ),
     "unknown field": (
         "require(s.owner == NONE)",

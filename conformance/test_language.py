@@ -180,8 +180,17 @@ IN_AN_ACTION = [
     ("one(s)  # <-", "the value of one(...) is dropped; use it, or call a helper that writes"),
     ("a = clear(s)  # <-", "clear writes to the state; call it as a statement of its own"),
     ("flip(s)  # <-", "flip is an action or declaration of its own; move what both need into a helper"),
-    ("s.x[0] = len(s.x)  # <-", "`len` has no value here; define it in the module"),
-    ("print(s.f)  # <-", "`print` has no value here"),
+    (
+        "s.x[0] = len(s.x)  # <-",
+        "Python's own `len` is not in the language; of Python's functions it has min, max, all, any, sum, each as a",
+    ),
+    ("print(s.f)  # <-", "Python's own `print` is not in the language"),
+    ("a = abs(s.y[0])  # <-", "Python's own `abs` is not in the language"),
+    ("a = next(i for i in range(2))  # <-", "Python's own `next` is not in the language"),
+    ("a = id  # <-", "Python's own `id` is not in the language"),
+    ("a = max  # <-", "`max` stands here by itself; call it"),
+    ("a = range(2)  # <-", "`range` stands here by itself; write it as in: for x in range(n)"),
+    ("lenn(s)  # <-", "`lenn` has no value here; define it in the module, or assign it on every path before"),
     ("a = Node(1)  # <-", "`Node(...)` cannot be called here; call helpers written in the language"),
     ("a = WORD(1)  # <-", "`WORD(...)` cannot be called here; call helpers written in the language"),
     ("a = s.f()  # <-", "`s.f(...)`; call helpers by their plain name"),
@@ -191,8 +200,8 @@ IN_AN_ACTION = [
     ("a = one(s=s)  # <-", "one takes 1 arguments; pass them by position"),
     ("a = one(s.f)  # <-", "argument `s.f` of one; pass a state exactly where one is expected"),
     ("a = min(1)  # <-", "min with fewer than two arguments; write min(a, b)"),
-    ("a = max(s.y[i] for i in range(2))  # <-", "max with fewer than two arguments; write max(a, b)"),
-    ("a = min(1, 2, key=3)  # <-", "min with fewer than two arguments; write min(a, b)"),
+    ("a = max(s.y[i] for i in range(2))  # <-", "max of a generator; it takes numbers: write max(a, b), or a loop"),
+    ("a = min(1, 2, key=3)  # <-", "min with a keyword; it takes numbers: write min(a, b)"),
     # Expressions.
     ("s.x[0] = [1][0]  # <-", "`[1][0]`; write s.field or s.field[index]"),
     ("a = [1, 2]  # <-", "`[1, 2]` is not in the language; expressions are numbers, truth values, names"),
@@ -259,6 +268,8 @@ IN_AN_ACTION = [
     ("for s in range(2):  # <-\n        pass", "`s` as a loop variable; use one plain name"),
     ("for taken in range(2):  # <-\n        pass", "`taken` as a loop variable; use one plain name"),
     ("for i in range(s.y[0]):  # <-\n        pass", "a range that depends on `s.y[0]`; use numbers and bounds"),
+    ("for i in range(s.nn):  # <-\n        pass", "the state has no field `nn`; it has c, f, g, k, m, n, w, x, y, z"),
+    ("for i in range(s.nn[0] + 1):  # <-\n        pass", "the state has no field `nn`; it has c, f, g, k, m"),
     ("for i in range(s.c):  # <-\n        pass", "a range that depends on `s.c`; use numbers and bounds"),
     ("for i in range(s.k):  # <-\n        pass", "a range that depends on `s.k`; use numbers and bounds"),
     ("for i in range(s.w):  # <-\n        pass", "a range that depends on `s.w`; use numbers and bounds"),
@@ -712,7 +723,22 @@ BAD_DECLARATIONS = {
     "values are a subset": ("", "field(values=Nodes)", "TypeError"),
     "values are a number": ("", "field(values=3)", "TypeError"),
     "no values": ("", "field(Node)", "values"),
-    "optional flag": ("", "field(values=optional(Flag))", "optional() takes a domain or numbers that start at 0"),
+    "optional flag": (
+        "",
+        "field(values=optional(Flag))",
+        "optional() takes no Flag: use an IntEnum with a member that stands for nothing",
+    ),
+    "optional enumeration": (
+        "",
+        "field(values=optional(Colour))",
+        "optional() takes no IntEnum: give Colour a member that stands for nothing",
+    ),
+    "optional numbers": (
+        "",
+        "field(values=optional(between(1, 2)))",
+        "optional() takes a domain or numbers that start at 0, and these start at 1",
+    ),
+    "optional twice": ("", "field(values=optional(optional(Node)))", "optional() of what is optional already"),
     "initially outside": ("", "field(values=Flag, initially=2)", "odd starts with 2, outside 0..1"),
     "setting too wide": (
         "class Configuration:\n    odd = setting(200, '', most=1000)",
@@ -1044,6 +1070,17 @@ def test_a_property_that_indexes_beyond_fails_in_both(tmp_path: Path) -> None:
         assert compare(reference, compiled, cells) is not None
         fails[cells[0]] = compiled.properties(cells) is None
     assert fails == {-1: True, 0: False, 1: False, 2: False, 3: True}
+
+
+@pytest.mark.parametrize("guard", ["any(some[1 - i] for i in range(2))", "sum(some[i + 1] for i in range(2)) > 0"])
+def test_an_index_of_a_subset_is_checked_inside_a_fold(tmp_path: Path, guard: str) -> None:
+    """The fold has to be told of the state, where an index outside the subset is noted."""
+    path = write(tmp_path, action(f"require({guard})", "s.g = True", parameters="s, some: Nodes"))
+    instance = only(whole(path), "act")
+    reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+    steps = compare(reference, compiled, (0,) * 14)
+    assert (steps is None) == ("i + 1" in guard)
+    assert steps is None or len(steps) == 3
 
 
 def test_helpers_of_one_name_in_two_modules_are_two(tmp_path: Path) -> None:

@@ -224,7 +224,7 @@ def test_another_version_of_a_model_is_refused(
     found = trace(registry.load_file(model).instance(), ["clerk_shelves {a} 0"], "count_stays")
     path = folder.write(found, Path("out"))
     with model.open("a") as file:
-        file.write("# a change\n")
+        file.write("\n\n@always\ndef one_more(s):\n    return True\n")
     assert complaint(capsys, "show", path, "--model", model) == (
         f"{path}: made with another version of model parcels (digest {digest}, given"
         f" {registry.load_file(model).digest[:8]}); make the trace anew with check"

@@ -92,7 +92,7 @@ def load_file(path: Path) -> Model:
 
 
 def _failed(path: Path, error: BaseException) -> UsageError:
-    line, reason = _line_in(path, error), " ".join(str(error).split())
+    line, reason = _line_in(path, error), escaped(" ".join(str(error).split()))
     return UsageError(f"{path}:{line}: loading the model failed: {type(error).__name__}: {reason}")
 
 

@@ -189,8 +189,14 @@ def between(low: Size, high: Size) -> Values:
 def optional(values: type[Domain] | Values) -> Values:
     """The given values, or NONE."""
     inner = as_values(values)
-    if inner.is_flag or inner.names is not None or inner.low != 0:
-        raise TypeError("optional() takes a domain or numbers that start at 0")
+    if inner.names is not None:
+        raise TypeError(f"optional() takes no IntEnum: give {inner.names.__name__} a member that stands for nothing")
+    if inner.is_flag:
+        raise TypeError("optional() takes no Flag: use an IntEnum with a member that stands for nothing")
+    if inner.none:
+        raise TypeError("optional() of what is optional already; write it once")
+    if inner.low != 0:
+        raise TypeError(f"optional() takes a domain or numbers that start at 0, and these start at {inner.low}")
     return Values(NONE, inner.high, letters=inner.letters, none=True)
 
 

@@ -78,7 +78,7 @@ def asked(path: str, what: str, function: Callable[..., Any], *arguments: Any) -
         while trace is not None:
             line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == path else line
             trace = trace.tb_next
-        reason = " ".join(str(error).split())
+        reason = escaped(" ".join(str(error).split()))
         kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
         raise ModelError(f"{path}:{line}: {what}: {kind}{reason}") from None
 
@@ -722,12 +722,14 @@ class Instance:
 
     def _cells_of(self, given: Mapping[str, Any]) -> tuple[int, ...]:
         if not isinstance(given, Mapping):
-            raise ModelError(f"{self.model.path}: an initial state is {given!r}; yield a dictionary {{field: value}}")
+            what = escaped(repr(given))
+            raise ModelError(f"{self.model.path}: an initial state is {what}; yield a dictionary {{field: value}}")
         cells = [NONE] * self.cells
         unknown = set(given) - set(self.places)
         if unknown:
             raise ModelError(
-                f"{self.model.path}: initial states set {', '.join(sorted(unknown))}; there is no such field"
+                f"{self.model.path}: initial states set {', '.join(sorted(escaped(str(name)) for name in unknown))};"
+                " there is no such field"
             )
         for name, place in self.places.items():
             values = [place.field.initially] * place.count
@@ -736,10 +738,9 @@ class Instance:
             for position, (index, value) in enumerate(zip(place.indices(), values, strict=True)):
                 cell = plain(value)
                 if cell is None or not place.low <= cell <= place.high:
-                    raise ModelError(
-                        f"{self.model.path}: {name}{''.join(f'[{i}]' for i in index)} starts with {value!r},"
-                        f" outside {place.low}..{place.high}"
-                    )
+                    where = f"{name}{''.join(f'[{i}]' for i in index)}"
+                    what = f"{escaped(repr(value))}, outside {place.low}..{place.high}"
+                    raise ModelError(f"{self.model.path}: {where} starts with {what}")
                 cells[place.offset + position] = int(cell)
         return tuple(cells)
 
@@ -748,5 +749,6 @@ class Instance:
         if not sizes:
             return [value]
         if not isinstance(value, Sequence) or len(value) != sizes[0]:
-            raise ModelError(f"{self.model.path}: {name} starts with {value!r}; give a list of {sizes[0]}")
+            what = escaped(repr(value))
+            raise ModelError(f"{self.model.path}: {name} starts with {what}; give a list of {sizes[0]}")
         return [cell for one in value for cell in self._flat(name, one, sizes[1:])]

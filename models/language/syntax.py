@@ -10,6 +10,7 @@ them has to understand exactly STATEMENTS and EXPRESSIONS below.
 from __future__ import annotations
 
 import ast
+import builtins
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -546,7 +547,11 @@ class FunctionReader:
         if name in FOLDS and self._is_builtin(name):
             self._fold(call)
         elif name in CHOICES and self._is_builtin(name):
-            if len(call.args) < 2 or call.keywords:
+            if any(isinstance(argument, ast.GeneratorExp) for argument in call.args):
+                self._refuse(call, f"{name} of a generator", f"it takes numbers: write {name}(a, b), or a loop")
+            if call.keywords:
+                self._refuse(call, f"{name} with a keyword", f"it takes numbers: write {name}(a, b)")
+            if len(call.args) < 2:
                 self._refuse(call, f"{name} with fewer than two arguments", f"write {name}(a, b)")
             for argument in call.args:
                 self._expression(argument)
@@ -598,10 +603,13 @@ class FunctionReader:
         if isinstance(expression, ast.Name) and expression.id not in self.locals:
             self._expression(expression)
             return
-        if isinstance(expression, ast.Attribute):
-            owner = expression.value
+        node = expression
+        while isinstance(node, ast.Subscript):
+            node = node.value
+        if isinstance(node, ast.Attribute):
+            owner, known = node.value, (*self.vocabulary.fields, *self.vocabulary.configuration)
             is_state = isinstance(owner, ast.Name) and owner.id in self.function.states
-            if not is_state or self.vocabulary.configuration.get(expression.attr, False):
+            if not is_state or node.attr not in known or self.vocabulary.configuration.get(node.attr, False):
                 self._expression(expression)
                 return
         self._refuse(
@@ -651,6 +659,13 @@ class FunctionReader:
     def _global(self, expression: ast.Name) -> Any:
         name = expression.id
         if name not in self.names or name in self.own:
+            if name in vars(builtins) and name not in self.own:
+                what = f"Python's own `{name}` is not in the language"
+                hint = f"of Python's functions it has {', '.join((*CHOICES, *FOLDS))}, each as a call"
+                if name in (*FOLDS, *CHOICES, "range"):
+                    what = f"`{name}` stands here by itself"
+                    hint = "write it as in: for x in range(n)" if name == "range" else "call it"
+                self._refuse(expression, what, hint)
             hint = "define it in the module, or assign it on every path before"
             self._refuse(expression, f"`{name}` has no value here", hint)
         return self.names[name]
