@@ -6,6 +6,7 @@ The recorded readings are what java.util.Properties.load(InputStream) of OpenJDK
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -294,3 +295,31 @@ def test_a_malformed_escape_in_a_password_does_not_show_the_password(file: Path)
 )
 def test_files_that_kafka_ships(name: str, read: list[tuple[str, str, int]]) -> None:
     assert [(each.key, each.value, each.line) for each in read_properties(SHIPPED_FILES / name)] == read
+
+
+@pytest.mark.parametrize("rest", [b"", b"c=\xe9\n"])
+def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path: Path, rest: bytes) -> None:
+    path = tmp_path / "server.properties"
+    path.write_bytes(b"\xef\xbb\xbfa=b\n" + rest)
+    found = [(one.key, one.value, one.line) for one in read_properties(path)]
+    assert found == [("a", "b", 1), ("c", "\u00e9", 2)][: 1 + bool(rest)]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_refused_in_a_line(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "server.properties"
+    path.write_bytes("\ufeffa=b\n".encode(encoding))
+    with pytest.raises(PropertiesError) as refusal:
+        read_properties(path)
+    assert str(refusal.value) == (
+        f"{path}: in UTF-16, which Kafka cannot read either; save it as plain ASCII or UTF-8 text"
+    )
+
+
+def test_continued_lines_are_joined_in_linear_time(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_bytes(b"a=" + b"12345678\\\n" * 200_000 + b"\nb=c\n")
+    began = time.process_time()
+    found = [(one.key, len(one.value), one.line) for one in read_properties(path)]
+    assert found == [("a", 1_600_000, 1), ("b", 1, 200_002)]
+    assert time.process_time() - began < 5  # it took 60 s where each line was joined to all before it
