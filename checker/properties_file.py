@@ -4,10 +4,10 @@ In:  the path of a file.
 Out: its properties in file order, each with the place where it stands, for checker/cluster.py.
 
 Three deliberate differences. A byte order mark at the beginning is left out: Java would take it for a part of the first
-key, and editors put it there unasked. A repeated key is kept: java.util.Properties lets the last one win in silence; here whoever
-reads the list judges it. Bytes that are valid UTF-8 are read as UTF-8, where Java would read every byte as one latin-1
-character: Kafka's own keys and the values that this project understands are ASCII and so the same in both readings,
-and a client.id or a path is shown as its author wrote it. Bytes that are not UTF-8 are read as latin-1.
+key, and editors put it there unasked. A repeated key is kept: java.util.Properties lets the last one win in silence;
+here whoever reads the list judges it. Bytes that are valid UTF-8 are read as UTF-8, where Java would read every byte as
+one latin-1 character: Kafka's own keys and the values that this project understands are ASCII and so the same in both
+readings, and a client.id or a path is shown as its author wrote it. Bytes that are not UTF-8 are read as latin-1.
 """
 
 from __future__ import annotations
@@ -72,10 +72,6 @@ def _read(path: Path) -> bytes:
 
 def decode(content: bytes, path: Path) -> str:
     """Bytes that came from `path` as text: UTF-8, or else latin-1."""
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise PropertiesError(
-            f"{path}: in UTF-16, which Kafka cannot read either; save it as plain ASCII or UTF-8 text"
-        )
     content = content.removeprefix(codecs.BOM_UTF8)
     if b"\0" in content:
         line = len(LINE_END.findall(content[: content.index(b"\0")].decode("latin-1"))) + 1

@@ -202,11 +202,6 @@ def test_what_is_not_utf_8_is_latin_1_as_in_java(file: Path) -> None:
     assert pairs(file) == [("client.id", "Zürich"), ("owner", "é")]
 
 
-def test_a_byte_order_mark_belongs_to_the_first_key_as_in_java(file: Path) -> None:
-    file.write_bytes(b"\xef\xbb\xbfacks=all")
-    assert pairs(file) == [("\ufeffacks", "all")]
-
-
 # --- Bad input: one line, what and where and the cure -----------------------------------------------------------------
 
 
@@ -240,7 +235,9 @@ def test_file_below_a_file(file: Path) -> None:
     assert complaint(file / "more") == f"{file}/more: cannot be read (Not a directory); give a file that you may read"
 
 
-@pytest.mark.parametrize(("content", "line"), [(b"a=b\r\nc=\0d\n", 2), ("a=b\n".encode("utf-16"), 1)])
+@pytest.mark.parametrize(
+    ("content", "line"), [(b"a=b\r\nc=\0d\n", 2), ("a=b\n".encode("utf-16"), 1), ("\ufeffa=b\n".encode("utf-16-be"), 1)]
+)
 def test_binary_file(file: Path, content: bytes, line: int) -> None:
     file.write_bytes(content)
     assert complaint(file) == (
@@ -303,17 +300,6 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path: Path, rest: byt
     path.write_bytes(b"\xef\xbb\xbfa=b\n" + rest)
     found = [(one.key, one.value, one.line) for one in read_properties(path)]
     assert found == [("a", "b", 1), ("c", "\u00e9", 2)][: 1 + bool(rest)]
-
-
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_utf_16_is_refused_in_a_line(tmp_path: Path, encoding: str) -> None:
-    path = tmp_path / "server.properties"
-    path.write_bytes("\ufeffa=b\n".encode(encoding))
-    with pytest.raises(PropertiesError) as refusal:
-        read_properties(path)
-    assert str(refusal.value) == (
-        f"{path}: in UTF-16, which Kafka cannot read either; save it as plain ASCII or UTF-8 text"
-    )
 
 
 def test_continued_lines_are_joined_in_linear_time(tmp_path: Path) -> None:
