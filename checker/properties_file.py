@@ -3,14 +3,16 @@
 In:  the path of a file.
 Out: its properties in file order, each with the place where it stands, for checker/cluster.py.
 
-Two deliberate differences. A repeated key is kept: java.util.Properties lets the last one win in silence; here whoever
-reads the list judges it. Bytes that are valid UTF-8 are read as UTF-8, where Java would read every byte as one latin-1
-character: Kafka's own keys and the values that this project understands are ASCII and so the same in both readings,
-and a client.id or a path is shown as its author wrote it. Bytes that are not UTF-8 are read as latin-1.
+Three deliberate differences. A byte order mark at the beginning is left out: Java would take it for a part of the first
+key, and editors put it there unasked. A repeated key is kept: java.util.Properties lets the last one win in silence;
+here whoever reads the list judges it. Bytes that are valid UTF-8 are read as UTF-8, where Java would read every byte as
+one latin-1 character: Kafka's own keys and the values that this project understands are ASCII and so the same in both
+readings, and a client.id or a path is shown as its author wrote it. Bytes that are not UTF-8 are read as latin-1.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,6 +72,7 @@ def _read(path: Path) -> bytes:
 
 def decode(content: bytes, path: Path) -> str:
     """Bytes that came from `path` as text: UTF-8, or else latin-1."""
+    content = content.removeprefix(codecs.BOM_UTF8)
     if b"\0" in content:
         line = len(LINE_END.findall(content[: content.index(b"\0")].decode("latin-1"))) + 1
         raise PropertiesError(
@@ -89,11 +92,13 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         # A lone backslash counts as blank. (As the last thing in a file, some Javas make an empty key of it.)
         if logical_line in ("", "\\") or logical_line[0] in "#!":
             continue
-        while _is_continued(logical_line):
+        parts = [logical_line]
+        while _is_continued(parts[-1]):
             # A blank continuation adds nothing and ends the logical line; one that starts with # is no comment.
             _, continuation = next(numbered, (0, ""))
-            logical_line = logical_line[:-1] + continuation.lstrip(WHITE_SPACE)
-        yield line_number, logical_line
+            parts[-1] = parts[-1][:-1]
+            parts.append(continuation.lstrip(WHITE_SPACE))
+        yield line_number, "".join(parts)
 
 
 def _is_continued(line: str) -> bool:

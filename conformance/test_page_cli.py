@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -217,3 +218,28 @@ def test_pages_load_neither_engines_nor_what_draws_pictures(trace_file: Path) ->
     )
     assert found.stdout == "x.html\n[]\n"
     assert picture.ZOOM == 2
+
+
+def test_a_value_of_megabytes_is_drawn_in_linear_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "long.json"
+    path.write_text(json.dumps({"vars": ["x"], "states": [{"x": "ab<" * 700_000}, {"x": "b"}]}))
+    began = time.process_time()
+    assert main(["page", str(path), "-o", str(tmp_path / "page.html")]) == 0
+    assert time.process_time() - began < 15  # a minute and more, where each line copied what was left of the text
+    text = (tmp_path / "page.html").read_text()
+    assert text.count("ab\\u003c") == 700_000
+    assert text.count('class="note"') == 28_142
+
+
+@pytest.mark.parametrize("form", ["-o", "--svg"])
+def test_more_states_than_a_browser_shows_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps({"vars": ["x"], "states": [{"x": 1}] * 10_001}))
+    assert main(["page", str(path), form, str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == (
+        "trace: 10,001 states are too many to draw, 10,000 are the most; draw one of them, with --svg OUT.svg --step I,"
+        " or read them with trace show\n"
+    )
+    assert not (tmp_path / "out").exists()

@@ -6,6 +6,7 @@ The recorded readings are what java.util.Properties.load(InputStream) of OpenJDK
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -201,11 +202,6 @@ def test_what_is_not_utf_8_is_latin_1_as_in_java(file: Path) -> None:
     assert pairs(file) == [("client.id", "Zürich"), ("owner", "é")]
 
 
-def test_a_byte_order_mark_belongs_to_the_first_key_as_in_java(file: Path) -> None:
-    file.write_bytes(b"\xef\xbb\xbfacks=all")
-    assert pairs(file) == [("\ufeffacks", "all")]
-
-
 # --- Bad input: one line, what and where and the cure -----------------------------------------------------------------
 
 
@@ -239,7 +235,9 @@ def test_file_below_a_file(file: Path) -> None:
     assert complaint(file / "more") == f"{file}/more: cannot be read (Not a directory); give a file that you may read"
 
 
-@pytest.mark.parametrize(("content", "line"), [(b"a=b\r\nc=\0d\n", 2), ("a=b\n".encode("utf-16"), 1)])
+@pytest.mark.parametrize(
+    ("content", "line"), [(b"a=b\r\nc=\0d\n", 2), ("a=b\n".encode("utf-16"), 1), ("\ufeffa=b\n".encode("utf-16-be"), 1)]
+)
 def test_binary_file(file: Path, content: bytes, line: int) -> None:
     file.write_bytes(content)
     assert complaint(file) == (
@@ -294,3 +292,20 @@ def test_a_malformed_escape_in_a_password_does_not_show_the_password(file: Path)
 )
 def test_files_that_kafka_ships(name: str, read: list[tuple[str, str, int]]) -> None:
     assert [(each.key, each.value, each.line) for each in read_properties(SHIPPED_FILES / name)] == read
+
+
+@pytest.mark.parametrize("rest", [b"", b"c=\xe9\n"])
+def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path: Path, rest: bytes) -> None:
+    path = tmp_path / "server.properties"
+    path.write_bytes(b"\xef\xbb\xbfa=b\n" + rest)
+    found = [(one.key, one.value, one.line) for one in read_properties(path)]
+    assert found == [("a", "b", 1), ("c", "\u00e9", 2)][: 1 + bool(rest)]
+
+
+def test_continued_lines_are_joined_in_linear_time(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_bytes(b"a=" + b"12345678\\\n" * 200_000 + b"\nb=c\n")
+    began = time.process_time()
+    found = [(one.key, len(one.value), one.line) for one in read_properties(path)]
+    assert found == [("a", 1_600_000, 1), ("b", 1, 200_002)]
+    assert time.process_time() - began < 5  # it took 60 s where each line was joined to all before it

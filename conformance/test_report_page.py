@@ -457,8 +457,7 @@ def test_a_report_that_cannot_be_written_is_one_line_and_the_text_still_comes_ou
     monkeypatch.setattr(folders, "_write", full)
     code, out, err = check("MODEL --report DIR")
     assert code == 2
-    pattern = r"check: DIR/\.draft-[0-9a-f]+/results\.sarif: the report cannot be written: No space .*\n"
-    assert re.fullmatch(pattern, err)
+    assert re.fullmatch(r"check: DIR/\.draft-\w+/results\.sarif: the report cannot be written: No space left .*\n", err)
     assert "VIOLATED: stays_safe at step 3" in out
     assert "has not finished" in page_of(tmp_path / "DIR").banners[0]
     assert written(tmp_path / "DIR") == FILES

@@ -17,6 +17,7 @@ from checker import cli
 from checker.explore import Exploration, LeavesDeclaration, Limits, Search, explore
 from checker.kernel import kernel_of
 from checker.spark import everywhere, search
+from checker.spark.checkpoint import Checkpoints
 from checker.spark.engine import explore_on_spark
 from checker.spark.parts import Answer, Merge, begin
 from checker.spark.session import SparkOptions
@@ -347,10 +348,14 @@ def test_statistics_that_are_not_what_was_written_are_refused(local_spark, tmp_p
     on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
     last = kept / "depth-0003.json"
     text = last.read_text()
+    question = json.loads((kept / "search.json").read_text())
     for what, content in damaged(text).items():
         last.write_text(content)
         with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
-            pytest.fail(f"{what}: {on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))}")
+            pytest.fail(f"{what}: {Checkpoints(local_spark, str(kept), question).found(None)}")
+    last.write_text(damaged(text)["a count more"])
+    with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
+        on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
     # The statistics of an earlier level, and those of another search.
     other = tmp_path / "other"
     on_spark(local_spark, registered("kafka", acks=1), limits, asked(Mode.SEARCH, checkpoint=other))

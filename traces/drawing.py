@@ -8,7 +8,6 @@ What a lane shows is drawn once and used wherever it shows the same again, so th
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +16,7 @@ from traces.lane_drawing import GLYPH, PAD, Box, Fragment, changed_boxes, draw_l
 from traces.markup import Element, as_svg, element, group
 from traces.scene import LOST, Arrow, Lane, Mark, Scene
 from traces.theme import stylesheet
+from traces.wrapping import lines_of
 
 LABEL_CHARACTERS = 30
 """Characters in a line of the column that names the steps."""
@@ -143,7 +143,7 @@ class Drawing:
 
     def label(self, position: int, top: float) -> Element:
         """Number and name of a step, in the first column."""
-        lines = textwrap.wrap(self.scene.moments[position].step, LABEL_CHARACTERS) or [""]
+        lines = lines_of(self.scene.moments[position].step, LABEL_CHARACTERS) or [""]
         number = element("text", str(position), x=22.0, y=top + LINE_HEIGHT, class_="number", text_anchor="end")
         rest = (
             element("text", line, x=30.0, y=top + LINE_HEIGHT * (1 + row), class_="step")
@@ -153,7 +153,7 @@ class Drawing:
 
     def label_height(self, position: int) -> float:
         """How high that is."""
-        return LINE_HEIGHT * (len(textwrap.wrap(self.scene.moments[position].step, LABEL_CHARACTERS)) or 1) + 6
+        return LINE_HEIGHT * (len(lines_of(self.scene.moments[position].step, LABEL_CHARACTERS)) or 1) + 6
 
     def lanes_height(self, position: int, chosen: Iterable[int]) -> float:
         """How high these lanes are."""

@@ -11,6 +11,7 @@ from itertools import zip_longest
 from models.errors import UsageError
 from traces.foreign import Foreign
 from traces.table import GAP, UNCHANGED, WIDTH
+from traces.wrapping import lines_of
 
 NARROWEST = 10
 """Columns of a cell, however narrow the terminal is."""
@@ -91,4 +92,4 @@ def _loop(foreign: Foreign) -> list[str]:
 
 
 def _lines(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, max(width, NARROWEST), subsequent_indent="  ", break_on_hyphens=False) or [""]
+    return lines_of(text, max(width, NARROWEST), "  ", break_on_hyphens=False) or [""]

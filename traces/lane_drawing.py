@@ -6,13 +6,14 @@ Out: a `Fragment`: its elements with the upper left corner at 0, its size, and w
 
 from __future__ import annotations
 
-import textwrap
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from traces.markup import Element, element, group
 from traces.scene import Cell, Lane
 from traces.theme import EPOCHS
+from traces.wrapping import lines_of
 
 GLYPH = 6.1
 """Width of a character at the size that notes are written in; all text is of one width."""
@@ -58,15 +59,19 @@ def changed_boxes(before: Fragment, after: Fragment) -> list[Box]:
     return [box for key, (box, content) in after.things.items() if old.get(key) != content]
 
 
+SHORT = 1000
+"""Characters of a note that can stand in a name."""
+
+
 def draw_lane(lane: Lane) -> Fragment:
     """Draw a lane."""
     if lane == Lane(role=lane.role, characters=lane.characters):
         return Fragment((), LEAST_WIDTH, 0.0, {})
     notes = [
-        (line, kind, f"note {note}: {number}")
+        (line, kind, f"note {mark}: {number}")
         for kind, told in (("note", lane.notes), ("note alarm", lane.alarms))
-        for note in told
-        for number, line in enumerate(textwrap.wrap(note, lane.characters, subsequent_indent=" "))
+        for note, mark in zip(told, map(_mark, told), strict=True)
+        for number, line in enumerate(lines_of(note, lane.characters, " "))
     ]
     cell_width = max([LEAST_CELL_WIDTH, *(len(cell.text) * GLYPH + 10 for cell in lane.cells)])
     log_width = len(lane.cells) * cell_width
@@ -97,6 +102,11 @@ def draw_lane(lane: Lane) -> Fragment:
     height = y + 4
     frame = element("rect", x=0, y=0, width=width, height=height, rx=5, class_=f"lane {lane.role}".strip())
     return Fragment((frame, *parts), width, height, things)
+
+
+def _mark(note: str) -> str:
+    """What tells a note from another; it stands in the name of each of its lines, which can be many."""
+    return note if len(note) <= SHORT else hashlib.sha256(note.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def _log(lane: Lane, left: float, top: float, cell_width: float, things: dict[str, tuple[Box, object]]) -> Element:

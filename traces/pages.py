@@ -24,6 +24,10 @@ from traces.trace import Trace
 FORMS = ("html", "svg", "png", "mermaid", "plantuml")
 
 
+MOST_DRAWN = 10_000
+"""States of a history that is drawn as a whole: a browser has ten megabytes to show, and it takes seconds to make."""
+
+
 def write(
     history: Trace | Foreign, forms: Mapping[str, Path], step: int | None = None, *, replace: bool = False
 ) -> list[Path]:
@@ -31,6 +35,12 @@ def write(
 
     Raises UsageError before any is written whose content cannot be made.
     """
+    drawn = [form for form in ("html", "svg", "png") if form in forms and (step is None or form == "html")]
+    if drawn and len(history.states) > MOST_DRAWN:
+        raise UsageError(
+            f"{len(history.states):,} states are too many to draw, {MOST_DRAWN:,} are the most; draw one of them, with"
+            " --svg OUT.svg --step I, or read them with trace show"
+        )
     scene, told = _told(history)
     makers: Mapping[str, Callable[[], bytes]] = {
         "html": lambda: page_of(scene, told).encode(),
