@@ -14,7 +14,8 @@ def differences(exploration: Exploration, unrolled: Unrolled) -> list[str]:
     """Where verdicts or shortest lengths differ, both sides named."""
     # Who has searched to the end speaks of every depth.
     judged = [one.judged for one in (exploration, unrolled) if not one.exhausted]
-    depth = min(judged, default=max(exploration.judged, unrolled.judged))
+    # Behind the last state there may still be a step that errs.
+    depth = min(judged, default=max(exploration.judged, unrolled.judged) + 1)
     found = []
     for name in dict.fromkeys([*exploration.findings, *unrolled.findings]):
         # What is broken only by one of them may be missing with the other one: the implicit property.

@@ -26,11 +26,10 @@ from checker.reading import Value
 from checker.relation import Relation
 from checker.solver import Solver, Values, once, telling_interrupts
 from checker.unroll import Unrolling, literals
-from models import run
 from models.language.declare import Kind
 from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property
-from traces.erring import error_in_step, path_of
+from traces.erring import error_in_step, path_of, possible_steps
 
 WALKS = 5
 """How many random walks are tried to see that behaviours go on."""
@@ -184,19 +183,13 @@ class _Asking:
             cells = chance.choice(self.instance.initial_states)
             for _ in range(depth):
                 self.budget.look()
-                after = self._successors(cells)
+                after = [after for _, after in possible_steps(self.instance, cells)]
                 if not after:
                     break
                 cells = chance.choice(after)
             else:
                 return True
         return self._easy(*self.last_order) is not None
-
-    def _successors(self, cells: run.Cells) -> list[run.Cells]:
-        """The states that the steps lead to which do not err."""
-        steps = (step for step in self.instance.steps if error_in_step(self.instance, cells, step) is None)
-        found = (run.take(self.instance, cells, step) for step in steps)
-        return [after for after in found if after is not None]
 
     def _is_open(self) -> bool:
         return bool(self.open) or not self.watched

@@ -14,9 +14,9 @@ from itertools import accumulate
 
 from checker.explore import Exploration, Limits, Reached, Search
 from checker.kernel import Kernel
-from models import run
 from models.language.model import Step
 from models.run import Cells
+from traces.erring import possible_steps
 
 MOST_STATES = 100_000
 """Levels that lie within so many states are sampled."""
@@ -39,7 +39,7 @@ def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
     """Every step from the first states of each level that the search has expanded."""
     totals = list(accumulate(exploration.levels))
     within = sum(total <= MOST_STATES for total in totals)
-    # Steps were taken from all states of these levels, so the model stays within its declaration there.
+    # Steps were taken from all states of these levels; those that err lead nowhere, and are no edges.
     expanded = exploration.judged + exploration.exhausted
     levels = min(within, expanded)
     if levels <= 0:
@@ -53,5 +53,5 @@ def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
     reached = Reached(kernel, search.store, found.levels, search.starts)
     for depth, states in enumerate(reached.first_of_levels(MOST_OF_A_LEVEL)):
         for before in states:
-            for step, after in run.successors(exploration.instance, before):
+            for step, after in possible_steps(exploration.instance, before):
                 yield Edge(depth, before, step, after)

@@ -93,6 +93,17 @@ def error_in_step(instance: Instance, cells: Cells, step: Step) -> str | None:
     return None
 
 
+def possible_steps(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]:
+    """Every step that can be taken, with the state that it leads to, in their order; one that errs leads nowhere."""
+    for step in instance.steps:
+        try:
+            after = run.take(instance, cells, step)
+        except ModelError:
+            continue
+        if after is not None:
+            yield step, after
+
+
 def errors_in_properties(instance: Instance, states: Sequence[Cells], steps: Sequence[Step]) -> Iterator[Error]:
     """The properties that cannot be asked at the end of a path, and can be asked everywhere before."""
     last = len(states) - 1

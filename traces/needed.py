@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from models import run
+from models.errors import ModelError
 from models.language.model import Instance, Step
 from models.run import Cells
 
@@ -35,7 +36,10 @@ def follow(instance: Instance, initial: Cells, steps: Sequence[Step]) -> tuple[l
     """The states that steps lead through, the initial one first, and those of the steps that could be taken."""
     states, taken = [initial], []
     for step in steps:
-        after = run.take(instance, states[-1], step)
+        try:
+            after = run.take(instance, states[-1], step)
+        except ModelError:  # a step that leaves the declaration leads nowhere
+            after = None
         if after is not None:
             states.append(after)
             taken.append(step)
