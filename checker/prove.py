@@ -321,16 +321,26 @@ class _Proving:
         goals = [prop for prop in asked if prop.of_steps]
         self.report("slicing")
         try:
-            system = SlicedSystem(self.instance, [*claims, *goals], self.budget)
+            system = SlicedSystem(self.instance, [*claims, *goals, IN_RANGE], self.budget)
         except UnsupportedError as error:
             for prop in asked:
                 self._lose(prop, Attempt(prop, True, f"there is no slice: {error}"))
             return
-        claims, goals = self._asked_of(system, claims), self._asked_of(system, goals)
+        claims, goals = self._asked_of(system, claims), [*self._asked_of(system, goals), IN_RANGE]
         induction = induct(
             system, [claim.name for claim in claims], [goal.name for goal in goals], self.deadline, self.report
         )
+        if induction.kept.pop(IN_RANGE.name, None) is None:
+            self._rest_on_nothing(induction)
         self._conclude(induction, [*claims, *goals], started, every_length=True)
+
+    def _rest_on_nothing(self, induction: Induction) -> None:
+        """Steps that leave a range or an index of fixed size are none in the slice; it is not proved that there is
+        none, so nothing is."""
+        why = f"it rests on {IN_RANGE.name} for every length, which is not proved"
+        for prop in self.properties:
+            if induction.kept.pop(prop.name, None) is not None:
+                self._lose(prop, Attempt(prop, True, why))
 
     def _asked_of(self, system: SlicedSystem, claims: Sequence[Property]) -> list[Property]:
         """Those claims that the slice can be asked about; the others are lost."""

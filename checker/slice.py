@@ -42,11 +42,13 @@ OPEN = 1 << 40
 
 @dataclass(frozen=True)
 class SlicedStep:
-    """A step of the slice: the action, the arguments that are known (None: open), when it is enabled, and the cells."""
+    """A step of the slice: the action, the arguments that are known (None: open), when it is enabled, when it leaves a
+    range or an index of fixed size, and the cells."""
 
     action: str
     arguments: tuple[int | None, ...]
     enabled: int
+    error: int
     after: Sequence[Value]
     taken: Mapping[int, int]
 
@@ -117,10 +119,11 @@ class Slice:
                 arguments.append([(None, self.arithmetic.number(0, None))])
         found = []
         for chosen in itertools.product(*arguments):
-            enabled, _, after = self.evaluator.act(self.before, function, [value for _, value in chosen])
-            if enabled != FALSE:
+            enabled, error, after = self.evaluator.act(self.before, function, [value for _, value in chosen])
+            if enabled != FALSE or error != FALSE:
                 name = self.instance.model.slots[slot].name
-                found.append(SlicedStep(name, tuple(known for known, _ in chosen), enabled, after, {slot: TRUE}))
+                known = tuple(number for number, _ in chosen)
+                found.append(SlicedStep(name, known, enabled, error, after, {slot: TRUE}))
         return found
 
     def ask(
@@ -164,8 +167,8 @@ class Round:
     after: Mapping[Target, Value]
 
 
-Before = tuple[list[list[Value]], dict[str, Value], int]
-"""The cells of the states of a call, its locals and what guards it, before a loop."""
+Before = tuple[list[list[Value]], dict[str, Value], int, int]
+"""The cells of the states of a call, its locals, what guards it and where it has erred, before a loop."""
 
 
 class SliceEvaluator(Evaluator):
@@ -204,7 +207,8 @@ class SliceEvaluator(Evaluator):
         return self.entries[name]
 
     def _demand(self, literal: int) -> None:
-        """What leaves the declaration does not take place."""
+        """What leaves the declaration does not take place, and is noted."""
+        super()._demand(literal)
         if literal != TRUE:
             entry = self.circuit.both(self.frame.entry, self.frame.branch)
             self.alive = self.circuit.both(self.alive, self.circuit.either(-entry, literal))
@@ -215,15 +219,29 @@ class SliceEvaluator(Evaluator):
         """The value of a cell; any value where there is none, and the same until something is written there."""
         if OPEN not in place.sizes:
             return super().load(state, place, indices)
+        self._note_indices(place, indices)
         known = self.read.setdefault(place.name, {})
         key = (id(state), *indices)
         if key not in known:
             known[key] = self.slice.any_value(place)
         return known[key]
 
+    def _note_indices(self, place: Place, indices: Sequence[Value]) -> None:
+        """Where an array over what is open is used: its indices of fixed size stay within."""
+        for index, size in zip(indices, place.sizes, strict=True):
+            if size != OPEN:
+                self._note_error(self.arithmetic.within(self.number(index), 0, size - 1)[0])
+
+    def _note_error(self, literal: int) -> None:
+        """Note where a demand is not met; the step takes place for all that."""
+        super()._demand(literal)
+
     def store(self, state: SymbolicState, place: Place, indices: Sequence[Value], value: Value) -> None:
         """Write to a cell, where there is one."""
         if OPEN in place.sizes:
+            self._note_indices(place, indices)
+            if not place.field.values.is_flag:
+                self._note_error(self.arithmetic.within(self.number(value), *ends(place))[0])
             self.read.pop(place.name, None)
             return
         for cell, condition in self.targets(place, indices):
@@ -270,17 +288,60 @@ class SliceEvaluator(Evaluator):
             raise UnsupportedError(
                 f"{self.frame.function.path}:{call.lineno}: in {self.frame.function.name}: a sum over what is open"
             )
+        self._look_into(generator)
         return Truth(self.circuit.variable())
+
+    def _look_into(self, generator: ast.GeneratorExp) -> None:
+        """Note where the model leaves its declaration in a generator: each element that is open may be any one."""
+        frame = self.frame
+        known, branch, alive, read = frame.locals, frame.branch, self.alive, self.read
+        frame.locals, self.read = dict(known), {}
+
+        def elements(part: int) -> None:
+            if part == len(generator.generators):
+                self.value(generator.elt)
+                return
+            one = generator.generators[part]
+            assert isinstance(one.target, ast.Name) and isinstance(one.iter, ast.Call)
+            for element, inside in self._any_of(one.iter):
+                outer = frame.branch
+                frame.locals[one.target.id] = element
+                frame.branch = self.circuit.both(outer, inside)
+                for condition in one.ifs:
+                    frame.branch = self.circuit.both(frame.branch, self.truth(self.value(condition)))
+                if frame.branch != FALSE:
+                    elements(part + 1)
+                frame.branch = outer
+
+        elements(0)
+        frame.locals, frame.branch, self.alive, self.read = known, branch, alive, read
+
+    def _any_of(self, call: ast.Call) -> Sequence[tuple[Value, int]]:
+        """The elements of a range, each with the literal that says that it is one; of an open range any element."""
+        if not self._is_open(call):
+            return [(element, TRUE) for element in self.range(call)]
+        element, inside = self._any_element(call)
+        return [(element, inside)]
+
+    def _any_element(self, call: ast.Call) -> tuple[Value, int]:
+        limits = [self.number(self.value(argument)) for argument in call.args]
+        low, high = (0, limits[0]) if len(limits) == 1 else limits
+        element = self.arithmetic.number(None, None)
+        compare = self.arithmetic.compare
+        return element, self.circuit.both(compare("<=", low, element), compare("<", element, high))
 
     def _statement_For(self, statement: ast.For) -> None:
         """A loop: round by round, or, over what is open, each thing that it writes by itself."""
         if not self._is_open(statement.iter):
             self._loop_of_fixed_length(statement)
             return
-        if self._leaves_everything(statement):
-            return
         frame, states = self.frame, list(self.frame.states.values())
-        before = [list(state.cells) for state in states], dict(frame.locals), self.alive
+        before = [list(state.cells) for state in states], dict(frame.locals), self.alive, self.error
+        if self._leaves_everything(statement):
+            read = self.read
+            self._round(statement, before, {}, {})  # for where it errs
+            self.read = read
+            return
         targets: dict[Target, bool] = {}
         while True:  # what a round writes may depend on what earlier rounds wrote
             found = self._round(statement, before, targets, {})
@@ -346,7 +407,7 @@ class SliceEvaluator(Evaluator):
         return True
 
     def _put_back(self, before: Before) -> None:
-        cells, known, self.alive = before
+        cells, known, self.alive, _ = before
         for state, own in zip(self.frame.states.values(), cells, strict=True):
             state.cells = list(own)
         self.frame.locals = dict(known)
@@ -361,9 +422,10 @@ class SliceEvaluator(Evaluator):
         keep: bool = False,
     ) -> Round:
         """One round, begun with anything in what the loop writes, a truth value or a number. `keep` keeps what it
-        returns; everything else is put back."""
+        returns; everything else is put back, but where it errs: of several rounds the last one says that."""
         frame = self.frame
         self.read = {}
+        self.error = before[-1]
         returned, result = frame.returned, frame.result
         begun: dict[Target, Value] = {}
         for target, is_truth in targets.items():
@@ -374,12 +436,7 @@ class SliceEvaluator(Evaluator):
                 self.arithmetic.define(begun[target], self.circuit.either(-self._here(), stands))
             self._set_value(target, begun[target])
         assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
-        limits = [self.number(self.value(argument)) for argument in statement.iter.args]
-        low, high = (0, limits[0]) if len(limits) == 1 else limits
-        element = self.arithmetic.number(None, None)
-        inside = self.circuit.both(
-            self.arithmetic.compare("<=", low, element), self.arithmetic.compare("<", element, high)
-        )
+        element, inside = self._any_element(statement.iter)
         variable: Target = ("local", statement.target.id)
         is_new = statement.target.id not in before[1]
         self._set_value(variable, element)

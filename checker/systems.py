@@ -14,7 +14,7 @@ from typing import Protocol
 
 from checker.budget import Answer, Budget, UndecidedError
 from checker.cases import Cases, Truth
-from checker.circuit import TRUE, Circuit
+from checker.circuit import FALSE, TRUE, Circuit
 from checker.reading import Value
 from checker.relation import Relation, ports
 from checker.slice import OPEN, Slice, SlicedStep
@@ -191,7 +191,7 @@ class SlicedSystem:
 
     def read(self, claim: str) -> None:
         """Read a claim before and after every step. Raises UnsupportedError where the slice cannot."""
-        if not self.claims[claim].of_steps:
+        if not self.claims[claim].of_steps and claim != IN_RANGE.name:
             self.hypothesis(claim)
         self.questions(claim)
 
@@ -202,6 +202,9 @@ class SlicedSystem:
         return iter(self._questions[claim])
 
     def _asked(self, claim: Property) -> Iterator[Question]:
+        if claim is IN_RANGE:
+            yield from (Question(claim.name, (), step.error, step) for step in self.slice.steps if step.error != FALSE)
+            return
         places = [self.slice.places[name] for name in claim.function.reads]
         cells = [
             cell

@@ -269,3 +269,89 @@ def test_what_the_explorer_found_stands_where_z3_cannot_be_asked(check, monkeypa
     code, out, _ = check(text, "--bound", "2", *words)
     assert code == 3
     assert "does not read `New`; use --engine local" in joined(out)
+
+
+# ----------------------------------------------------------------------------------------------------- for every length
+
+
+def test_nothing_is_proved_for_every_length_where_a_step_may_leave_a_range_of_fixed_size(check):
+    code, _, proofs = proofs_of(check, COUNTER.replace("@always", "@always(every_length=True)"), "--bound", "6")
+    assert (code, proofs["proved"]) == (3, [])
+    rests = "it rests on in_range for every length, which is not proved"
+    assert [(one["property"], one["why"]) for one in proofs["not_proved"] if one["every_length"]] == [
+        ("never_below", rests),
+        ("in_range", "a step breaks it"),
+    ]
+
+
+HIDDEN = (
+    START
+    + """\
+class Configuration:
+    n = bound(2, "size", least=1, is_open=True)
+
+
+class Place(Domain, size="n"):
+    pass
+
+
+class Node(Domain, size=3):
+    pass
+
+
+class State:
+    a = field(Place, values=between(0, 9))
+    b = field(Node, Place, values=between(0, 9))
+    at = field(values=between(0, 5))
+    ends = field(values=between(0, "n"))
+
+
+@action
+def walker_walks(s):
+    require(s.at < 5)
+    s.at += 1
+
+
+@action
+def somebody_acts(s, p: Place):
+    require(s.at == 5)
+    {}
+
+
+@always(every_length=True)
+def low(s):
+    return s.at <= 5
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "erring",
+    [
+        "s.a[p] = 10",  # a value of fixed range, to an array that the slice does not have
+        "s.b[s.at][p] = 1",  # an index of fixed size, of such an array
+        "for q in range(s.n):\n        s.b[s.at][q] = 1",  # in a loop that leaves nothing behind
+        "for q in range(s.n):\n        s.a[q] = s.at + s.at",
+        "require(all(s.b[s.at][q] == 0 for q in range(s.n)))\n    s.at = 0",  # in a fold over what is open
+        "for q in range(s.n):\n        s.at += 1",  # in a round of a loop
+    ],
+)
+def test_a_step_that_errs_where_the_slice_has_no_cells_leaves_everything_unproved(check, erring):
+    code, _, proofs = proofs_of(check, HIDDEN.format(erring), "--bound", "4")
+    assert (code, proofs["proved"]) == (3, [])
+    assert {one["property"] for one in proofs["not_proved"] if one["every_length"]} == {"low", "in_range"}
+
+
+@pytest.mark.parametrize("kept", ["s.a[p] = 9", "s.b[2][p] = 1", "for q in range(s.n):\n        s.b[2][q] = s.at"])
+def test_where_nothing_errs_it_is_proved_for_every_length(check, kept):
+    code, found, proofs = proofs_of(check, HIDDEN.format(kept), "--bound", "1")
+    assert (code, found, [one["every_length"] for one in proofs["proved"]]) == (0, {"low": "PROVED"}, [True])
+    assert established(proofs)["every length"] == "proved"
+
+
+def test_a_step_that_leaves_a_range_that_is_open_is_not_taken_for_none(check):
+    """The slice lets `ends` grow beyond its end; within the bounds the premise fails, and with it every proof."""
+    text = HIDDEN.format("s.at = 0\n    s.ends += 1")
+    code, _, proofs = proofs_of(check, text, "--bound", "3")
+    assert (code, proofs["proved"]) == (3, [])
+    assert why_not(proofs)["low"] == RESTS

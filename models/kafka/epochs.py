@@ -61,7 +61,8 @@ def is_answered(s, r, epoch):
 
 def end_offset_for(s, r, epoch):
     """Where the largest epoch up to `epoch` ends in the log of r; asked only where it is answered."""
-    return s.log_end_offset[r] if epoch == latest_epoch(s, r) else first_start_offset_above(s, r, epoch)
+    # An answer is an offset: never NONE, which proofs for every length cannot see from the caches.
+    return s.log_end_offset[r] if epoch == latest_epoch(s, r) else max(0, first_start_offset_above(s, r, epoch))
 
 
 def epoch_for(s, r, epoch):

@@ -9,6 +9,12 @@ from models.language import NONE, lemma
 
 
 @lemma(every_length=True)
+def the_controller_names_a_leader(s):
+    """The leader of record may be down, but there is always one."""
+    return s.controller_leader != NONE
+
+
+@lemma(every_length=True)
 def answers_start_where_the_log_did(s):
     """An answer is to a fetch from within the leader's log: the log start that it carries is not above the fetch."""
     return all(
