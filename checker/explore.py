@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,6 +139,41 @@ class Start:
     cells: Cells
 
 
+class Starts(Sequence[Start]):
+    """The states that a search starts from: their numbers, and their cells, one state a row."""
+
+    def __init__(self, numbers: Sequence[int], cells: NDArray[np.int8]) -> None:
+        self.numbers = numbers
+        self.cells = cells
+
+    @classmethod
+    def initial(cls, instance: Instance) -> Starts:
+        """Every initial state."""
+        states = instance.initial_states
+        cells = np.frombuffer(states.packed, np.int8).reshape(len(states), instance.cells)
+        return cls(range(len(states)), cells)
+
+    @classmethod
+    def of(cls, starts: Sequence[Start], cells: int) -> Starts:
+        """These states, which have so many cells."""
+        rows = np.array([start.cells for start in starts], np.int8).reshape(len(starts), cells)
+        return cls([start.number for start in starts], rows)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, position: int) -> Start: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> Starts: ...
+
+    def __getitem__(self, position: int | slice) -> Start | Starts:
+        if isinstance(position, slice):
+            return Starts(self.numbers[position], self.cells[position])
+        return Start(self.numbers[position], tuple(self.cells[position].tolist()))
+
+
 class Reached:
     """The states that a search has seen, to be asked about."""
 
@@ -220,7 +255,7 @@ def explore(
     search.count_all = count_all
     search.decisive = 3 if want_permitted else 0
     if initial is not None:
-        search.starts = [search.starts[initial]]
+        search.starts = search.starts[initial : initial + 1]
     search.patience = patience
     if only:
         search.watched = [prop for prop in search.watched if prop.name in only]
@@ -256,7 +291,7 @@ class Search:
         self.count_all = False
         self.decisive = 0
         self.enough: int | None = None
-        self.starts = [Start(number, cells) for number, cells in enumerate(instance.initial_states)]
+        self.starts = Starts.initial(instance)
         self.patience: Mapping[str, float] = {}
         self.watched = list(instance.properties)
         self.kernel = kernel
@@ -340,12 +375,12 @@ class Search:
 
     def _put(self, batch: Batch, first: int, most: int) -> int:
         """States to start from, so many at most, into a batch; how many they are."""
-        words, part = self.kernel.layout.words, self.starts[first : first + most]
-        for position, start in enumerate(part):
-            batch.states[position * words : (position + 1) * words] = self.kernel.layout.pack(start.cells)
-            batch.parents[position] = first + position
-            batch.steps[position] = 0
-        return len(part)
+        part = self.starts[first : first + most]
+        words, count = self.kernel.layout.pack_rows(part.cells), len(part)
+        batch.states[: words.size] = words.ravel()
+        batch.parents[:count] = range(first, first + count)
+        batch.steps[:count] = 0
+        return count
 
     def is_open(self) -> bool:
         """Whether going on can change a verdict or a count."""

@@ -27,6 +27,7 @@ from checker.explore import (
     Progress,
     Search,
     Start,
+    Starts,
     Witness,
     raise_failure,
 )
@@ -110,9 +111,10 @@ def search_part(question: Question, told: Told, number: int, starts: Sequence[St
     depth = None if question.depth is None else question.depth - question.first_depth
     limits = Limits(depth, question.memory, seconds)
     kernel = question.subject.kernel()
-    search = PartSearch(question.subject.instance(), limits, kernel)
+    instance = question.subject.instance()
+    search = PartSearch(instance, limits, kernel)
     search.count_all = question.count_all
-    search.starts = list(starts)
+    search.starts = Starts.of(starts, instance.cells)
     search.watched = [prop for prop in search.watched if prop.name in question.watched]
     try:
         result = search.run()
