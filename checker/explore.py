@@ -120,6 +120,20 @@ class Exploration:
         """Different states reached."""
         return sum(self.levels)
 
+    @classmethod
+    def without_beginning(
+        cls, instance: Instance, limits: Limits, stopped: str, only: Sequence[str] = ()
+    ) -> Exploration:
+        """Nothing was searched: a limit was met before the initial states were known."""
+        none = [0] * len(instance.model.slots)
+        findings = {prop.name: Findings() for prop in instance.properties if not only or prop.name in only}
+        return cls(instance, limits, judged=-1, stopped=stopped, fired=none, new=none, findings=findings)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a state was searched."""
+        return bool(self.levels)
+
     @property
     def exhausted(self) -> bool:
         """Whether nothing is left to explore: every reachable state was seen and looked at."""

@@ -142,6 +142,8 @@ def human_bytes(count: float) -> str:
 
 def totals(exploration: Exploration, *, counts_once: bool = True) -> list[str]:
     """How much was searched, how far, how fast, and in how much memory."""
+    if not exploration.has_begun:
+        return [f"nothing was searched: {WHY_STOPPED[exploration.stopped or 'interrupt']}"]
     seconds = max(exploration.seconds, 1e-9)
     reach = "nothing new is left" if exploration.exhausted else f"{counted(exploration.frontier, 'state')} not expanded"
     if exploration.stopped in WHY_STOPPED:
@@ -215,7 +217,8 @@ def asked_of(run: Run) -> tuple[str, str, str]:
     if limits.depth is not None:
         asked = f"every behaviour of at most {counted(limits.depth, 'step')}"
     configuration = ", ".join(f"{name}={value}" for name, value in configuration_of(instance).items())
-    search = f"{how}, {asked}, from {counted(len(instance.initial_states), 'initial state')}"
+    starts = counted(len(instance.initial_states), "initial state") if instance.is_enumerated else "initial states"
+    search = f"{how}, {asked}, from {starts}{'' if instance.is_enumerated else ', not all of which are known'}"
     return configuration or "nothing to configure", faults_line(instance), search
 
 
@@ -257,6 +260,8 @@ def text(run: Run) -> str:
 def _explored(run: Run) -> list[str]:
     """What the explorer did: actions, totals, and what it warns of."""
     exploration, instance = run.explored, run.exploration.instance
+    if not exploration.has_begun:
+        return totals(exploration)
     lines = [*action_lines(exploration), "", *totals(exploration, counts_once=run.counts_once)]
     off = [instance.model.slots[slot].name for slot in sorted(switched_off(instance))]
     if off:

@@ -137,7 +137,8 @@ def search(
             take(position, record)
         for position, record in carry([case for case in cases if case.position not in results.done]):
             table.stopped = record.get("stopped") == "interrupt"
-            if not table.stopped:
+            # What time has cut short is searched anew by a run that has more of it.
+            if record.get("stopped") not in ("interrupt", "seconds"):
                 results.keep(position, known[position].name, record)
             take(position, record)
             if table.stopped:

@@ -714,11 +714,21 @@ class Instance:
         """The cells of every initial state, in the order in which the model gives them, without repetition."""
         return self.enumerated(lambda count, size: None)
 
+    @property
+    def is_enumerated(self) -> bool:
+        """Whether the initial states are known by now."""
+        return "initial_states" in vars(self)
+
+    def like(self, other: Instance) -> Instance:
+        """This instance, which starts as another one does: only actions differ."""
+        if other.is_enumerated:
+            vars(self)["initial_states"] = other.initial_states
+        return self
+
     def enumerated(self, watch: Watch) -> InitialStates:
         """The initial states; `watch` is told how far it is where they are not known yet. Raises ModelError."""
-        known: InitialStates | None = vars(self).get("initial_states")
-        if known is not None:
-            return known
+        if self.is_enumerated:
+            return self.initial_states
         found = Enumeration(self.model.path, self.places).states(self._given(), watch)
         if not found:
             raise ModelError(f"{self.model.name}: this configuration has no initial state")

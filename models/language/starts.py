@@ -65,6 +65,31 @@ class InitialStates(Sequence[Cells]):
     def __iter__(self) -> Iterator[Cells]:
         return map(self.__getitem__, range(self.count_of_states))
 
+    def index(self, cells: Any, start: int = 0, stop: int | None = None) -> int:
+        """The number of the state that has these cells. Raises ValueError where none has."""
+        numbers = range(self.count_of_states)[start:stop]
+        try:
+            row = array("b", cells).tobytes()
+        except (OverflowError, TypeError):
+            row = b""
+        if len(row) == self.cells and numbers:
+            if not row:
+                return numbers.start
+            end, at = numbers.stop * self.cells, self.packed.find(row, numbers.start * self.cells)
+            while 0 <= at < end:
+                number, rest = divmod(at, self.cells)
+                if not rest:
+                    return number
+                at = self.packed.find(row, at + 1)
+        raise ValueError(f"{cells} is no initial state")
+
+    def __contains__(self, cells: object) -> bool:
+        try:
+            self.index(cells)
+        except ValueError:
+            return False
+        return True
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(other) == len(self) and all(map(tuple.__eq__, self, other))
 
