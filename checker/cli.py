@@ -5,6 +5,13 @@ In:  the words that a person typed. Out: text or JSON on stdout, progress and er
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    import sys
+
+    from checker.start import main as start
+
+    sys.exit(start())  # before anything else is imported
+
 import json
 import shlex
 import sys
@@ -16,11 +23,12 @@ from typing import Any
 
 from checker import answer, matrix, mutate, published, report, sweep
 from checker.availability import AVAILABILITY_SHARE, search_availability
+from checker.beginning import begin
 from checker.bounded import Unrolled
 from checker.budget import Budget, Spent
 from checker.console import ProgressLine, give_up_stdout, interrupts, prepare_streams
 from checker.explore import Exploration, Progress
-from checker.kernel import Kernel
+from checker.kernel import Kernel, kernel_of
 from checker.options import Options, command_of, instance_of, read_options
 from checker.properties_file import PropertiesError
 from checker.question import PATIENCE, PROMISE, SECONDS, Part, Question, read_question
@@ -203,7 +211,11 @@ def _mutate(options: Options, searches: Searches) -> int:
     progress = ProgressLine(report.title(instance))
 
     def compiled(one: Instance) -> Kernel:
-        return searches.begin(one, progress).kernel
+        # Anew for each: mutants of a model have its name and its digest.
+        kernel = begin(one, searches.budget, kernel_of, progress).kernel
+        if searches.seen:
+            raise KeyboardInterrupt
+        return kernel
 
     def progress_of(candidate: mutate.Candidate) -> Callable[[Progress], None]:
         progress.subject = f"{candidate.action} without {candidate.place}"
@@ -413,7 +425,3 @@ def _finish_refused(options: Options, asked: Question, traces: Traces, *, stoppe
         *(options, answer.refusal(asked), answer.refusal_object(asked), traces, UNDECIDED, stopped),
         lambda printed: gather.of_refusal(printed, asked),
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

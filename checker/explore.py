@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from types import MappingProxyType
-from typing import Any, NoReturn, overload
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from checker.kernel import Kernel, kernel_of
+from checker.starts import Start, Starts
 from checker.store import Batch, Full, Store
 from models import run
 from models.errors import ModelError, UsageError
@@ -145,49 +146,6 @@ class Exploration:
         return self.stopped in (None, "decided")
 
 
-@dataclass(frozen=True)
-class Start:
-    """A state that a search starts from, and the number that its paths give it: of an initial state, its position."""
-
-    number: int
-    cells: Cells
-
-
-class Starts(Sequence[Start]):
-    """The states that a search starts from: their numbers, and their cells, one state a row."""
-
-    def __init__(self, numbers: Sequence[int], cells: NDArray[np.int8]) -> None:
-        self.numbers = numbers
-        self.cells = cells
-
-    @classmethod
-    def initial(cls, instance: Instance) -> Starts:
-        """Every initial state."""
-        states = instance.initial_states
-        cells = np.frombuffer(states.packed, np.int8).reshape(len(states), instance.cells)
-        return cls(range(len(states)), cells)
-
-    @classmethod
-    def of(cls, starts: Sequence[Start], cells: int) -> Starts:
-        """These states, which have so many cells."""
-        rows = np.array([start.cells for start in starts], np.int8).reshape(len(starts), cells)
-        return cls([start.number for start in starts], rows)
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    @overload
-    def __getitem__(self, position: int) -> Start: ...
-
-    @overload
-    def __getitem__(self, position: slice) -> Starts: ...
-
-    def __getitem__(self, position: int | slice) -> Start | Starts:
-        if isinstance(position, slice):
-            return Starts(self.numbers[position], self.cells[position])
-        return Start(self.numbers[position], tuple(self.cells[position].tolist()))
-
-
 class Reached:
     """The states that a search has seen, to be asked about."""
 
@@ -219,7 +177,7 @@ class Reached:
         return Witness(self.starts[position].number, tuple(steps))
 
     def _matching(self, states: NDArray[np.uint64], cells: Sequence[int | None]) -> NDArray[np.bool_]:
-        """Which of the packed states, one a row, have these cells."""
+        """Which of the packed states have these cells."""
         matching = np.ones(len(states), bool)
         for position, value in enumerate(cells):
             if value is not None and matching.any():
@@ -459,12 +417,8 @@ class Search:
             result = self.result
             self.report(
                 Progress(
-                    now - self.started,
-                    result.depth,
-                    self.store.count,
-                    result.generated,
-                    self.store.count - self.expanded,
-                    self.store.bytes_used,
+                    *(now - self.started, result.depth, self.store.count, result.generated),
+                    *(self.store.count - self.expanded, self.store.bytes_used),
                 )
             )
         if now > self.deadline:

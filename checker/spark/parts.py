@@ -26,8 +26,6 @@ from checker.explore import (
     Limits,
     Progress,
     Search,
-    Start,
-    Starts,
     Witness,
     raise_failure,
 )
@@ -40,6 +38,7 @@ from checker.spark.session import Session
 from checker.spark.shares import task_memory
 from checker.spark.told import Told, run_job, told_by, values_of
 from checker.spread import Mode, Overlap, Spread
+from checker.starts import Start, Starts
 from checker.store import Full, Store
 from checker.subject import Subject
 from checker.sweep_cases import Record, exploration_of, record_of
