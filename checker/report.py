@@ -293,7 +293,8 @@ def verdict_line(run: Run) -> str:
             far = (
                 EXHAUSTED if exploration.exhausted else f"searched to depth {exploration.judged}; {_left(exploration)}"
             )
-            return f"n/a: there is no property to check; {far}"
+            why = "no property applies under this configuration" if run.verdicts else "there is no property to check"
+            return f"n/a: {why}, nothing was judged; {far}"
         case Word.NO_VIOLATION:
             return f"NO VIOLATION TO DEPTH {exploration.judged}: {_left(exploration)}{_unproved(run)}"
         case _ if exploration.exhausted:

@@ -400,6 +400,8 @@ def verdict_line(found: Table) -> str:
         case Word.NO_VIOLATION | Word.NOT_REACHED:
             judged = min(row.run.exploration.judged for row in every if row.run)
             return f"{word.value} {judged}: in every configuration that was searched"
+        case Word.NOT_APPLICABLE:
+            return f"{word.value}: no property applies in any configuration that was searched, nothing was judged"
         case _:
             return f"{word.value}: in every configuration that was searched"
 

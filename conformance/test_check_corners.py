@@ -155,6 +155,17 @@ def test_a_model_without_properties_does_not_just_hold(check, tmp_path):
     assert "no property" in check("model.py")[1].splitlines()[-1]
 
 
+@pytest.mark.parametrize("words", [(), ("--strict",), ("--bound", "1"), ("--engine", "z3", "--bound", "1")])
+def test_where_no_property_applies_nothing_is_said_to_hold(check, tmp_path, words):
+    never = MODEL.replace("@always\n", "@always(applies=lambda configuration: False)\n")
+    (tmp_path / "model.py").write_text(never)
+    code, text, _ = check("model.py", *words)
+    last = text.splitlines()[-1]
+    assert (code, "HOLDS" in text) == (0, False)
+    assert last.startswith("n/a: no property applies under this configuration, nothing was judged; ")
+    assert json.loads(check("model.py", *words, "--json")[1])["verdict"] == "n/a"
+
+
 # ---------------------------------------------------------------------------------------------------------- interrupts
 
 

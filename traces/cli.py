@@ -65,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_output()
         return 0
     except KeyboardInterrupt:
+        print("trace: interrupted", file=sys.stderr)
         return 130
 
 
