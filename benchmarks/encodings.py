@@ -29,7 +29,6 @@ import z3
 
 from benchmarks.limit_loop import limit_loop
 from checker.bounded import Order
-from checker.budget import Answer
 from checker.cases import Cases
 from checker.circuit import FALSE, Circuit
 from checker.explore import Limits, explore
@@ -37,6 +36,7 @@ from checker.reading import Value
 from checker.relation import Relation, new_state, plain_state
 from checker.solver import STRATEGY, Solver, once
 from checker.symbolic import Evaluator
+from checker.symbolic_budget import Answer
 from checker.terms import IntegerArithmetic, Linear
 from checker.unroll import Unrolling
 from models import registry

@@ -19,7 +19,7 @@ from checker.generation import NEWEST_MODELLED
 from checker.ignored import WhyIgnored
 from checker.kafka_keys import NEWEST_LISTED_RELEASE
 from checker.kafka_versions import version_of_binaries
-from checker.question import COMPLETE, MAIN, PROMISE, Part, Question
+from checker.question import COMPLETE, MAIN, MOVED, PROMISE, Part, Question
 from checker.report import Run, as_object, counted, faults_line, range_lines, table, totals
 from checker.verdict import Verdict, Word, exit_code, overall
 from models.language.declare import Kind
@@ -226,9 +226,19 @@ def _uses_a_fault(run: Run, steps: Sequence[int]) -> bool:
     return bool({run.explored.instance.step(number).action for number in steps} & FAULT_ACTIONS)
 
 
+def not_counted(answer: Answer) -> str:
+    """What Kafka does by default and this verdict leaves out, and whether that breaks a promise; empty: nothing."""
+    aside = next(((part, run) for part, run in answer.asides if part.says == MOVED), None)
+    if aside is None or answer.searched is Word.VIOLATED:
+        return ""
+    part, run = aside
+    failing = [f"{v.prop.name} at step {v.depth}" for v in run.verdicts if v.word is Word.VIOLATED]
+    return f"; not counted: {part.says}{f': it breaks {failing[0]}' if failing else ''}"
+
+
 def verdict_lines(answer: Answer) -> list[str]:
     """The verdict, in one line for the person who runs the cluster; that of the nearest generation above it."""
-    found = verdict_line(answer)
+    found = verdict_line(answer) + not_counted(answer)
     if not answer.question.is_nearest:
         return [found]
     return [

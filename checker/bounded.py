@@ -18,13 +18,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from checker.budget import Answer, Budget, UndecidedError
 from checker.cases import Cases
 from checker.circuit import FALSE, Circuit
 from checker.explore import Finding, Findings, Limits, Witness
 from checker.reading import Value
 from checker.relation import Relation
 from checker.solver import Solver, Values, once, telling_interrupts
+from checker.symbolic_budget import Answer, FormulaBudget, UndecidedError
 from checker.unroll import Unrolling, literals
 from models.language.declare import Kind
 from models.language.in_range import IN_RANGE
@@ -123,7 +123,7 @@ class _Asking:
         self.result = Unrolled(instance, limits)
         self.watched = [prop for prop in instance.properties if not only or prop.name in only]
         self.result.findings = {prop.name: Findings() for prop in self.watched}
-        self.budget = Budget(self.deadline)
+        self.budget = FormulaBudget(self.deadline)
         self.told = 0
         self.open = [Goal(prop, False) for prop in self.watched]
         self.open += [Goal(prop, True) for prop in self.watched if prop.permitted is not None]

@@ -1,102 +1,99 @@
-"""How long the symbolic engine may go on, and in how much memory: looked at while formulas are made, and by Z3.
+"""What a command may use as a whole: its time runs from the moment it starts, whatever it does one after the other.
 
-In:  a deadline, and a number of bytes.
-Out: `UndecidedError`, from wherever the engine is, once one of them is used up.
+In:  the limits that a person gave.
+Out: for each stage what is left of them, and Spent where a stage that has no clock of its own goes beyond.
 
-Formulas are made by Python and translated for Z3; either can take longer, and more memory, than the search for an
-answer. So whoever goes through many nodes looks at the budget on the way.
+Stages that work through states or questions look at the clock themselves. Python code that does not, such as the
+initial states of a model, runs under `kept`: a timer of the system interrupts it again and again, and looks.
 """
 
 from __future__ import annotations
 
-import os
+import signal
+import sys
 import time
-from enum import Enum
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from types import FrameType
+from typing import Any
 
-import z3
+from checker.explore import Limits
+from checker.machine_memory import resident
 
+SECONDS_BETWEEN_LOOKS = 0.1
 
-class Answer(Enum):
-    """What Z3 said: yes, no, or why it did not know."""
-
-    YES = "yes"
-    NO = "no"
-    SECONDS = "seconds"
-    MEMORY = "memory"
-    UNKNOWN = "unknown"
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it is an answer at all."""
-        return self in (Answer.YES, Answer.NO)
+GRACE = 0.5
+"""So long after its time a command still begins what may be over at once."""
 
 
-class UndecidedError(Exception):
-    """There is no answer to a question without whose answer there is no going on."""
+class Spent(BaseException):
+    """A limit of the command is met: `why` is `seconds` or `memory`."""
 
-    def __init__(self, why: Answer) -> None:
-        super().__init__(why.value)
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
         self.why = why
 
 
-PAGE = os.sysconf("SC_PAGE_SIZE")
-STATM = Path("/proc/self/statm")
-
-
-def resident() -> int:
-    """How many bytes of memory this process holds; 0 where the system does not say."""
-    try:
-        return int(STATM.read_bytes().split()[1]) * PAGE
-    except OSError:
-        return 0
-
-
-class Memory:
-    """How many bytes may be used from the moment on at which they are limited.
-
-    Z3's own limit ends the process where it is met in the wrong place, and its soft one looks like an interrupt: so it
-    is watched. What Python holds counts as well.
-    """
-
-    most = float("inf")
-    most_resident = float("inf")
-
-    @classmethod
-    def limit(cls, size: int) -> None:
-        """So many bytes may be used from now on."""
-        cls.most = size
-        cls.most_resident = resident() + size
-
-    @classmethod
-    def is_full(cls, more: int = 0) -> bool:
-        """Whether they are used up, or would be with so many bytes more."""
-        if z3.Z3_get_estimated_alloc_size() + more > cls.most:
-            return True
-        return cls.most_resident < float("inf") and resident() + more > cls.most_resident
-
-
-STEPS_BETWEEN_LOOKS = 4096
-"""So many steps of Python's take a few milliseconds."""
-
-
 class Budget:
-    """The time until a deadline (in the time of time.monotonic), and what memory there is."""
+    """The time that a command has left, and the memory that each of its stages may take."""
 
-    def __init__(self, deadline: float = float("inf")) -> None:
-        self.deadline = deadline
-        self._steps = 0
+    def __init__(self, seconds: float | None, memory: int, began: float | None = None) -> None:
+        """`began` is when the command was started, in the time of time.monotonic (now)."""
+        self.memory = memory
+        self.deadline = float("inf")
+        if seconds is not None:
+            self.deadline = (time.monotonic() if began is None else began) + seconds
 
-    def look(self, more: int = 0) -> None:
-        """Raise UndecidedError where the budget is used up, or would be with so many bytes more."""
-        if time.monotonic() >= self.deadline:
-            raise UndecidedError(Answer.SECONDS)
-        if Memory.is_full(more):
-            raise UndecidedError(Answer.MEMORY)
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left, 0 at least; None: no limit."""
+        return None if self.deadline == float("inf") else max(0.0, self.deadline - time.monotonic())
 
-    def step(self) -> None:
-        """One of many small steps: every few thousand of them the budget is looked at."""
-        self._steps += 1
-        if self._steps >= STEPS_BETWEEN_LOOKS:
-            self._steps = 0
-            self.look()
+    def limits(self, asked: Limits) -> Limits:
+        """These limits, within what is left."""
+        seconds = min((one for one in (asked.seconds, self.left) if one is not None), default=None)
+        return replace(asked, seconds=seconds)
+
+    def look(self, memory: int) -> None:
+        """Raises Spent where the time is over, or so many bytes are more than there may be."""
+        if time.monotonic() > self.deadline:
+            raise Spent("seconds")
+        if memory > self.memory:
+            raise Spent("memory")
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Python code that does not look at the clock: raises Spent in its midst.
+
+        The memory that it takes is what the process grows by.
+        """
+        if time.monotonic() > self.deadline + GRACE:
+            raise Spent("seconds")
+        before = resident()
+
+        def look(_number: int, _frame: FrameType | None) -> None:
+            self.look(resident() - before)
+
+        with _timer(look):
+            yield
+
+
+UNLIMITED = Budget(None, sys.maxsize)
+"""Where nobody said how much there is."""
+
+
+@contextmanager
+def _timer(look: Any) -> Iterator[None]:
+    """Calls `look` again and again, where this is the main thread, which alone is told of signals."""
+    try:
+        handler = signal.signal(signal.SIGALRM, look)
+    except ValueError:
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_LOOKS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)

@@ -9,13 +9,18 @@ and nobody else can write to them. Each is opened first and then asked, so that 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import hashlib
 import os
 import secrets
 import shlex
+import shutil
 import stat
+import sys
+import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from models.printable import escaped
@@ -32,11 +37,24 @@ class NotPrivateError(Exception):
 
 
 def cache_folder() -> Path:
-    """Where everything is kept: ISRCHECK_CACHE, or `isrcheck` in the user's cache folder."""
+    """Where everything is kept: ISRCHECK_CACHE, or `isrcheck` in the user's cache folder; else a folder that passes."""
     own = os.environ.get("ISRCHECK_CACHE")
     if own:
         return Path(own)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "isrcheck"
+    folder = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return Path(folder or Path.home() / ".cache") / "isrcheck"
+    except RuntimeError:
+        return own_folder()
+
+
+@cache
+def own_folder() -> Path:
+    """A private folder for as long as this process runs, for a user who has no home, as in a container."""
+    print("isrcheck: this user has no home folder, so nothing is kept; set ISRCHECK_CACHE to a folder", file=sys.stderr)
+    folder = tempfile.mkdtemp(prefix="isrcheck-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def kept(path: Path) -> bytes | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
-from checker.budget import STEPS_BETWEEN_LOOKS, Budget
+from checker.symbolic_budget import STEPS_BETWEEN_LOOKS, FormulaBudget
 
 TRUE, FALSE = 1, -1
 
@@ -25,8 +25,8 @@ class Circuit:
     Whatever makes nodes, or goes through them, keeps to the budget.
     """
 
-    def __init__(self, budget: Budget | None = None) -> None:
-        self.budget = budget or Budget()
+    def __init__(self, budget: FormulaBudget | None = None) -> None:
+        self.budget = budget or FormulaBudget()
         self._look_at = STEPS_BETWEEN_LOOKS
         self.left = [0, 0]
         self.right = [0, 0]

@@ -5,9 +5,17 @@ In:  the words that a person typed. Out: text or JSON on stdout, progress and er
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    import sys
+
+    from checker.start import main as start
+
+    sys.exit(start())  # before anything else is imported
+
 import json
 import shlex
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,7 +23,9 @@ from typing import Any
 
 from checker import answer, matrix, mutate, published, report, sweep
 from checker.availability import AVAILABILITY_SHARE, search_availability
+from checker.beginning import begin
 from checker.bounded import Unrolled
+from checker.budget import Budget, Spent
 from checker.console import ProgressLine, give_up_stdout, interrupts, prepare_streams
 from checker.explore import Exploration, Progress
 from checker.kernel import Kernel, kernel_of
@@ -42,6 +52,7 @@ from checker.verdict import (
     UNEXPECTED,
     USAGE,
     VIOLATED,
+    WHY_STOPPED,
     Word,
     exit_code,
     verdicts,
@@ -53,17 +64,18 @@ from models.printable import escaped, escaped_lines
 from traces.show import view
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Run `check`; returns its exit code."""
+def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
+    """Run `check`; returns its exit code. `began` is when the command was started, in time.monotonic's time (now)."""
+    began = time.monotonic() if began is None else began
     prepare_streams()
     with interrupts() as seen:
-        return _guarded(sys.argv[1:] if words is None else words, seen)
+        return _guarded(sys.argv[1:] if words is None else words, seen, began)
 
 
-def _guarded(words: Sequence[str], seen: list[int]) -> int:
+def _guarded(words: Sequence[str], seen: list[int], began: float) -> int:
     """Run `check`, and turn whatever goes wrong into one line and an exit code."""
     try:
-        code = _run(read_options(words), seen)
+        code = _run(read_options(words), seen, began)
         sys.stdout.flush()
         return code
     except SystemExit as end:  # --help: what it printed may still wait to be taken
@@ -96,22 +108,26 @@ def _complain(message: str) -> int:
     return USAGE
 
 
-def _run(options: Options, seen: list[int]) -> int:
+def _run(options: Options, seen: list[int], began: float) -> int:
+    seconds = options.limits.seconds
+    if (options.config or options.describe) and seconds is None:
+        seconds = SECONDS
+    budget = Budget(seconds, options.limits.memory, began)
     if options.report is not None:
         reports.begin(options.report, shlex.join(options.words))
-    searches = Searches(options, seen)
+    searches = Searches(options, seen, budget)
     if options.mutates:
-        return _mutate(options, seen)
+        return _mutate(options, searches)
     if options.sweeps:
-        return _sweep(options, seen)
+        return _sweep(options, seen, budget)
     if options.graph is not None:
-        return _graph(options, seen)
+        return _graph(options, searches)
     if options.config or options.describe:
         return _answer_configuration(options, searches)
     if options.target is None:
         return _matrix(options, searches)
     if options.target == "published" and options.protocol is None:
-        return _published(options)
+        return _published(options, searches)
     return _one_model(options, searches)
 
 
@@ -191,14 +207,15 @@ def _one_model(options: Options, searches: Searches) -> int:
     )
 
 
-def _mutate(options: Options, seen: list[int]) -> int:
+def _mutate(options: Options, searches: Searches) -> int:
     assert options.target is not None
     instance = instance_of(options)
     progress = ProgressLine(report.title(instance))
 
     def compiled(one: Instance) -> Kernel:
-        kernel = kernel_of(one, progress.announce)
-        if seen:
+        # Anew for each: mutants of a model have its name and its digest.
+        kernel = begin(one, searches.budget, kernel_of, progress).kernel
+        if searches.seen:
             raise KeyboardInterrupt
         return kernel
 
@@ -207,23 +224,31 @@ def _mutate(options: Options, seen: list[int]) -> int:
         return progress.report
 
     command = command_of(options.target, instance, options.bound)
-    original = mutate.search_original(instance, options.limits, compiled, progress.report)
+    try:
+        original = mutate.search_original(instance, options.limits, compiled, progress.report, searches.budget)
+    except Spent as spent:
+        cut = Exploration.without_beginning(instance, options.limits, spent.why)
+        original = mutate.Original(cut, {}, [], spent.why)
     run = Run(original.exploration, verdicts(original.exploration), command)
     found: list[mutate.Judgement] = []
     stopped = False
     try:
-        for judgement in mutate.judgements(original, command.replace(" ", " mutate ", 1), progress_of):
+        for judgement in mutate.judgements(original, command.replace(" ", " mutate ", 1), progress_of, searches.budget):
             found.append(judgement)  # noqa: PERF402 - what was found before an interruption counts
     except KeyboardInterrupt:
         stopped = True
     progress.clear()
-    is_cut = not original.exploration.is_complete or any(one.fate is mutate.Fate.UNDECIDED for one in found)
+    is_cut = (
+        bool(original.cut)
+        or not original.exploration.is_complete
+        or any(one.fate is mutate.Fate.UNDECIDED for one in found)
+    )
     content = mutate.objects(run, original, found)
     text = mutate.text(run, original, found)
     return _finish(options, text, content, Traces(options.out), UNDECIDED if is_cut else SAFE, stopped)
 
 
-def _sweep(options: Options, seen: list[int]) -> int:
+def _sweep(options: Options, seen: list[int], budget: Budget) -> int:
     asked = read_sweep(options)
     cases, answers = cases_of(asked, options)
     tables = Tables(options.tables)
@@ -240,10 +265,10 @@ def _sweep(options: Options, seen: list[int]) -> int:
             from checker.spark.sweep import carry_on  # here, for it needs Spark's packages
 
             with spark_session(options.spark.session, progress.announce) as session:
-                carry = carry_on(session, progress, len(cases))
+                carry = carry_on(session, progress, len(cases), budget)
                 found = sweep.search(asked, cases, answers, carry, results, traces)
         else:
-            found = sweep.search(asked, cases, answers, carry_here(progress, seen, len(cases)), results, traces)
+            found = sweep.search(asked, cases, answers, carry_here(progress, seen, len(cases), budget), results, traces)
     finally:
         progress.clear()
         results.close()
@@ -258,18 +283,22 @@ def _sweep(options: Options, seen: list[int]) -> int:
     )
 
 
-def _graph(options: Options, seen: list[int]) -> int:
-    from checker.graph import state_graph, summary  # here, for networkx takes a while to load
+def _graph(options: Options, searches: Searches) -> int:
+    from checker.graph import CutShortError, state_graph, summary  # here, for networkx takes a while to load
     from checker.graph_files import text, write_graph
 
     assert options.graph is not None
     asked, instance = options.graph, instance_of(options)
     progress = ProgressLine(report.title(instance))
-    kernel = kernel_of(instance, progress.announce)
-    if seen:
-        raise KeyboardInterrupt
     try:
-        drawn = state_graph(instance, options.limits, kernel, asked, progress.report)
+        kernel = searches.begin(instance, progress).kernel
+        limits = searches.budget.limits(options.limits)
+        with searches.budget.kept():
+            drawn = state_graph(instance, limits, kernel, asked, progress.report)
+    except Spent as spent:
+        return _finish_cut(options, f"{WHY_STOPPED[spent.why]}; nothing was drawn")
+    except CutShortError as cut:
+        return _finish_cut(options, str(cut))
     finally:
         progress.clear()
     write_graph(drawn, asked.path, force=asked.force)
@@ -287,14 +316,19 @@ CODES = {
 """What the matrix exits with, by the gravest of its comparisons."""
 
 
+def _finish_cut(options: Options, why: str) -> int:
+    """A limit was met before there was anything to show."""
+    content = {"runs": [], "verdict": Word.UNDECIDED.value, "why": why}
+    return _finish(options, f"{Word.UNDECIDED.value}: {why}", content, Traces(options.out), UNDECIDED, False)
+
+
 def _matrix(options: Options, searches: Searches) -> int:
     traces = Traces(options.out)
     records = matrix.recorded()
     pairs: list[matrix.Pair] = []
     stopped = False
     for position, record in enumerate(records):
-        spent = sum(run.exploration.seconds for _, run in pairs)
-        limits = record.limits(options.limits, spent, len(records) - position)
+        limits = record.limits(searches.budget.limits(options.limits), len(records) - position)
         target = record.instance.model.name
         try:
             run = searches.run(record.instance, target, traces, limits=limits, only=record.judges, count_all=True)
@@ -321,21 +355,23 @@ def _matrix(options: Options, searches: Searches) -> int:
     )
 
 
-def _published(options: Options) -> int:
+def _published(options: Options, searches: Searches) -> int:
     if options.bound is not None:
         raise UsageError("check published compares whole state spaces: leave --bound out, or name one model")
     lines = [[*published.SIZES, *published.FIGURES]]
     lines[0].insert(0, "variant")
     runs, stopped, differing, broken, cut = [], False, 0, 0, False
     rows = list(published.rows())
+
+    def explored(row: published.Row) -> Exploration:
+        return searches.explored(row.instance(), options.limits, count_all=True, subject=row.title)
+
     for row in rows:
-        progress = ProgressLine(f"{row.variant} {' '.join(map(str, row.sizes.values()))}")
         try:
-            exploration, ours = published.compare(row, options.limits, progress.report, progress.announce)
+            exploration, ours = published.compare(row, explored)
         except KeyboardInterrupt:
             cut = stopped = True
             break
-        progress.clear()
         run = Run(
             exploration, verdicts(exploration), command_of(f"published/{row.variant}", row.instance(), None), True
         )
@@ -369,11 +405,13 @@ def _answer_configuration(options: Options, searches: Searches) -> int:
     traces, aside_traces = Traces(options.out), Traces(options.out)
     if asked.protocol is None:
         return _finish_refused(options, asked, traces, stopped=False)
-    seconds = options.limits.seconds if options.limits.seconds is not None else SECONDS
     is_free = not options.seconds_given and options.bound is None
     main_part, *other_parts = asked.deciding()
+    # The others leave a tenth at least to the cluster as it is configured, which has all that is left when it begins.
+    seconds = searches.budget.left or 0.0
+    seconds *= min(1.0, 0.9 / (AVAILABILITY_SHARE + sum(one.share for one in (*asked.asides(), *other_parts))))
 
-    def search(part: Part, into: Traces, share: float, **more: Any) -> answer.Asked:
+    def search(part: Part, into: Traces, share: float | None, **more: Any) -> answer.Asked:
         limits = replace(options.limits, seconds=share)
         run = searches.run(part.instance, "kafka", into, limits=limits, only=part.only, **more)
         if part is not main_part and run.exploration.stopped == "interrupt":
@@ -389,11 +427,7 @@ def _answer_configuration(options: Options, searches: Searches) -> int:
     except KeyboardInterrupt:
         cut = replace(asked, protocol=None, why_undecided="it was interrupted before the cluster itself was searched")
         return _finish_refused(options, cut, traces, stopped=True)
-    # What the others leave of the time belongs to the cluster as it is configured; compiling takes none of it.
-    spent = availability.seconds + sum(run.exploration.seconds for _, run in (*asides, *others))
-    main_run = search(
-        main_part, traces, max(seconds - spent, seconds * 0.1), patience={PROMISE: PATIENCE} if is_free else {}
-    )
+    main_run = search(main_part, traces, None, patience={PROMISE: PATIENCE} if is_free else {})
     found = answer.Answer(asked, [main_run, *others], asides, availability)
     told = next((traces.shortest[name] for name in found.told if name in traces.shortest), None)
     history = "" if told is None else "\n".join(view(told))
@@ -412,7 +446,3 @@ def _finish_refused(options: Options, asked: Question, traces: Traces, *, stoppe
         *(options, answer.refusal(asked), answer.refusal_object(asked), traces, UNDECIDED, stopped),
         lambda printed: gather.of_refusal(printed, asked),
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

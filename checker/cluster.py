@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 from checker.describe import Partition, read_described
 from checker.generation import Generation, Versions, format_keys, read_generation, read_versions
 from checker.given import Setting, Settings, Understood, file_section
-from checker.ignored import Ignored, Keys, read_ignored
+from checker.ignored import Ignored, Keys, WhyIgnored, read_ignored
 from checker.kafka_keys import Role, default
 from checker.producer_rules import (
     ACKS,
@@ -43,6 +43,9 @@ NO_REPLICAS_TOLD = (
     "how many replicas the topic has is not told; "
     "add what kafka-topics --describe prints, or replication.factor in a file"
 )
+
+
+REBALANCE = "auto.leader.rebalance.enable"
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,11 @@ class Cluster:
     def can_acknowledge_acks_all(self) -> bool:
         """Kafka accepts that more replicas are required than there are; no acks=all write then ever succeeds."""
         return self.min_insync_replicas.value <= self.replication_factor.value
+
+    @property
+    def moves_leadership(self) -> bool:
+        """Whether leadership goes back to the preferred replica by itself, as it does unless brokers are told."""
+        return not any(one.key == REBALANCE and one.why is WhyIgnored.ASSUMED for one in self.ignored)
 
     @property
     def undecided_properties(self) -> Mapping[str, str]:

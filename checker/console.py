@@ -68,19 +68,6 @@ class ProgressLine:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def machine_memory() -> int:
-    """Bytes of memory that this machine, or the container around this process, has."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
-            limit = Path(name).read_text().strip()
-        except OSError:
-            continue
-        if limit.isdigit():
-            total = min(total, int(limit))
-    return total
-
-
 def parse_memory(text: str) -> int:
     """Bytes out of `8G`, `512M`, `1.5GiB`. Raises UsageError."""
     stripped = text.strip().upper().removesuffix("IB").removesuffix("B")

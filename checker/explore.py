@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from checker import tally
 from checker.attempts import Attempts
 from checker.kernel import Kernel, kernel_of
+from checker.starts import Start, Starts
 from checker.store import Batch, Full, Store
 from models.errors import UsageError
 from models.language.in_range import IN_RANGE
@@ -122,6 +123,20 @@ class Exploration:
         """Different states reached."""
         return sum(self.levels)
 
+    @classmethod
+    def without_beginning(
+        cls, instance: Instance, limits: Limits, stopped: str, only: Sequence[str] = ()
+    ) -> Exploration:
+        """Nothing was searched: a limit was met before the initial states were known."""
+        none = [0] * len(instance.model.slots)
+        findings = {prop.name: Findings() for prop in instance.properties if not only or prop.name in only}
+        return cls(instance, limits, judged=-1, stopped=stopped, fired=none, new=none, findings=findings)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a state was searched."""
+        return bool(self.levels)
+
     @property
     def exhausted(self) -> bool:
         """Whether nothing is left to explore: every reachable state was seen and looked at."""
@@ -131,14 +146,6 @@ class Exploration:
     def is_complete(self) -> bool:
         """Whether the search did all that was asked of it: to its depth, or to the end."""
         return self.stopped in (None, "decided")
-
-
-@dataclass(frozen=True)
-class Start:
-    """A state that a search starts from, and the number that its paths give it: of an initial state, its position."""
-
-    number: int
-    cells: Cells
 
 
 class Reached:
@@ -172,7 +179,7 @@ class Reached:
         return Witness(self.starts[position].number, tuple(steps))
 
     def _matching(self, states: NDArray[np.uint64], cells: Sequence[int | None]) -> NDArray[np.bool_]:
-        """Which of the packed states, one a row, have these cells."""
+        """Which of the packed states have these cells."""
         matching = np.ones(len(states), bool)
         for position, value in enumerate(cells):
             if value is not None and matching.any():
@@ -221,7 +228,7 @@ def explore(
     search.count_all = count_all
     search.decisive = tally.PERMITTED if want_permitted else tally.FOUND
     if initial is not None:
-        search.starts = [search.starts[initial]]
+        search.starts = search.starts[initial : initial + 1]
     search.patience = patience
     if only:
         search.watched = [prop for prop in search.watched if prop.name in only]
@@ -257,7 +264,7 @@ class Search:
         self.count_all = False
         self.decisive = tally.FOUND
         self.enough: int | None = None
-        self.starts = [Start(number, cells) for number, cells in enumerate(instance.initial_states)]
+        self.starts = Starts.initial(instance)
         self.patience: Mapping[str, float] = {}
         self.watched = list(instance.properties)
         self.kernel = kernel
@@ -343,12 +350,12 @@ class Search:
 
     def _put(self, batch: Batch, first: int, most: int) -> int:
         """States to start from, so many at most, into a batch; how many they are."""
-        words, part = self.kernel.layout.words, self.starts[first : first + most]
-        for position, start in enumerate(part):
-            batch.states[position * words : (position + 1) * words] = self.kernel.layout.pack(start.cells)
-            batch.parents[position] = first + position
-            batch.steps[position] = 0
-        return len(part)
+        part = self.starts[first : first + most]
+        words, count = self.kernel.layout.pack_rows(part.cells), len(part)
+        batch.states[: words.size] = words.ravel()
+        batch.parents[:count] = range(first, first + count)
+        batch.steps[:count] = 0
+        return count
 
     def is_open(self) -> bool:
         """Whether going on can change a verdict or a count."""
@@ -394,12 +401,8 @@ class Search:
             result = self.result
             self.report(
                 Progress(
-                    now - self.started,
-                    result.depth,
-                    self.store.count,
-                    result.generated,
-                    self.store.count - self.expanded,
-                    self.store.bytes_used,
+                    *(now - self.started, result.depth, self.store.count, result.generated),
+                    *(self.store.count - self.expanded, self.store.bytes_used),
                 )
             )
         if now > self.deadline:

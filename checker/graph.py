@@ -39,6 +39,10 @@ MOST_STATES = 500_000
 BROKEN, PERMITTED = "VIOLATED", "PERMITTED"
 
 
+class CutShortError(Exception):
+    """A limit ended the search before the graph was whole."""
+
+
 @dataclass
 class Node:
     """A state, or all states that agree on the chosen fields: how many, and how many of them are of which kind.
@@ -114,7 +118,8 @@ def state_graph(
     asked: GraphAsked,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> StateGraph:
-    """Search and draw. Raises UsageError where that is more than a person can look at; KeyboardInterrupt."""
+    """Search and draw. Raises UsageError where that is more than a person can look at; CutShortError,
+    KeyboardInterrupt."""
     fold, most = asked.fold, asked.most
     for name in fold:
         if name not in instance.places:
@@ -144,7 +149,7 @@ def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
     if found.stopped == "interrupt":
         raise KeyboardInterrupt
     if found.stopped is not None:
-        raise UsageError(
+        raise CutShortError(
             f"{WHY_STOPPED[found.stopped]} at {found.distinct:,} states, and half a graph would mislead; give a smaller"
             " --bound, or more of it"
         )

@@ -77,6 +77,15 @@ class Layout:
             words[bits.word] |= (value - bits.low) << bits.shift
         return np.array(words, np.uint64)
 
+    def pack_rows(self, states: NDArray[np.int8]) -> NDArray[np.uint64]:
+        """The words of several states, one a row."""
+        words = np.zeros((len(states), self.words), np.uint64)
+        for position, bits in enumerate(self.bits):
+            words[:, bits.word] |= (states[:, position].astype(np.int64) - bits.low).astype(np.uint64) << np.uint64(
+                bits.shift
+            )
+        return words
+
     def unpack(self, words: Sequence[int]) -> tuple[int, ...]:
         """The cells of one packed state."""
         return tuple((int(words[bits.word]) >> bits.shift & (1 << bits.width) - 1) + bits.low for bits in self.bits)

@@ -88,11 +88,11 @@ class Recorded:
             return f"to depth {self.explored}"
         return EXHAUSTED if self.states is None else f"{EXHAUSTED}, {counted(self.states, 'state')}"
 
-    def limits(self, asked: Limits, spent: float, runs_left: int) -> Limits:
-        """The limits of this run, where `spent` seconds of the time are gone, and `runs_left` runs share the rest."""
-        depth = self.explored if asked.depth is None else asked.depth
-        seconds = None if asked.seconds is None else max(asked.seconds - spent, 0.0) / runs_left
-        return replace(asked, depth=depth, seconds=seconds)
+    def limits(self, left: Limits, runs_left: int) -> Limits:
+        """The limits of this run, where `runs_left` runs share what is left."""
+        depth = self.explored if left.depth is None else left.depth
+        seconds = None if left.seconds is None else left.seconds / runs_left
+        return replace(left, depth=depth, seconds=seconds)
 
     def only_judged(self, run: Run) -> Run:
         """The run with the verdicts that the matrix takes from it; nobody records that the declaration is left."""

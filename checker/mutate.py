@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from checker import tally
+from checker.budget import UNLIMITED, Budget, Spent
 from checker.explore import CHUNK, Exploration, Limits, Progress, Search, Witness
 from checker.kernel import Kernel
 from checker.report import Run, as_object, configuration_of, counted, faults_line, table, title, verdict_line
@@ -85,11 +86,13 @@ class Candidate:
 @dataclass(frozen=True)
 class Original:
     """The model as it stands: what the search of it did, of each property that fails the gravest failure, and the
-    mutants, with their fate where no search of their own is needed to know it."""
+    mutants, with their fate where no search of their own is needed to know it. `cut` is the limit that ended the making
+    of mutants."""
 
     exploration: Exploration
     failures: Mapping[str, Failure]
     candidates: Sequence[tuple[Candidate, Fate | None]]
+    cut: str = ""
 
     @property
     def limits(self) -> Limits:
@@ -118,20 +121,31 @@ KernelOf = Callable[[Instance], Kernel]
 Report = Callable[[Progress], None]
 
 
-def search_original(instance: Instance, limits: Limits, kernel_of: KernelOf, report: Report) -> Original:
+def search_original(
+    instance: Instance, limits: Limits, kernel_of: KernelOf, report: Report, budget: Budget = UNLIMITED
+) -> Original:
     """Search the model as it stands, to the end of its bounds, also where every property has failed before; then see
     which mutants do nothing else in the states that were found.
 
-    Raises KeyboardInterrupt.
+    Raises KeyboardInterrupt and Spent.
     """
-    hunt = _Hunt(instance, limits, kernel_of(instance), report)
+    kernel = kernel_of(instance)
+    hunt = _Hunt(instance, budget.limits(limits), kernel, report)
     exploration = hunt.run()
     if exploration.stopped == "interrupt":
         raise KeyboardInterrupt
     failures: dict[str, Failure] = {}
     for failure in hunt.failures():
         failures.setdefault(failure.name, failure)
-    return Original(exploration, failures, [(one, _settled(one, hunt)) for one in candidates(instance, kernel_of)])
+    exploration.limits = limits  # of a mutant, too, which has what is left then
+    found, cut = list[tuple[Candidate, Fate | None]](), ""
+    try:
+        with budget.kept():
+            for one in candidates(instance, kernel_of):
+                found.append((one, _settled(one, hunt)))
+    except Spent as spent:
+        cut = spent.why
+    return Original(exploration, failures, found, cut)
 
 
 def _settled(candidate: Candidate, searched: Search) -> Fate | None:
@@ -159,10 +173,13 @@ def candidates(instance: Instance, kernel_of: KernelOf) -> Iterator[Candidate]:
         for slot, mutant in part:
             choices = list(instance.choices)
             choices[slot] = slots[slot].alternatives.index(mutant.function)
-            yield Candidate(slot, mutant, replace(instance, model=model, choices=tuple(choices)), kernel)
+            candidate = replace(instance, model=model, choices=tuple(choices)).like(instance)
+            yield Candidate(slot, mutant, candidate, kernel)
 
 
-def judgements(original: Original, command: str, report: Callable[[Candidate], Report]) -> Iterator[Judgement]:
+def judgements(
+    original: Original, command: str, report: Callable[[Candidate], Report], budget: Budget = UNLIMITED
+) -> Iterator[Judgement]:
     """Judge every mutant, in the order of the model; `command` is what repeats that.
 
     Raises KeyboardInterrupt, and NotCertifiedError, an AssertionError, where the reference does not confirm what
@@ -170,13 +187,13 @@ def judgements(original: Original, command: str, report: Callable[[Candidate], R
     """
     for candidate, fate in original.candidates:
         if fate is None:
-            yield _judge(original, candidate, command, report(candidate))
+            yield _judge(original, candidate, command, report(candidate), budget)
         else:
             yield Judgement(candidate, fate, original.exploration if fate is Fate.NO_DIFFERENCE else None)
 
 
-def _judge(original: Original, candidate: Candidate, command: str, report: Report) -> Judgement:
-    hunt = _Hunt(candidate.instance, original.limits, candidate.kernel, report, original.failures)
+def _judge(original: Original, candidate: Candidate, command: str, report: Report, budget: Budget) -> Judgement:
+    hunt = _Hunt(candidate.instance, budget.limits(original.limits), candidate.kernel, report, original.failures)
     found = hunt.run()
     if found.stopped == "interrupt":
         raise KeyboardInterrupt
@@ -246,7 +263,7 @@ class _Probe(Search):
     def __init__(self, candidate: Candidate, searched: Search) -> None:
         instance = candidate.instance
         alone = [choice if slot == candidate.slot else None for slot, choice in enumerate(instance.choices)]
-        super().__init__(replace(instance, choices=tuple(alone)), searched.limits, candidate.kernel)
+        super().__init__(replace(instance, choices=tuple(alone)).like(instance), searched.limits, candidate.kernel)
         self.slot = candidate.slot
         self.erring = tally.of_steps(len(self.properties))
         self.store = searched.store
@@ -339,8 +356,9 @@ def _within(original: Original) -> str:
 
 def score_line(original: Original, found: Sequence[Judgement]) -> str:
     """How many mutants there are of each fate, in one line."""
+    cut = f"UNDECIDED: {WHY_STOPPED[original.cut]}; there may be more mutants" if original.cut else ""
     if not original.candidates:
-        return "there is no guard to drop"
+        return cut or "there is no guard to drop"
     count = Counter(judgement.fate for judgement in found)
     asked = len(found) - count[Fate.NOT_ASKED]
     words = [f"{count[Fate.KILLED]} of {counted(asked, 'mutant')} killed"]
@@ -354,7 +372,7 @@ def score_line(original: Original, found: Sequence[Judgement]) -> str:
         words.append(f"{count[Fate.NOT_ASKED]} not asked")
     if len(found) < len(original.candidates):
         words.append(f"{len(original.candidates) - len(found)} not reached")
-    return ", ".join(words)
+    return ", ".join(words) + (f"; {cut}" if cut else "")
 
 
 def objects(original: Run, known: Original, found: Sequence[Judgement]) -> dict[str, Any]:

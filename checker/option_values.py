@@ -5,7 +5,8 @@ In:  the text that a person typed. Out: its value; UsageError where it has none.
 
 from __future__ import annotations
 
-from checker.console import machine_memory, parse_memory
+from checker.console import parse_memory
+from checker.machine_memory import machine_memory
 from checker.shards import MOST_SHARDS
 from models.errors import UsageError
 

@@ -119,14 +119,12 @@ def read_options(words: Sequence[str]) -> Options:
         help="sweep: an entry, a switch, a key of Kafka's or `protocol`, and its values; give it once for each key",
     )
     parser.add_argument("--continue", dest="count_all", action="store_true", help="count all violating states")
-    parser.add_argument(
-        "--memory", metavar="SIZE", help="for the states, such as 8G (half of the machine's); each search anew"
-    )
+    parser.add_argument("--memory", metavar="SIZE", help="such as 8G (half of the machine's, or of its container's)")
     parser.add_argument("--threads", metavar="N", help="of the explorer (1); whatever their number, it finds the same")
     parser.add_argument(
         "--seconds",
         metavar="S",
-        help="stop after so long (no limit; 60 for a cluster); Z3, proofs, each mutant and configuration anew",
+        help="end the command after so long, whatever it does (no limit; 60 for a cluster)",
     )
     parser.add_argument(
         "--engine",

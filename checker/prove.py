@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from checker.budget import Answer, Budget, UndecidedError
 from checker.candidates import Candidate, candidates
 from checker.relation import Relation
 from checker.solver import Solver, telling_interrupts
 from checker.symbolic import UnsupportedError
+from checker.symbolic_budget import Answer, FormulaBudget, UndecidedError
 from checker.systems import MOST_NODES, BoundedSystem, Counterexample, SlicedSystem, System, holds_initially
 from checker.unroll import Unrolling
 from models.errors import ModelError, UsageError
@@ -268,7 +268,7 @@ class _Proving:
         self.invariants = [claim for claim in claims if claim.name in names and not claim.of_steps]
         self.properties = [prop for prop in properties if prop.kind is not Kind.SOMETIMES and prop is not IN_RANGE]
         self.deadline = deadline
-        self.budget = Budget(deadline)
+        self.budget = FormulaBudget(deadline)
         self.report = report
         self.found = Proofs()
         self.initially: dict[str, str | None] = {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import models.published
-from checker.explore import Exploration, Limits, Progress, explore
+from checker.explore import Exploration
 from models.language.model import Instance
 
 TABLE = Path(models.published.__file__).with_name("tlc.csv")
@@ -28,6 +28,11 @@ class Row:
     variant: str
     sizes: dict[str, int]
     figures: dict[str, str]
+
+    @property
+    def title(self) -> str:
+        """The variant and its size."""
+        return f"{self.variant} {' '.join(map(str, self.sizes.values()))}"
 
     def instance(self) -> Instance:
         """The model of this row."""
@@ -51,14 +56,9 @@ def figures_of(exploration: Exploration) -> dict[str, str]:
     return figures
 
 
-def compare(
-    row: Row,
-    limits: Limits,
-    report: Callable[[Progress], None],
-    announce: Callable[[str], None],
-) -> tuple[Exploration, dict[str, str]]:
+def compare(row: Row, explored: Callable[[Row], Exploration]) -> tuple[Exploration, dict[str, str]]:
     """Explore the model of a row to the end; returns what was found, and our figures."""
-    exploration = explore(row.instance(), limits, count_all=True, report=report, announce=announce)
+    exploration = explored(row)
     return exploration, figures_of(exploration)
 
 

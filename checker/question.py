@@ -51,6 +51,7 @@ ASIDES = {
     "disk_losses": "one broker comes back with an empty disk",
 }
 MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, which Kafka has on)"
+MOVED_BY_HAND = "leadership moves while the leader lives (kafka-leader-election; auto.leader.rebalance.enable is off)"
 COMPLETE = "isr_is_complete"
 """The promise that one such move can break; the loss of an acknowledged record takes one election more."""
 
@@ -112,7 +113,8 @@ class Question:
         """The questions on the side, which do not decide the verdict: one more fault each."""
         parts = [Part(says, self.instance(**{fault: 1}), (PROMISE,), 0.1) for fault, says in ASIDES.items()]
         if self.values["replicas"] > 1:
-            parts.append(Part(MOVED, self.instance(preferred_elections=1), (COMPLETE,), 0.1))
+            says = MOVED if self.cluster.moves_leadership else MOVED_BY_HAND
+            parts.append(Part(says, self.instance(preferred_elections=1), (COMPLETE,), 0.1))
         return parts
 
     def _part(self, says: str, share: float, **values: int) -> Part:

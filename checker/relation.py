@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checker.budget import Budget
 from checker.cases import Cases, FiniteArithmetic, Truth
 from checker.circuit import FALSE, TRUE, Circuit
 from checker.reading import Value, as_truth
 from checker.symbolic import Evaluator
+from checker.symbolic_budget import FormulaBudget
 from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property, Step
 from models.run import Cells
@@ -51,7 +51,7 @@ class Relation:
     """
 
     def __init__(
-        self, instance: Instance, properties: Sequence[Property] | None = None, budget: Budget | None = None
+        self, instance: Instance, properties: Sequence[Property] | None = None, budget: FormulaBudget | None = None
     ) -> None:
         self.instance = instance
         self.circuit = circuit = Circuit(budget)

@@ -143,6 +143,8 @@ def human_bytes(count: float) -> str:
 
 def totals(exploration: Exploration, *, counts_once: bool = True) -> list[str]:
     """How much was searched, how far, how fast, and in how much memory."""
+    if not exploration.has_begun:
+        return [f"nothing was searched: {WHY_STOPPED[exploration.stopped or 'interrupt']}"]
     seconds = max(exploration.seconds, 1e-9)
     reach = "nothing new is left" if exploration.exhausted else f"{counted(exploration.frontier, 'state')} not expanded"
     if exploration.stopped in WHY_STOPPED:
@@ -221,7 +223,8 @@ def asked_of(run: Run) -> tuple[str, str, str]:
     if limits.depth is not None:
         asked = f"every behaviour of at most {counted(limits.depth, 'step')}"
     configuration = ", ".join(f"{name}={value}" for name, value in configuration_of(instance).items())
-    search = f"{how}, {asked}, from {counted(len(instance.initial_states), 'initial state')}"
+    starts = counted(len(instance.initial_states), "initial state") if instance.is_enumerated else "initial states"
+    search = f"{how}, {asked}, from {starts}{'' if instance.is_enumerated else ', not all of which are known'}"
     return configuration or "nothing to configure", faults_line(instance), search
 
 
@@ -263,6 +266,8 @@ def text(run: Run) -> str:
 def _explored(run: Run) -> list[str]:
     """What the explorer did: actions, totals, and what it warns of."""
     exploration, instance = run.explored, run.exploration.instance
+    if not exploration.has_begun:
+        return totals(exploration)
     lines = [*action_lines(exploration), "", *totals(exploration, counts_once=run.counts_once)]
     off = [instance.model.slots[slot].name for slot in sorted(switched_off(instance))]
     if off:
@@ -294,7 +299,8 @@ def verdict_line(run: Run) -> str:
             far = (
                 EXHAUSTED if exploration.exhausted else f"searched to depth {exploration.judged}; {_left(exploration)}"
             )
-            return f"n/a: there is no property to check; {far}"
+            why = "no property applies under this configuration" if run.verdicts else "there is no property to check"
+            return f"n/a: {why}, nothing was judged; {far}"
         case Word.NO_VIOLATION:
             return f"NO VIOLATION TO DEPTH {exploration.judged}: {_left(exploration)}{_unproved(run)}"
         case _ if exploration.exhausted:

@@ -11,14 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from checker import matrix, report
 from checker.agreement import differences
+from checker.beginning import Beginning, begin, enumerate_initial_states
 from checker.bounded import Unrolled, ask_to_depth
-from checker.budget import Memory
+from checker.budget import Budget, Spent
 from checker.causes import Different, differing
 from checker.console import ProgressLine
-from checker.explore import Exploration, Limits, explore
+from checker.explore import Exploration, Findings, Limits, explore
 from checker.kept_proofs import proved
 from checker.kernels import Kernels
 from checker.options import Options, command_of
@@ -28,7 +30,9 @@ from checker.prove import Phase, Proofs
 from checker.report import Run
 from checker.solver import listen
 from checker.spark.session import Session
+from checker.spread import Spread
 from checker.symbolic import UnsupportedError
+from checker.symbolic_budget import Memory
 from checker.systems import Counterexample
 from checker.verdict import Verdict, Word, cut_short, refuse_contradictions, verdicts, with_proofs
 from models.errors import ModelError, UsageError
@@ -165,10 +169,14 @@ def _with_proofs(run: Run, proofs: Proofs) -> Run:
 
 
 class Searches:
-    """Searches one after the other, for the options that were given; `seen` notes that Ctrl-C was pressed."""
+    """Searches one after the other, for the options that were given, within what is left of the command's budget.
 
-    def __init__(self, options: Options, seen: list[int]) -> None:
+    `seen` notes that Ctrl-C was pressed.
+    """
+
+    def __init__(self, options: Options, seen: list[int], budget: Budget) -> None:
         self.options = options
+        self.budget = budget
         self.seen = seen
         listen(seen)
         self.kernels = Kernels()
@@ -188,11 +196,7 @@ class Searches:
     ) -> Run:
         """Search an instance, judge what was found, and write its traces."""
         count_all = count_all or self.options.count_all
-        progress = ProgressLine(report.title(instance))
-        kernel = self.kernels.of(instance, progress.announce)
-        if self.seen:
-            raise KeyboardInterrupt
-        exploration = explore(
+        exploration = self.explored(
             instance,
             limits,
             count_all=count_all,
@@ -200,18 +204,39 @@ class Searches:
             want_permitted=want_permitted,
             keep_states=keep_states,
             patience=patience,
-            kernel=kernel,
-            report=progress.report,
         )
-        progress.clear()
         found = verdicts(exploration)
         command = command_of(target, instance, limits.depth)
         return Run(exploration, found, command, count_all, traces.write(target, instance, found))
 
+    def explored(
+        self, instance: Instance, limits: Limits, *, only: Sequence[str] = (), subject: str = "", **more: Any
+    ) -> Exploration:
+        """The search of an instance, which begins where there is time and memory left for its initial states."""
+        progress = ProgressLine(subject or report.title(instance))
+        try:
+            beginning = self.begin(instance, progress)
+        except Spent as spent:
+            exploration = Exploration.without_beginning(instance, limits, spent.why, only)
+        else:
+            within = self.budget.limits(limits)
+            exploration = explore(instance, within, only=only, kernel=beginning.kernel, report=progress.report, **more)
+            exploration.seconds += beginning.seconds
+            exploration.limits = limits
+        progress.clear()
+        return exploration
+
+    def begin(self, instance: Instance, progress: ProgressLine) -> Beginning:
+        """The initial states and the kernel of an instance. Raises Spent, KeyboardInterrupt."""
+        beginning = begin(instance, self.budget, self.kernels.of, progress)
+        if self.seen:
+            raise KeyboardInterrupt
+        return beginning
+
     def differ(self, run: Run, asked: int, target: str, traces: Traces) -> Run:
         """For every failure that was found, so many counterexamples of different causes, and their traces."""
         instance, limits = run.exploration.instance, self.options.limits
-        if run.exploration.stopped == "interrupt":
+        if run.exploration.stopped == "interrupt" or not run.explored.has_begun:
             return run
         command = f"{command_of(target, instance, limits.depth)} --counterexamples {asked}"
         found = []
@@ -219,9 +244,10 @@ class Searches:
             # What leaves the declaration has no expression that could be false, and so no cause to tell it by.
             for _, _, word in verdict.histories if verdict.prop is not IN_RANGE else ():
                 progress = ProgressLine(f"{report.title(instance)}, causes of {verdict.prop.name}")
-                kernel = self.kernels.of(instance, progress.announce)
+                kernel = self.begin(instance, progress).kernel
+                within = self.budget.limits(limits)
                 one = differing(
-                    *(instance, verdict.prop, Word(word), asked, limits, kernel, command),
+                    *(instance, verdict.prop, Word(word), asked, within, kernel, command),
                     *(progress.report, progress.tell),
                 )
                 progress.clear()
@@ -236,16 +262,22 @@ class Searches:
 
         options = self.options
         progress = ProgressLine(report.title(instance))
-        kernel = self.kernels.of(instance, progress.announce)
-        exploration, spread = explore_on_spark(
-            session,
-            options.spark,
-            instance,
-            options.limits,
-            kernel,
-            count_all=options.count_all,
-            report=progress.report,
-        )
+        spread: Spread | None = None
+        try:
+            beginning = self.begin(instance, progress)
+        except Spent as spent:
+            exploration = Exploration.without_beginning(instance, options.limits, spent.why)
+        else:
+            exploration, spread = explore_on_spark(
+                session,
+                options.spark,
+                instance,
+                self.budget.limits(options.limits),
+                beginning.kernel,
+                count_all=options.count_all,
+                report=progress.report,
+            )
+            exploration.seconds += beginning.seconds
         progress.clear()
         found = verdicts(exploration)
         command = command_of(target, instance, options.limits.depth) + options.spark.words
@@ -256,9 +288,15 @@ class Searches:
         """Bounded model checking of an instance."""
         progress = ProgressLine(report.title(instance))
         Memory.limit(self.options.limits.memory)
+        try:
+            enumerate_initial_states(instance, self.budget, progress)
+        except Spent as spent:
+            progress.clear()
+            findings = {prop.name: Findings() for prop in instance.properties}
+            return Unrolled(instance, self.options.limits, stopped=spent.why, findings=findings)
         unrolled = ask_to_depth(
             instance,
-            self.options.limits,
+            self.budget.limits(self.options.limits),
             report=lambda depth, seconds, nodes: progress.tell(f"Z3 at depth {depth}, {nodes:,} nodes", seconds),
         )
         progress.clear()
@@ -274,7 +312,7 @@ class Searches:
     def compare(self, run: Run) -> Run:
         """Ask Z3 what the explorer was asked. Raises AssertionError where they disagree."""
         assert isinstance(run.exploration, Exploration)
-        if run.exploration.stopped == "interrupt":
+        if run.exploration.stopped == "interrupt" or not run.exploration.has_begun:
             return run
         instance, command = run.exploration.instance, f"{run.command} --engine all"
         try:
@@ -292,17 +330,14 @@ class Searches:
         """Look for proofs of what the search did not break; see whether it reaches what stands in their way."""
         exploration = run.exploration
         assert isinstance(exploration, Exploration)
-        if exploration.stopped == "interrupt":
+        if exploration.stopped == "interrupt" or not exploration.has_begun:
             return run
         instance = exploration.instance
         progress = ProgressLine(report.title(instance))
-        began = time.monotonic()
         Memory.limit(self.options.limits.memory)
         proofs = Proofs(is_kept=True)
         for phase in Phase:
-            limit = self.options.limits.seconds
-            left = None if limit is None else limit - (time.monotonic() - began)
-            proofs = proofs.joined(self._prove_phase(run, phase, proofs, left, progress))
+            proofs = proofs.joined(self._prove_phase(run, phase, proofs, self.budget.left, progress))
         progress.clear()
         refuse_contradictions(run.verdicts, proofs)
         proofs = resting(proofs, exploration)
@@ -349,7 +384,7 @@ class Searches:
             for position in reversed(found):
                 record, run = pairs[position]
                 progress = ProgressLine(record.title)
-                left = deadline - time.monotonic()
+                left = self.budget.limits(Limits(seconds=deadline - time.monotonic())).seconds
                 proofs = found[position]
                 # A phase that was cut short does not keep the other one from the cache.
                 before = replace(proofs, stopped=None)
@@ -365,11 +400,8 @@ class Searches:
 
     def from_one(self, instance: Instance, only: Sequence[str], initial: int, seconds: float) -> Exploration:
         """Search from one initial state, to see whether something is possible."""
-        progress = ProgressLine(report.title(instance))
-        kernel = self.kernels.of(instance, progress.announce)
         limits = replace(self.options.limits, depth=None, seconds=seconds)
-        exploration = explore(instance, limits, only=only, initial=initial, kernel=kernel, report=progress.report)
-        progress.clear()
+        exploration = self.explored(instance, limits, only=only, initial=initial)
         if exploration.stopped == "interrupt":
             raise KeyboardInterrupt
         return exploration

@@ -22,12 +22,12 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checker.budget import Answer, Budget
 from checker.cases import Truth
 from checker.circuit import FALSE, TRUE, Circuit
 from checker.reading import Frame, SymbolicState, Value, as_truth
 from checker.solver import Solver
 from checker.symbolic import Evaluator, UnsupportedError
+from checker.symbolic_budget import Answer, FormulaBudget
 from checker.terms import IntegerArithmetic, Linear
 from models.language.declare import Entry, Subset, size_of
 from models.language.model import Configuration, Instance, Place, Property, asked
@@ -56,7 +56,7 @@ class SlicedStep:
 class Slice:
     """States and steps of the slice, over one circuit."""
 
-    def __init__(self, instance: Instance, budget: Budget | None = None) -> None:
+    def __init__(self, instance: Instance, budget: FormulaBudget | None = None) -> None:
         self.instance = instance
         self.circuit = Circuit(budget)
         self.arithmetic = IntegerArithmetic(self.circuit)

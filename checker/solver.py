@@ -20,8 +20,8 @@ from functools import cache
 
 import z3
 
-from checker.budget import STEPS_BETWEEN_LOOKS, Answer, Memory, UndecidedError
 from checker.circuit import FALSE, TRUE, Circuit
+from checker.symbolic_budget import STEPS_BETWEEN_LOOKS, Answer, Memory, UndecidedError
 from checker.terms import IntegerArithmetic
 
 MOST_MILLISECONDS = (1 << 32) - 2

@@ -144,7 +144,8 @@ def search(
             take(position, record)
         for position, record in carry([case for case in cases if case.position not in results.done]):
             table.stopped = record.get("stopped") == "interrupt"
-            if not table.stopped:
+            # What time has cut short is searched anew by a run that has more of it.
+            if record.get("stopped") not in ("interrupt", "seconds"):
                 results.keep(position, known[position].name, record)
             take(position, record)
             if table.stopped:
@@ -408,6 +409,8 @@ def verdict_line(found: Table) -> str:
         case Word.NO_VIOLATION | Word.NOT_REACHED:
             judged = min(row.run.exploration.judged for row in every if row.run)
             return f"{word.value} {judged}: in every configuration that was searched"
+        case Word.NOT_APPLICABLE:
+            return f"{word.value}: no property applies in any configuration that was searched, nothing was judged"
         case _:
             return f"{word.value}: in every configuration that was searched"
 

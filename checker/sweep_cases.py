@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from checker.beginning import begin
+from checker.budget import UNLIMITED, Budget, Spent
 from checker.console import ProgressLine
 from checker.explore import Exploration, Finding, Findings, Limits, Witness, explore
 from checker.kernels import Kernels
@@ -101,12 +103,17 @@ def search_case(case: Case, progress: ProgressLine | None = None, interrupts: Se
     Raises UsageError where the model that is found here is another one.
     """
     instance = case.subject.instance()
+    budget = Budget(case.seconds, case.memory)
     try:
-        kernel = _KERNELS.of(instance, *([progress.announce] if progress else []))
+        beginning = begin(instance, budget, _KERNELS.of, progress)
         if interrupts:
             raise KeyboardInterrupt
         report = progress.report if progress else lambda progress: None
-        found = explore(instance, case.limits, count_all=case.count_all, kernel=kernel, report=report)
+        limits = budget.limits(case.limits)
+        found = explore(instance, limits, count_all=case.count_all, kernel=beginning.kernel, report=report)
+        found.seconds += beginning.seconds
+    except Spent as spent:
+        return record_of(Exploration.without_beginning(instance, case.limits, spent.why))
     except ModelError as error:
         return {"failed": str(error)}
     except UsageError as error:
@@ -120,8 +127,9 @@ def bar(done: int, total: int) -> str:
     return f"[{'#' * full}{'.' * (BAR - full)}] {min(done + 1, total)} of {total}"
 
 
-def carry_here(progress: ProgressLine, interrupts: Sequence[int], total: int) -> Carry:
-    """The carrier that searches one case after the other in this process; `total` counts those done before as well."""
+def carry_here(progress: ProgressLine, interrupts: Sequence[int], total: int, budget: Budget = UNLIMITED) -> Carry:
+    """The carrier that searches one case after the other in this process, each with what is left of the time; `total`
+    counts those done before as well."""
 
     def carry(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
         began = time.monotonic()
@@ -129,7 +137,7 @@ def carry_here(progress: ProgressLine, interrupts: Sequence[int], total: int) ->
             progress.subject = f"{bar(done, total)}, {case.name}"
             if progress.is_terminal:
                 progress.tell("begins", time.monotonic() - began)
-            yield case.position, search_case(case, progress, interrupts)
+            yield case.position, search_case(replace(case, seconds=budget.left), progress, interrupts)
         progress.clear()
 
     return carry

@@ -35,7 +35,6 @@ def switched_off(instance: Instance) -> frozenset[int]:
 
 def _false_from_the_start(instance: Instance, function: Function) -> Iterator[ast.expr]:
     """Guards about the state alone that are false in every initial state."""
-    states = [run.State(instance, cells) for cells in instance.initial_states]
     own = {parameter.name for parameter in function.choices} | {one for line in function.body for one in stored(line)}
     for statement in function.body:
         call = statement.value if isinstance(statement, ast.Expr) else None
@@ -46,10 +45,28 @@ def _false_from_the_start(instance: Instance, function: Function) -> Iterator[as
             code = compile(ast.Expression(guard), function.path, "eval")
             names = function.python.__globals__
             try:
+                states = _starts(instance, _reads(function, guard))
                 if not any(eval(code, {**names, "s": state}) for state in states):  # noqa: S307 - the model's own text
                     yield guard
             except ModelError:  # an index out of range; the search will say so
                 continue
+
+
+def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[run.State]:
+    """The first initial state, and then one for each way in which they start with these fields."""
+    states = instance.initial_states
+    yield run.State(instance, states[0])
+    columns = [
+        instance.places[name].offset + cell
+        for name in sorted(fields & instance.places.keys())
+        for cell in range(instance.places[name].count)
+    ]
+    rows = zip(*(states.packed[column :: instance.cells] for column in columns), strict=True)
+    first: dict[tuple[int, ...], int] = {}
+    for number, row in enumerate(rows):
+        first.setdefault(row, number)
+    for number in first.values():
+        yield run.State(instance, states[number])
 
 
 def _reads(function: Function, guard: ast.expr) -> frozenset[str]:

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from checker.budget import Answer, Budget, UndecidedError
 from checker.cases import Cases, Truth
 from checker.circuit import FALSE, TRUE, Circuit
 from checker.reading import Value
 from checker.relation import Relation, ports
 from checker.slice import OPEN, Slice, SlicedStep
 from checker.solver import Solver, Values, once
+from checker.symbolic_budget import Answer, FormulaBudget, UndecidedError
 from models import run
 from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property, Step
@@ -80,7 +80,7 @@ class System(Protocol):
         """Answer a question under hypotheses."""
 
 
-def holds_initially(instance: Instance, prop: Property, budget: Budget) -> bool:
+def holds_initially(instance: Instance, prop: Property, budget: FormulaBudget) -> bool:
     """Whether a property of states is true in every initial state: the first half of an induction."""
     for cells in instance.initial_states:
         budget.look()
@@ -93,7 +93,7 @@ class BoundedSystem:
     """The transition system within its bounds. A step that errs leads nowhere; that there is none is a claim of its
     own (`in_range`)."""
 
-    def __init__(self, instance: Instance, claims: Sequence[Property], budget: Budget | None = None) -> None:
+    def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance
         self.relation = Relation(instance, claims, budget)
         self.circuit = self.relation.circuit
@@ -174,7 +174,7 @@ def _number(value: Value, holds: object) -> int:
 class SlicedSystem:
     """The slice, for every length. Each step is a question of its own; one that changes nothing is none."""
 
-    def __init__(self, instance: Instance, claims: Sequence[Property], budget: Budget | None = None) -> None:
+    def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance
         self.slice = Slice(instance, budget)
         self.circuit = self.slice.circuit

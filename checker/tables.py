@@ -60,7 +60,8 @@ class Tables:
 
     def _write(self, folder: Path, run: Run) -> None:
         exploration = run.explored
-        rows = rows_of(run, sampled_edges(exploration, self.kernels.of(exploration.instance)))
+        edges = sampled_edges(exploration, self.kernels.of(exploration.instance)) if exploration.has_begun else ()
+        rows = rows_of(run, edges)
         name = rows["runs"][0]["run"] + SUFFIX
         drafts = {table: draft_in(folder / table) for table in TABLES}
         try:

@@ -191,6 +191,8 @@ def _verdict(exploration: Exploration | Unrolled, prop: Property, findings: Find
 def overall(found: Sequence[Verdict], *, is_complete: bool) -> Word:
     """The gravest of several verdicts; a search that was cut short is at best undecided."""
     words = {verdict.word for verdict in found}
+    if words == {Word.NOT_APPLICABLE}:
+        return Word.NOT_APPLICABLE  # what nobody asked holds no more than it fails
     settled = {Word.PROVED, Word.REACHED, Word.NOT_APPLICABLE}
     if not is_complete and (not words or words - settled):
         words.add(Word.UNDECIDED)

@@ -6,8 +6,16 @@ In:  the words that a person typed: traces to replay, recordings to follow. Out:
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    import sys
+
+    from conformance.start import main as start
+
+    sys.exit(start())  # before anything else is imported
+
 import argparse
 import sys
+import time
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
@@ -26,14 +34,15 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see {self.prog} --help")
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Run `conform` and return its exit code."""
+def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
+    """Run `conform` and return its exit code. `began` is when it was started, in time.monotonic's time (now)."""
+    began = time.monotonic() if began is None else began
     prepare_streams()
     with interrupts():  # also where a shell that starts it in the background has Ctrl-C ignored
-        return _guarded(words)
+        return _guarded(words, began)
 
 
-def _guarded(words: Sequence[str] | None) -> int:
+def _guarded(words: Sequence[str] | None, began: float) -> int:
     """Run `conform`, and turn whatever goes wrong into one line and an exit code."""
     try:
         try:
@@ -41,6 +50,7 @@ def _guarded(words: Sequence[str] | None) -> int:
         except SystemExit:  # --help: what it printed may still wait to be taken
             sys.stdout.flush()
             raise
+        arguments.began = began
         run: Callable[[argparse.Namespace], int] = arguments.run
         return run(arguments)
     except (UsageError, StorageError) as error:
@@ -63,7 +73,3 @@ def _parser() -> argparse.ArgumentParser:
     add_run(commands.add_parser("run", help="the cluster under random faults, followed by the model"))
     add_follow(commands.add_parser("follow", help="is a recorded run a behaviour of the model?"))
     return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from checker.budget import Answer
 from checker.cases import Truth
 from checker.circuit import FALSE, TRUE
 from checker.reading import Value
 from checker.slice import Slice, SlicedStep
+from checker.symbolic_budget import Answer
 from models import run
 from models.errors import ModelError
 from models.language.model import Instance, Property, Step

@@ -16,10 +16,10 @@ import z3
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checker.budget import Answer
 from checker.cases import COMPARE, Cases, FiniteArithmetic
 from checker.circuit import FALSE, TRUE, Circuit
 from checker.solver import Solver, once
+from checker.symbolic_budget import Answer
 from checker.terms import IntegerArithmetic, Linear
 
 VARIABLES = 4

@@ -395,7 +395,7 @@ def test_resends_are_a_search_of_their_own_and_decide(ask, ask_json):
     text = ask(line)[1]
     assert text.splitlines()[-1] == (
         "PERMITTED: it can break, and this configuration promises nothing else: no_duplicates at step 2, "
-        "order_preserved at step 5"
+        f"order_preserved at step 5; not counted: {MOVED}"
     )
     assert "  reproduce: check kafka --protocol 2.1 --bound 2 --crashes 0 --retries 1\n" in text
     # One request in flight keeps the order.
@@ -430,7 +430,7 @@ def test_idempotence_leaves_two_properties_undecided_by_name_and_answers_the_oth
         assert re.search(rf"^  {name} +UNDECIDED \(the idempotent producer is not modelled yet\) ", text, re.MULTILINE)
     assert text.splitlines()[-1] == (
         "UNDECIDED: no_duplicates, order_preserved: the idempotent producer is not modelled yet; "
-        "of the rest: nothing breaks to depth 5"
+        f"of the rest: nothing breaks to depth 5; not counted: {MOVED}"
     )
     # A violation is graver.
     code, content = ask_json(line.replace("2.1 --bound 5", "0.11 --bound 8"), topic=topic)
@@ -836,3 +836,19 @@ def test_a_leader_that_moves_while_it_lives_can_leave_an_isr_that_lacks_a_record
     assert asides(answer)[MOVED].startswith("a member of the ISR can lack what readers saw without it, at step 5: ")
     _, answer = ask_json(f"{line} --bound 1", a="replication.factor=1\nretries=0\n")
     assert MOVED not in asides(answer)
+
+
+def test_the_last_line_names_what_kafka_does_by_default_and_the_verdict_leaves_out(ask):
+    line = "--config a.properties --kafka-version 2.1 --bound"
+    code, text, _ = ask(f"{line} 10", a=f"{DURABLE}retries=0\n")
+    assert code == 0
+    assert text.splitlines()[-1].endswith(f" left; not counted: {MOVED}: it breaks isr_is_complete at step 10")
+    assert ask(f"{line} 2")[1].splitlines()[-1].endswith(f" left; not counted: {MOVED}")
+    assert "not counted" not in ask(f"{line} 2", a="replication.factor=1\nretries=0\n")[1]
+
+
+def test_what_is_switched_off_is_not_said_to_be_on(ask):
+    text = f"{DURABLE}retries=0\nauto.leader.rebalance.enable=FALSE\n"
+    _, told, _ = ask("--config a.properties --kafka-version 2.1 --bound 2", a=text)
+    assert "which Kafka has on" not in told and "not counted" not in told
+    assert "leader lives (kafka-leader-election; auto.leader.rebalance.enable is off)" in told

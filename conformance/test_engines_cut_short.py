@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from checker import bounded, cli
-from checker.budget import Answer
+from checker.symbolic_budget import Answer
 from checker.verdict import Word
 from conformance.engine_support import LAMPS, checking, decided, told
 

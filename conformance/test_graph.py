@@ -304,16 +304,21 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
             "the graph has more than 562 states, more than the 300 that are drawn; make one node of those that agree"
             " with --fold FIELD,FIELD, give a smaller --bound, or insist with --at-most N",
         ),
-        (
-            "graph kafka --protocol 0.10 -o x.html --seconds 0.000001",
-            "the time that it was given is used up at 3 states, and half a graph would mislead; give a smaller --bound,"
-            " or more of it",
-        ),
     ],
 )
 def test_what_is_refused_leaves_nothing_behind(check, tmp_path, line, message):
     code, out, err = check(line)
     assert (code, out, err.splitlines()[-1]) == (2, "", f"check: {message}")
+    assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
+
+
+def test_a_search_that_is_cut_short_draws_nothing_and_is_undecided(check, tmp_path):
+    code, out, _ = check("graph kafka --protocol 0.10 -o x.html --seconds 0.000001")
+    assert (code, out) == (
+        3,
+        "UNDECIDED: the time that it was given is used up at 3 states, and half a graph would mislead; give a smaller"
+        " --bound, or more of it\n",
+    )
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
 
 

@@ -9,10 +9,10 @@ import pytest
 from checker import bounded, cli, kept_proofs, prove
 from checker.agreement import differences
 from checker.bounded import ask_to_depth
-from checker.budget import Answer, UndecidedError
 from checker.explore import Exploration, Finding, Findings, Limits
 from checker.limitless import limitless
 from checker.prove import Phase
+from checker.symbolic_budget import Answer, UndecidedError
 from checker.verdict import verdicts
 from conformance.engine_support import checking, instance_of, joined, proofs_of, proving
 

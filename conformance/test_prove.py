@@ -10,10 +10,10 @@ import pytest
 import z3
 
 from checker import cli, kept_proofs, prove, searches, solver, systems
-from checker.budget import Answer
 from checker.explore import Finding, Witness
 from checker.prove import Phase, Proof, Proofs
 from checker.solver import Solver
+from checker.symbolic_budget import Answer
 from checker.verdict import Word, exit_code, verdicts, with_proofs
 from conformance.engine_support import ALL_THE_WATER, JUGS, instance_of, joined, proofs_of, proving
 from models import registry

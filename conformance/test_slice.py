@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from checker.budget import Answer
 from checker.slice import OPEN, Slice
+from checker.symbolic_budget import Answer
 from conformance.slice_support import Projection
 from conformance.symbolic_support import states_of
 from models import registry

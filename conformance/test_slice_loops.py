@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from checker.budget import Answer
 from checker.reading import Value
 from checker.slice import OPEN, Slice
 from checker.symbolic import UnsupportedError
+from checker.symbolic_budget import Answer
 from conformance.slice_support import Projection
 from conformance.test_agreement import random_state
 from models import registry

@@ -6,6 +6,13 @@ Out: text, and an exit code: 0, 1 where two traces differ, 2 for bad input (one 
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    import sys
+
+    from traces.start import main as start
+
+    sys.exit(start())  # before anything else is imported
+
 import argparse
 import os
 import shlex
@@ -59,6 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_output()
         return 0
     except KeyboardInterrupt:
+        print("trace: interrupted", file=sys.stderr)
         return 130
 
 
@@ -316,7 +324,3 @@ def _complain(message: str) -> int:
 def _discard_output() -> None:
     """Send what is left to nowhere, so that the interpreter has nothing to say about it when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-if __name__ == "__main__":
-    sys.exit(main())

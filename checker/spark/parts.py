@@ -25,7 +25,6 @@ from checker.explore import (
     Limits,
     Progress,
     Search,
-    Start,
     Witness,
 )
 from checker.spark.arrivals import Arrivals
@@ -37,6 +36,7 @@ from checker.spark.session import Session
 from checker.spark.shares import task_memory
 from checker.spark.told import Told, run_job, told_by, values_of
 from checker.spread import Mode, Overlap, Spread
+from checker.starts import Start, Starts
 from checker.store import Full, Store
 from checker.subject import Subject
 from checker.sweep_cases import Record, exploration_of, record_of
@@ -105,9 +105,10 @@ def search_part(question: Question, told: Told, number: int, starts: Sequence[St
     depth = None if question.depth is None else question.depth - question.first_depth
     limits = Limits(depth, question.memory, seconds)
     kernel = question.subject.kernel()
-    search = PartSearch(question.subject.instance(), limits, kernel)
+    instance = question.subject.instance()
+    search = PartSearch(instance, limits, kernel)
     search.count_all = question.count_all
-    search.starts = list(starts)
+    search.starts = Starts.of(starts, instance.cells)
     search.watched = [prop for prop in search.watched if prop.name in question.watched]
     result = search.run()
     told.add({number: Answer(record_of(result))})

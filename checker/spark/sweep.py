@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from checker.budget import Budget
 from checker.console import ProgressLine
 from checker.spark.everywhere import require_same
 from checker.spark.session import Session
@@ -17,18 +18,21 @@ from checker.spark.told import Told, running, told_by, values_of
 from checker.sweep_cases import Carry, Case, Record, bar, search_case
 
 
-def carry_on(session: Session, progress: ProgressLine, total: int) -> Carry:
-    """The carrier that searches cases on executors; `total` counts those done before as well. Raises SparkLostError."""
+def carry_on(session: Session, progress: ProgressLine, total: int, budget: Budget) -> Carry:
+    """The carrier that searches cases on executors, each with what is left of the time when it begins; `total` counts
+    those done before as well. Raises SparkLostError."""
 
     def carry(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
         require_same(session)
         began = time.monotonic()
         told, given = told_by(session.context), set[int]()
+        # A time of day: the executors have no other clock in common.
+        deadline = None if budget.left is None else time.time() + budget.left
         tasks = [replace(case, threads=1, memory=task_memory(session, case.memory)) for case in cases]
 
         def search() -> None:
             spread = session.context.parallelize(tasks, max(1, len(tasks)))
-            spread.foreach(lambda case: _search(told, case))
+            spread.foreach(lambda case: _search(told, case, deadline))
 
         def new() -> Iterator[tuple[int, Record]]:
             for position, record in values_of(told).items():
@@ -47,5 +51,7 @@ def carry_on(session: Session, progress: ProgressLine, total: int) -> Carry:
     return carry
 
 
-def _search(told: Told, case: Case) -> None:
+def _search(told: Told, case: Case, deadline: float | None) -> None:
+    if deadline is not None:
+        case = replace(case, seconds=max(0.0, deadline - time.time()))
     told.add({case.position: search_case(case)})

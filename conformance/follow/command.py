@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
+from checker.budget import Budget
 from checker.console import ProgressLine, interrupts
 from checker.report import human_bytes
 from checker.spark_options import ENGINE, add_session_options, read_session_options
@@ -22,6 +23,7 @@ from conformance.console import (
     BUGS,
     INTERRUPTED,
     NOTHING,
+    UNDECIDED,
     add_model,
     complain,
     count,
@@ -45,7 +47,7 @@ from conformance.follow.observations.tell import tell
 from conformance.follow.plan import Plan
 from conformance.follow.record import record
 from conformance.follow.verdicts import Asked
-from conformance.follow.watch import Progress, Watch
+from conformance.follow.watch import Progress, TimeOverError, Watch
 from models.errors import UsageError
 from models.printable import escaped
 from traces import folder
@@ -66,7 +68,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--missing", metavar="SHARE", type=share, default=0.0, help="of the events left out of the log")
     parser.add_argument("--unseen", metavar="SHARE", type=share, default=0.0, help="of the variables left out of each")
     parser.add_argument("--most-states", metavar="N", type=count, default=MOST_STATES, help="possible states, at most")
-    parser.add_argument("--seconds", metavar="N", type=seconds, help="end the following after so long: undecided")
+    parser.add_argument("--seconds", metavar="N", type=seconds, help="end after so long, whatever is left: undecided")
     parser.add_argument("--log", metavar="FILE", type=Path, help="where the log goes (default: a new file in runs/)")
     parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' own logs as files, in a new folder")
     parser.set_defaults(run=_run)
@@ -87,11 +89,19 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     path, stream = _new_log(arguments)
     line, began = ProgressLine("conform"), time.monotonic()
-    with stream:
-        record(
-            *(plan, stream, str(path), arguments.logs),
-            lambda events: line.tell(f"{events:,} of {plan.events:,} events recorded", time.monotonic() - began),
-        )
+
+    def report(events: int) -> None:
+        line.tell(f"{events:,} of {plan.events:,} events recorded", time.monotonic() - began)
+        if _left(arguments) == 0:
+            raise TimeOverError
+
+    try:
+        with stream:
+            record(plan, stream, str(path), arguments.logs, report)
+    except TimeOverError:
+        line.clear()
+        say(f"{path}: UNDECIDED: the time was over before everything was recorded; give more with --seconds")
+        return UNDECIDED
     line.clear()
     say(f"recorded: {escaped(str(path))}")
     return _follow_events(path, arguments, None, {})
@@ -126,7 +136,7 @@ def add_follow(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memory", metavar="SIZE", type=memory, default="4G", help="of observations: 512M, 8G, ... (default: 4G)"
     )
-    parser.add_argument("--seconds", metavar="N", type=seconds, help="end each file after so long: undecided")
+    parser.add_argument("--seconds", metavar="N", type=seconds, help="end after so long, whatever is left: undecided")
     parser.add_argument("--out", metavar="DIR", type=Path, help="of observations: write the history there, as a trace")
     parser.add_argument(
         "--engine", choices=["local", ENGINE], default="local", help="who follows: this process (default), or Spark"
@@ -146,18 +156,24 @@ def _follow(arguments: argparse.Namespace) -> int:
     if len(logs.paths) == 1 and arguments.engine != ENGINE:
         codes.add(_follow_file(logs.paths[0], arguments))
     elif logs.paths:
+        left = _left(arguments)
         asked = Asked(
             protocol=arguments.protocol,
             generation=protocol_of(arguments),
             values=values_of(arguments),
             most_states=arguments.most_states,
             memory=arguments.memory,
-            seconds=arguments.seconds,
+            ends=None if left is None else time.time() + left,
             with_history=arguments.out is not None,
         )
         manner = Manner(spark if arguments.engine == ENGINE else None, arguments.out, _words(arguments))
         codes |= follow_many(logs.paths, asked, manner)
     return INTERRUPTED if INTERRUPTED in codes else gravest(codes)
+
+
+def _left(arguments: argparse.Namespace) -> float | None:
+    """The seconds that this command has left; None: no limit."""
+    return Budget(arguments.seconds, sys.maxsize, arguments.began).left
 
 
 def _words(arguments: argparse.Namespace) -> list[str]:
@@ -196,7 +212,7 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
             protocol_of(arguments),
             values_of(arguments),
             memory=arguments.memory,
-            seconds=arguments.seconds,
+            seconds=_left(arguments),
             report=report,
             announce=line.announce,
         )
@@ -215,7 +231,7 @@ def _follow_events(path: Path, arguments: argparse.Namespace, protocol: str | No
     def report(progress: Progress) -> None:
         line.tell(f"line {progress.line:,}, {progress.possible:,} possible states", progress.seconds)
 
-    watch, codes = Watch(arguments.seconds, report), set()
+    watch, codes = Watch(_left(arguments), report), set()
     try:
         for outcome in follow_log(path, arguments.most_states, protocol, values, watch):
             line.clear()

@@ -6,6 +6,7 @@ Out: `Found`: the verdict as a word and a line. It is made of texts only, for it
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -56,15 +57,23 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of every log. `memory` and `seconds` are for one; `generation` is meant where a log says none."""
+    """What is asked of every log. `memory` is for one; `generation` is meant where a log says none.
+
+    `ends` is the time of day at which the time for all of them is over: executors have no other clock in common.
+    """
 
     protocol: str | None
     generation: str
     values: Mapping[str, int]
     most_states: int
     memory: int
-    seconds: float | None
+    ends: float | None
     with_history: bool = False
+
+    @property
+    def seconds(self) -> float | None:
+        """What is left of the time."""
+        return None if self.ends is None else max(0.0, self.ends - time.time())
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -39,8 +40,9 @@ from models.language.declare import (
     mark_of,
     size_of,
 )
-from models.language.plain import number, plain
+from models.language.plain import number
 from models.language.sources import sources_of
+from models.language.starts import Enumeration, InitialStates, Watch
 from models.language.syntax import Function, Parameter, Reader, Vocabulary
 from models.language.text import place_of, text_of
 from models.printable import escaped, escaped_lines
@@ -69,10 +71,13 @@ class NoEntryError(ModelError, AttributeError):
     """A model asks for a configuration entry that it does not declare."""
 
 
-def asked(path: str, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Run a function of a model's author that is plain Python; what goes wrong there is bad input, in one line."""
+@contextmanager
+def asking(path: str, what: str) -> Iterator[None]:
+    """What goes wrong in a function of a model's author that is plain Python is bad input, in one line."""
     try:
-        return function(*arguments)
+        yield
+    except MemoryError:
+        raise
     except Exception as error:
         line, trace = 1, error.__traceback__
         while trace is not None:
@@ -81,6 +86,12 @@ def asked(path: str, what: str, function: Callable[..., Any], *arguments: Any) -
         reason = escaped(" ".join(str(error).split()))
         kind = "" if isinstance(error, UsageError) else f"{type(error).__name__}: "
         raise ModelError(f"{path}:{line}: {what}: {kind}{reason}") from None
+
+
+def asked(path: str, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Run such a function."""
+    with asking(path, what):
+        return function(*arguments)
 
 
 class Configuration:
@@ -709,46 +720,35 @@ class Instance:
         )
 
     @cached_property
-    def initial_states(self) -> tuple[tuple[int, ...], ...]:
+    def initial_states(self) -> InitialStates:
         """The cells of every initial state, in the order in which the model gives them, without repetition."""
-        start = self.model.start
-        given: list[Any] = [{}]
-        if start is not None:
-            given = asked(self.model.path, "initial states", lambda: list(start(self.configuration)))
-        states = dict.fromkeys(self._cells_of(one) for one in given)
-        if not states:
+        return self.enumerated(lambda count, size: None)
+
+    @property
+    def is_enumerated(self) -> bool:
+        """Whether the initial states are known by now."""
+        return "initial_states" in vars(self)
+
+    def like(self, other: Instance) -> Instance:
+        """This instance, which starts as another one does: only actions differ."""
+        if other.is_enumerated:
+            vars(self)["initial_states"] = other.initial_states
+        return self
+
+    def enumerated(self, watch: Watch) -> InitialStates:
+        """The initial states; `watch` is told how far it is where they are not known yet. Raises ModelError."""
+        if self.is_enumerated:
+            return self.initial_states
+        found = Enumeration(self.model.path, self.places).states(self._given(), watch)
+        if not found:
             raise ModelError(f"{self.model.name}: this configuration has no initial state")
-        return tuple(states)
+        vars(self)["initial_states"] = found
+        return found
 
-    def _cells_of(self, given: Mapping[str, Any]) -> tuple[int, ...]:
-        if not isinstance(given, Mapping):
-            what = escaped(repr(given))
-            raise ModelError(f"{self.model.path}: an initial state is {what}; yield a dictionary {{field: value}}")
-        cells = [NONE] * self.cells
-        unknown = set(given) - set(self.places)
-        if unknown:
-            raise ModelError(
-                f"{self.model.path}: initial states set {', '.join(sorted(escaped(str(name)) for name in unknown))};"
-                " there is no such field"
-            )
-        for name, place in self.places.items():
-            values = [place.field.initially] * place.count
-            if name in given:
-                values = self._flat(name, given[name], place.sizes)
-            for position, (index, value) in enumerate(zip(place.indices(), values, strict=True)):
-                cell = plain(value)
-                if cell is None or not place.low <= cell <= place.high:
-                    where = f"{name}{''.join(f'[{i}]' for i in index)}"
-                    what = f"{escaped(repr(value))}, outside {place.low}..{place.high}"
-                    raise ModelError(f"{self.model.path}: {where} starts with {what}")
-                cells[place.offset + position] = int(cell)
-        return tuple(cells)
-
-    def _flat(self, name: str, value: Any, sizes: Sequence[int]) -> list[Any]:
-        """The cells of a nested list that has exactly these sizes."""
-        if not sizes:
-            return [value]
-        if not isinstance(value, Sequence) or len(value) != sizes[0]:
-            what = escaped(repr(value))
-            raise ModelError(f"{self.model.path}: {name} starts with {what}; give a list of {sizes[0]}")
-        return [cell for one in value for cell in self._flat(name, one, sizes[1:])]
+    def _given(self) -> Iterator[Any]:
+        """What the model gives as its initial states."""
+        if self.model.start is None:
+            yield {}
+            return
+        with asking(self.model.path, "initial states"):
+            yield from self.model.start(self.configuration)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from checker.budget import Budget
 from checker.explore import Limits
 from checker.kernel import kernel_of
 from conformance.follow.observations.claims import Claim
@@ -137,6 +138,7 @@ def follow_recording(
     behind what is in the log; with it so many times at most, and copies as well. With its `content`, the recording is
     not read from the disk. Raises UsageError for bad input.
     """
+    budget = Budget(seconds, memory)
     recording = read_recording(path, content)
     if recording.is_empty:
         return Nothing(path)
@@ -147,7 +149,7 @@ def follow_recording(
         kernel = kernel_of(instance, announce)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
-    limits = Limits(None, memory, seconds)
+    limits = budget.limits(Limits(None, memory))
     search = Search(Script(recording, instance), instance, kernel, is_idempotent, limits, report)
     search.run()
     effort = Effort(tuple(search.counts()), search.generated, search.seconds, search.store.bytes_used)

@@ -1,0 +1,84 @@
+"""How much memory there is, of the machine or of the containers around this process, and how much this process holds.
+
+In:  the files in which Linux says it. Out: a number of bytes.
+
+A process is in a control group (cgroup), which may lie in others; each can have a limit, and the least one counts. Of
+the older kind of groups, version 1, the one for memory is a tree of its own. In a container the tree may be mounted
+from that container's group on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+LIMITS = {"cgroup2": "memory.max", "cgroup": "memory.limit_in_bytes"}
+"""For each kind of file system of groups the file that says a group's limit."""
+
+STATM = Path("/proc/self/statm")
+"""What this process holds, in pages: the second number."""
+
+
+def machine_memory(root: Path = Path("/")) -> int:
+    """Bytes of memory that this machine, or the smallest container around this process, has."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min([whole, *_limits(root)])
+
+
+def _limits(root: Path) -> Iterator[int]:
+    """The limit of each group that this process is in."""
+    groups = dict(_groups(root))
+    for kind, top, mounted in _mounts(root):
+        if kind not in groups:
+            continue
+        group = PurePosixPath(groups[kind])
+        inner = group.relative_to(top) if group.is_relative_to(top) else PurePosixPath()
+        folder = root / mounted.lstrip("/")
+        for each in (inner, *inner.parents):
+            text = _read(folder / each / LIMITS[kind]).strip()
+            if text.isdecimal():
+                yield int(text)
+
+
+def _groups(root: Path) -> Iterator[tuple[str, str]]:
+    """The group of this process in the tree of each kind: lines such as `0::/a/b` and `4:memory:/a/b`."""
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0" and not controllers:
+            yield "cgroup2", path
+        elif "memory" in controllers.split(","):
+            yield "cgroup", path
+
+
+def _mounts(root: Path) -> Iterator[tuple[str, str, str]]:
+    """Where groups are mounted: the kind, the group that is the top there, and the folder."""
+    for line in _read(root / "proc/self/mountinfo").splitlines():
+        mount, _, system = line.partition(" - ")
+        fields, (kind, *more) = mount.split(" "), system.split(" ") or [""]
+        is_of_memory = kind == "cgroup2" or (kind == "cgroup" and more and "memory" in more[-1].split(","))
+        if is_of_memory and len(fields) > 4:
+            yield kind, _plain(fields[3]), _plain(fields[4])
+
+
+def _plain(path: str) -> str:
+    r"""A path as it is: a space in it is written `\040`."""
+    for sign in (" ", "\t", "\n", "\\"):
+        path = path.replace(f"\\{ord(sign):03o}", sign)
+    return path
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def resident() -> int:
+    """How many bytes of memory this process holds; 0 where the system does not say."""
+    try:
+        return int(STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0

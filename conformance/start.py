@@ -1,0 +1,20 @@
+"""How `conform` starts: see models/start.py."""
+
+from __future__ import annotations
+
+from models.start import run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def main() -> int:
+    """Run `conform`; its exit code."""
+    return run("conform", _load)
+
+
+def _load(began: float) -> Callable[[], int]:
+    from conformance.cli import main as command  # here, for it takes a second
+
+    return lambda: command(None, began)

@@ -1,0 +1,248 @@
+"""The initial states of an instance: read one by one as the model gives them, kept as bytes.
+
+In:  the fields of a model, and the dictionaries that its `@initial` function gives.
+Out: `InitialStates`, a sequence of cells: each state once, in the order in which the model gives them.
+
+A dictionary of the usual form (numbers, and lists of lists of numbers) is read by functions that are made once for the
+fields; any other one is read cell by cell, which also says what is wrong with it. A dictionary is read before the next
+one is asked for, so that a model may change it and give it again.
+"""
+
+from __future__ import annotations
+
+import struct
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, overload
+
+from models.errors import ModelError
+from models.language.declare import NONE
+from models.language.plain import plain
+from models.printable import escaped
+
+if TYPE_CHECKING:
+    from models.language.model import Place
+
+Cells = tuple[int, ...]
+
+Watch = Callable[[int, int], None]
+"""Is told, now and then, how many initial states there are by now, and how many bytes they take."""
+
+STATES_AT_ONCE = 4096
+"""So many states are held against the ranges of their fields together."""
+
+BYTES_OF_KNOWN = 150
+"""What it takes, besides its cells, to know a state again: a bytes object, and its place in a set."""
+
+LISTS = (list, tuple)
+
+
+class InitialStates(Sequence[Cells]):
+    """The cells of every initial state: `packed` has a signed byte for each."""
+
+    def __init__(self, packed: bytes, count: int, cells: int) -> None:
+        self.packed = packed
+        self.cells = cells
+        self.count_of_states = count
+
+    def __len__(self) -> int:
+        return self.count_of_states
+
+    @overload
+    def __getitem__(self, number: int) -> Cells: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> tuple[Cells, ...]: ...
+
+    def __getitem__(self, number: int | slice) -> Cells | tuple[Cells, ...]:
+        numbers = range(self.count_of_states)
+        if isinstance(number, slice):
+            return tuple(self[each] for each in numbers[number])
+        at = numbers[number] * self.cells
+        return tuple(array("b", self.packed[at : at + self.cells]))
+
+    def __iter__(self) -> Iterator[Cells]:
+        return map(self.__getitem__, range(self.count_of_states))
+
+    def index(self, cells: Any, start: int = 0, stop: int | None = None) -> int:
+        """The number of the state that has these cells. Raises ValueError where none has."""
+        numbers = range(self.count_of_states)[start:stop]
+        try:
+            row = array("b", cells).tobytes()
+        except (OverflowError, TypeError):
+            row = b""
+        if len(row) == self.cells and numbers:
+            if not row:
+                return numbers.start
+            end, at = numbers.stop * self.cells, self.packed.find(row, numbers.start * self.cells)
+            while 0 <= at < end:
+                number, rest = divmod(at, self.cells)
+                if not rest:
+                    return number
+                at = self.packed.find(row, at + 1)
+        raise ValueError(f"{cells} is no initial state")
+
+    def __contains__(self, cells: object) -> bool:
+        try:
+            self.index(cells)
+        except ValueError:
+            return False
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(other) == len(self) and all(map(tuple.__eq__, self, other))
+
+    def __hash__(self) -> int:
+        return hash((self.packed, self.count_of_states))
+
+    def __repr__(self) -> str:
+        return f"InitialStates({self.packed!r}, {self.count_of_states}, {self.cells})"
+
+
+class UnusualError(Exception):
+    """A dictionary that has to be read cell by cell."""
+
+
+Reader = Callable[[Any], bytes]
+
+
+def _list_reader(sizes: Sequence[int]) -> Reader:
+    """Reads a nested list of numbers that has exactly these sizes."""
+    if len(sizes) == 1:
+        pack = struct.Struct(f"{sizes[0]}b").pack
+
+        def read_numbers(value: Any) -> bytes:
+            if type(value) not in LISTS:
+                raise UnusualError
+            return pack(*value)
+
+        return read_numbers
+    size, inner = sizes[0], _list_reader(sizes[1:])
+
+    def read_lists(value: Any) -> bytes:
+        if type(value) not in LISTS or len(value) != size:
+            raise UnusualError
+        return b"".join(map(inner, value))
+
+    return read_lists
+
+
+def _field_reader(place: Place) -> Reader:
+    read, name = _list_reader(place.sizes), place.name
+    return lambda given: read(given[name])
+
+
+def _numbers_reader(names: Sequence[str]) -> Reader:
+    """Reads fields of a single cell that stand side by side."""
+    pack, values_of = struct.Struct(f"{len(names)}b").pack, itemgetter(*names)
+    return (lambda given: pack(values_of(given))) if len(names) == 1 else (lambda given: pack(*values_of(given)))
+
+
+def _nested(value: int, sizes: Sequence[int]) -> Any:
+    return value if not sizes else [_nested(value, sizes[1:])] * sizes[0]
+
+
+class Enumeration:
+    """Reads initial states one after the other."""
+
+    def __init__(self, path: str, places: Mapping[str, Place]) -> None:
+        self.path = path
+        self.places = places
+        self.cells = sum(place.count for place in places.values())
+        self.usual = {name: _nested(place.field.initially, place.sizes) for name, place in places.items()}
+        self.readers: list[Reader] = []
+        for is_number, group in groupby(places.values(), key=lambda place: not place.sizes):
+            some = list(group)
+            self.readers += [_numbers_reader([one.name for one in some])] if is_number else map(_field_reader, some)
+        self.outside = [
+            bytes(set(range(256)) - {value & 255 for value in range(place.low, place.high + 1)})
+            for place in places.values()
+            for _ in range(place.count)
+        ]
+
+    def states(self, given: Iterable[Any], watch: Watch) -> InitialStates:
+        """All of them, each once. Raises ModelError where one is none."""
+        known: set[bytes] = set()
+        packed, new = bytearray(), list[bytes]()
+        for number, one in enumerate(given, 1):
+            try:
+                row = self._quick(one)
+            except (UnusualError, struct.error, TypeError):
+                row = self._slow(one, new)
+            if row not in known:
+                known.add(row)
+                new.append(row)
+            if not number % STATES_AT_ONCE:
+                packed += self._in_range(new)
+                new.clear()
+                watch(len(known), 2 * len(packed) + BYTES_OF_KNOWN * len(known))
+        packed += self._in_range(new)
+        return InitialStates(bytes(packed), len(known), self.cells)
+
+    def _quick(self, given: Any) -> bytes:
+        """The cells of a state in a dictionary of the usual form, not yet held against their ranges."""
+        whole = self.usual | given if type(given) is dict else ()
+        if len(whole) != len(self.usual):
+            raise UnusualError
+        return b"".join([read(whole) for read in self.readers])
+
+    def _in_range(self, states: Sequence[bytes]) -> bytes:
+        """These states, one behind the other, every cell of which is in its range. Raises ModelError."""
+        together = b"".join(states)
+        if any(_has(together[cell :: self.cells], outside) for cell, outside in enumerate(self.outside)):
+            for cells in InitialStates(together, len(states), self.cells):
+                for place in self.places.values():
+                    self._ranged(place, cells[place.offset : place.offset + place.count])
+        return together
+
+    # ----------------------------------------------------------------------------------------------- cell by cell
+
+    def _slow(self, given: Any, before: Sequence[bytes]) -> bytes:
+        """The cells of any state. Raises ModelError; of two wrong states the first is told."""
+        try:
+            return self._read(given)
+        except ModelError:
+            self._in_range(before)
+            raise
+
+    def _read(self, given: Any) -> bytes:
+        if not isinstance(given, Mapping):
+            raise ModelError(
+                f"{self.path}: an initial state is {escaped(repr(given))}; yield a dictionary {{field: value}}"
+            )
+        unknown = set(given) - set(self.places)
+        if unknown:
+            names = escaped(", ".join(sorted(map(str, unknown))))
+            raise ModelError(f"{self.path}: initial states set {names}; there is no such field")
+        cells = [NONE] * self.cells
+        for name, place in self.places.items():
+            values = self._flat(name, given.get(name, self.usual[name]), place.sizes)
+            self._ranged(place, values)
+            cells[place.offset : place.offset + place.count] = [int.__int__(value) for value in values]
+        return array("b", cells).tobytes()
+
+    def _ranged(self, place: Place, values: Sequence[Any]) -> None:
+        for index, value in zip(place.indices(), values, strict=True):
+            cell = plain(value)
+            if cell is None or not place.low <= cell <= place.high:
+                where = f"{escaped(place.name)}{''.join(f'[{i}]' for i in index)}"
+                raise ModelError(
+                    f"{self.path}: {where} starts with {escaped(repr(value))}, outside {place.low}..{place.high}"
+                )
+
+    def _flat(self, name: str, value: Any, sizes: Sequence[int]) -> list[Any]:
+        """The cells of a nested list that has exactly these sizes."""
+        if not sizes:
+            return [value]
+        if not isinstance(value, Sequence) or len(value) != sizes[0]:
+            raise ModelError(
+                f"{self.path}: {escaped(name)} starts with {escaped(repr(value))}; give a list of {sizes[0]}"
+            )
+        return [cell for one in value for cell in self._flat(name, one, sizes[1:])]
+
+
+def _has(column: bytes, outside: bytes) -> bool:
+    """Whether one of the values is among those that are outside."""
+    return len(column.translate(None, outside)) != len(column)

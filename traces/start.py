@@ -1,0 +1,20 @@
+"""How `trace` starts: see models/start.py."""
+
+from __future__ import annotations
+
+from models.start import run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def main() -> int:
+    """Run `trace`; its exit code."""
+    return run("trace", _load)
+
+
+def _load(_began: float) -> Callable[[], int]:
+    from traces.cli import main as command  # here, for it takes a second
+
+    return lambda: command(None)
