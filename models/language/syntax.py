@@ -50,7 +50,7 @@ STATE_NAMES = ("s", "before", "after")
 """A state always goes by one of these names; `s` is the one that an action writes."""
 
 LEAST, MOST = -(1 << 31), (1 << 31) - 1
-"""The numbers that may be written down: far from where the 64-bit arithmetic of the engines ends."""
+"""The numbers that may be written down; what is calculated from them is held against models/language/intervals.py."""
 
 TAKEN = "taken"
 """In a property of transitions: the action that was taken, to be compared with an action's name."""
@@ -215,15 +215,6 @@ class FunctionReader:
         self.locals = {p.name for p in self.function.parameters} - set(special)
         # As in Python, a name that is assigned anywhere in a function is the function's own everywhere in it.
         self.own = {p.name for p in self.function.parameters} | {name for one in body for name in stored(one)}
-        self.assigned = {
-            target.id
-            for one in body
-            for node in ast.walk(one)
-            if isinstance(node, ast.Assign | ast.AugAssign)
-            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-            if isinstance(target, ast.Name)
-        }
-        self.loops = 0
         ended = self._block(body, written=False).ended
         if self.returns_value and not ended:
             self._refuse(definition, "a path ends without `return`", "end every path of a helper with `return value`")
@@ -312,44 +303,13 @@ class FunctionReader:
         if len(statement.targets) != 1:
             self._refuse(statement, "chained assignment", "write one assignment a line")
         self._expression(statement.value)
-        self._keep_small(statement.targets[0], self._added(statement.value))
         return self._target(statement.targets[0], fresh=True)
 
     def _statement_AugAssign(self, statement: ast.AugAssign, written: bool) -> _Flow:
         if not isinstance(statement.op, OPERATORS):
             self._refuse(statement, f"operator {type(statement.op).__name__}", "only += and -= are in the language")
         self._expression(statement.value)
-        self._keep_small(statement.target, 1 + self._added(statement.value))
         return self._target(statement.target, fresh=False)
-
-    def _keep_small(self, target: ast.expr, added: int) -> None:
-        """What doubles in each round of a loop leaves 64 bits, which the kernel would not notice."""
-        if self.loops and isinstance(target, ast.Name) and added > 1:
-            self._refuse(
-                target, f"`{target.id}` grows by a local in a loop", "add fields, constants or loop variables to it"
-            )
-
-    def _added(self, expression: ast.expr) -> int:
-        """How many values of assigned locals the value of an expression is a sum of, at most."""
-        match expression:
-            case ast.Name():
-                return int(expression.id in self.assigned)
-            case ast.BinOp():
-                return self._added(expression.left) + self._added(expression.right)
-            case ast.UnaryOp(op=ast.USub()):
-                return self._added(expression.operand)
-            case ast.IfExp():
-                return max(self._added(expression.body), self._added(expression.orelse))
-            case ast.BoolOp():
-                return max(self._added(value) for value in expression.values)
-            case ast.Call(func=ast.Name(id="min" | "max"), args=args):
-                return max(self._added(argument) for argument in args)
-            case ast.Call(func=ast.Name(id="sum"), args=[ast.GeneratorExp(elt=element)]):
-                return 2 * self._added(element)
-            case ast.Call(args=args):
-                return 2 * max((self._added(argument) for argument in args), default=0)
-            case _:
-                return 0
 
     def _target(self, target: ast.expr, fresh: bool) -> _Flow:
         if isinstance(target, ast.Name):
@@ -388,12 +348,10 @@ class FunctionReader:
             self._refuse(statement, "`else` of a loop", "put it after the loop")
         known = set(self.locals)
         self._loop_variable(statement.target, statement.iter)
-        self.loops += 1
         flow = self._block(statement.body, written)
         if flow.written and not written:
             # A guard in the second round would come after a write of the first.
             self._block(statement.body, written=True)
-        self.loops -= 1
         self.locals = known
         return _Flow(flow.written, False)
 
