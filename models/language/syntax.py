@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from models.errors import LanguageError
+from models.language.chains import alternatives, branches, summands
 from models.language.declare import Domain, Kind, Subset, mark_of, require
+from models.language.nesting import MOST_IN_ALL, Nesting
 from models.printable import escaped_lines
 
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.Return, ast.Expr, ast.Pass)
@@ -91,6 +93,7 @@ class Function:
     writes: frozenset[str] = frozenset()
     reads: frozenset[str] = frozenset()
     returns_value: bool = False
+    depth: int = 0
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -127,7 +130,10 @@ class Vocabulary:
 @cache
 def parsed(path: str) -> ast.Module:
     """The syntax tree of a file; read as bytes, so that a declared encoding counts."""
-    return ast.parse(Path(path).read_bytes(), path)
+    try:
+        return ast.parse(Path(path).read_bytes(), path)
+    except (RecursionError, MemoryError):
+        raise LanguageError(f"{path}:1: it is nested too deep for Python to read; write it flatter") from None
 
 
 def _definition(python: Callable[..., Any]) -> ast.FunctionDef:
@@ -162,6 +168,7 @@ class Reader:
         self.vocabulary = vocabulary
         self._read: dict[Callable[..., Any], Function] = {}
         self._reading: list[Callable[..., Any]] = []
+        self.depth = 0  # of the calls that lead to the function that is read
 
     def read(self, python: Callable[..., Any]) -> Function:
         """The checked form of `python`. Raises LanguageError where it leaves the language."""
@@ -205,6 +212,10 @@ class FunctionReader:
             body,
             documentation,
         )
+        self.nesting = Nesting(body)
+        if self.nesting.fault is not None:
+            self._refuse(*self.nesting.fault)
+        self.function.depth = self.nesting.deepest
         self.writes: set[str] = set()
         self.reads: set[str] = set()
         self.returns_value = any(isinstance(node, ast.Return) for node in ast.walk(definition))
@@ -328,20 +339,23 @@ class FunctionReader:
         return _Flow(True, False)
 
     def _statement_If(self, statement: ast.If, written: bool) -> _Flow:
-        self._expression(statement.test)
-        known = set(self.locals)
-        then = self._block(statement.body, written)
-        locals_then = self.locals
-        self.locals = known
-        otherwise = self._block(statement.orelse, written)
-        # A branch that has returned cannot hand on a local without a value.
-        if then.ended:
-            pass
-        elif otherwise.ended:
-            self.locals = locals_then
-        else:
-            self.locals = locals_then & self.locals
-        return _Flow(then.written or otherwise.written, then.ended and otherwise.ended)
+        tests, otherwise = branches(statement)
+        ends: list[tuple[_Flow, set[str]]] = []
+        for one in tests:
+            self._expression(one.test)
+            known = set(self.locals)
+            then = self._block(one.body, written)
+            ends.append((then, self.locals))
+            self.locals = known
+        flow = self._block(otherwise, written)
+        for then, locals_then in reversed(ends):
+            # A branch that has returned cannot hand on a local without a value.
+            if flow.ended and not then.ended:
+                self.locals = locals_then
+            elif not then.ended:
+                self.locals = locals_then & self.locals
+            flow = _Flow(then.written or flow.written, then.ended and flow.ended)
+        return flow
 
     def _statement_For(self, statement: ast.For, written: bool) -> _Flow:
         if statement.orelse:
@@ -404,7 +418,9 @@ class FunctionReader:
 
     def _constant(self, expression: ast.expr, value: int) -> int:
         if not LEAST <= value <= MOST:
-            self._refuse(expression, f"the constant {value}", f"numbers lie in {LEAST}..{MOST}")
+            # Python does not write out a number of more than 4300 digits.
+            size = value if value.bit_length() < 100 else f"of {value.bit_length()} bits"
+            self._refuse(expression, f"the constant {size}", f"numbers lie in {LEAST}..{MOST}")
         return value if isinstance(value, bool) else int(value)
 
     def _expression_Name(self, expression: ast.Name) -> None:
@@ -448,8 +464,9 @@ class FunctionReader:
     def _expression_BinOp(self, expression: ast.BinOp) -> None:
         if not isinstance(expression.op, OPERATORS):
             self._refuse(expression, f"operator {type(expression.op).__name__}", "arithmetic is + and -")
-        self._expression(expression.left)
-        self._expression(expression.right)
+        first, rest = summands(expression)
+        for term in (first, *(term for _, term in rest)):
+            self._expression(term)
 
     def _expression_UnaryOp(self, expression: ast.UnaryOp) -> None:
         if not isinstance(expression.op, ast.Not | ast.USub):
@@ -484,9 +501,11 @@ class FunctionReader:
         self.function.actions[right.id] = action
 
     def _expression_IfExp(self, expression: ast.IfExp) -> None:
-        self._expression(expression.test)
-        self._expression(expression.body)
-        self._expression(expression.orelse)
+        pairs, last = alternatives(expression)
+        for test, value in pairs:
+            self._expression(test)
+            self._expression(value)
+        self._expression(last)
 
     def _expression_Call(self, call: ast.Call) -> None:
         if not isinstance(call.func, ast.Name):
@@ -538,8 +557,9 @@ class FunctionReader:
     def _shape(self, expression: ast.expr) -> None:
         """A range is known once the configuration is: numbers, bounds, + and - only."""
         if isinstance(expression, ast.BinOp) and isinstance(expression.op, OPERATORS):
-            self._shape(expression.left)
-            self._shape(expression.right)
+            first, rest = summands(expression)
+            for term in (first, *(term for _, term in rest)):
+                self._shape(term)
             return
         if isinstance(expression, ast.Constant):
             self._expression(expression)
@@ -604,6 +624,18 @@ class FunctionReader:
             self._refuse(expression, f"`{name}` has no value here", hint)
         return self.python.__globals__[name]
 
+    def _called(self, python: types.FunctionType, call: ast.Call) -> Function:
+        """A helper, as far as everyone can follow the calls that lead to it and that it makes."""
+        depth = self.nesting.calls[id(call)]
+        self.reader.depth += depth
+        callee = self.reader.read(python) if self.reader.depth <= MOST_IN_ALL else None
+        self.reader.depth -= depth
+        if callee is None or depth + callee.depth > MOST_IN_ALL:
+            what = f"with what {python.__name__} calls it is nested more than {MOST_IN_ALL} deep"
+            self._refuse(call, what, "let fewer helpers call each other")
+        self.function.depth = max(self.function.depth, depth + callee.depth)
+        return callee
+
     def _call(self, call: ast.Call) -> Function:
         assert isinstance(call.func, ast.Name)
         named = self._global(call.func)
@@ -614,7 +646,7 @@ class FunctionReader:
             self._refuse(
                 call, f"{call.func.id} is an action or declaration of its own", "move what both need into a helper"
             )
-        callee = self.reader.read(named)
+        callee = self._called(named, call)
         self.function.functions[call.func.id] = callee
         if call.keywords or len(call.args) != len(callee.parameters):
             self._refuse(call, f"{callee.name} takes {len(callee.parameters)} arguments", "pass them by position")
@@ -647,10 +679,15 @@ class FunctionReader:
 
 def stored(node: ast.AST) -> list[str]:
     """The names that a statement assigns, one entry per place; the variables of generators are their own."""
-    if isinstance(node, ast.comprehension):
-        return []
-    own = [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
-    return own + [name for child in ast.iter_child_nodes(node) for name in stored(child)]
+    names = []
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+            names.append(one.id)
+        if not isinstance(one, ast.comprehension):
+            waiting += ast.iter_child_nodes(one)
+    return names
 
 
 @dataclass(frozen=True)
