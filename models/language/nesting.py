@@ -20,6 +20,9 @@ MOST_DEEP = 60
 MOST_IN_ALL = 200
 """Levels of a function and of all that it calls."""
 
+MOST_PARAMETERS = 60
+"""Parameters of one function: a step has a loop for each of them."""
+
 LONGEST_SUM = 500
 """Terms of one sum."""
 
@@ -41,7 +44,9 @@ class Nesting:
             if isinstance(node, ast.Call):
                 self.calls[id(node)] = depth
             self.fault = _fault(node, depth)
-            waiting += ((child, depth + 1) for child in _parts(node))
+            # Each loop of a generator is a level of its own.
+            levels = len(node.generators) if isinstance(node, ast.GeneratorExp) else 1
+            waiting += ((child, depth + levels) for child in _parts(node))
 
 
 def _fault(node: ast.AST, depth: int) -> tuple[ast.AST, str, str] | None:

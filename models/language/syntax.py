@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 from models.errors import LanguageError
 from models.language.chains import alternatives, branches, summands
 from models.language.declare import Domain, Kind, Subset, mark_of, require
-from models.language.nesting import MOST_IN_ALL, Nesting
+from models.language.nesting import MOST_IN_ALL, MOST_PARAMETERS, Nesting
 from models.printable import escaped_lines
 
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.Return, ast.Expr, ast.Pass)
@@ -215,6 +215,8 @@ class FunctionReader:
         self.nesting = Nesting(body)
         if self.nesting.fault is not None:
             self._refuse(*self.nesting.fault)
+        if len(definition.args.args) > MOST_PARAMETERS:
+            self._refuse(definition, f"{len(definition.args.args)} parameters", f"at most {MOST_PARAMETERS}")
         self.function.depth = self.nesting.deepest
         self.writes: set[str] = set()
         self.reads: set[str] = set()

@@ -25,7 +25,7 @@ def spelled(node: ast.AST) -> str:
 def shown(node: ast.AST) -> str:
     """The text of an expression in one line, cut in the middle where it is long."""
     text = " ".join(spelled(node).split())
-    half = LONGEST // 2 - 2
+    half = LONGEST // 2 - 3
     return text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}"
 
 
