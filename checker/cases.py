@@ -106,6 +106,8 @@ class FiniteArithmetic:
             return a + b
         if isinstance(a, int):
             a, b = b, a
+        if a is b:  # of one number no two cases are true at once
+            return Cases({2 * value: literal for value, literal in _items(a).items()})
         if isinstance(b, int):
             return Cases({value + b: literal for value, literal in _items(a).items()})
         cases: dict[int, int] = {}

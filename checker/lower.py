@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 
 from checker import tally
 from checker.layout import ERROR_BYTES, Layout
+from models.language.chains import alternatives, branches, summands
 from models.language.model import Instance, Place, Property
 from models.language.syntax import CHOICES, FOLDS, STATE_NAMES, TAKEN, Function, stored
 
@@ -121,8 +122,11 @@ class KernelText:
         for depth in range(len(choices) + 1):
             # A version of an action may give its parameters other names.
             missing = {parameter.name for parameter in function.choices[depth:]}
+            known = []
             while guards and depth < len(choices) and not missing & _names(guards[0]):
-                lines.append(f"{indent}if {lowering.value(guards.pop(0))}:")
+                known.append(lowering.value(guards.pop(0)))
+            if known:  # in one line: Python counts how deep lines are indented
+                lines.append(f"{indent}if {' and '.join(known)}:")
                 indent += INDENT
             if depth < len(choices):
                 stride //= choices[depth].count or 1
@@ -234,9 +238,13 @@ class _Lowering:
         ]
 
     def statement_If(self, statement: ast.If, indent: str) -> list[str]:
-        lines = [f"{indent}if {self.value(statement.test)}:", *self.block(statement.body, indent + INDENT)]
-        if statement.orelse:
-            lines += [f"{indent}else:", *self.block(statement.orelse, indent + INDENT)]
+        tests, otherwise = branches(statement)
+        lines: list[str] = []
+        for one in tests:
+            word = "elif" if lines else "if"
+            lines += [f"{indent}{word} {self.value(one.test)}:", *self.block(one.body, indent + INDENT)]
+        if otherwise:
+            lines += [f"{indent}else:", *self.block(otherwise, indent + INDENT)]
         return lines
 
     def statement_For(self, statement: ast.For, indent: str) -> list[str]:
@@ -309,8 +317,11 @@ class _Lowering:
         return self.read(expression)
 
     def value_BinOp(self, expression: ast.BinOp) -> str:
-        sign = "+" if isinstance(expression.op, ast.Add) else "-"
-        return f"({self.value(expression.left)} {sign} {self.value(expression.right)})"
+        first, rest = summands(expression)
+        text = self.value(first)
+        for operator, term in rest:
+            text += f" {'+' if isinstance(operator, ast.Add) else '-'} {self.value(term)}"
+        return f"({text})"
 
     def value_UnaryOp(self, expression: ast.UnaryOp) -> str:
         return f"({'not ' if isinstance(expression.op, ast.Not) else '-'}{self.value(expression.operand)})"
@@ -331,7 +342,9 @@ class _Lowering:
         return f"({text})"
 
     def value_IfExp(self, expression: ast.IfExp) -> str:
-        return f"({self.value(expression.body)} if {self.value(expression.test)} else {self.value(expression.orelse)})"
+        pairs, last = alternatives(expression)
+        text = "".join(f"{self.value(value)} if {self.value(test)} else " for test, value in pairs)
+        return f"({text}{self.value(last)})"
 
     def value_Call(self, call: ast.Call) -> str:
         assert isinstance(call.func, ast.Name)
@@ -381,8 +394,9 @@ class _Lowering:
     def number(self, expression: ast.expr) -> int:
         """What an argument of a range comes to: numbers, bounds, + and - (models/language/syntax.py sees to that)."""
         if isinstance(expression, ast.BinOp):
-            left, right = self.number(expression.left), self.number(expression.right)
-            return left + right if isinstance(expression.op, ast.Add) else left - right
+            first, rest = summands(expression)
+            ends = [self.number(term) * (1 if isinstance(sign, ast.Add) else -1) for sign, term in rest]
+            return self.number(first) + sum(ends)
         text = ast.unparse(expression)
         if text in self.function.constants:
             return int(self.function.constants[text])
@@ -414,8 +428,8 @@ class _Lowering:
                 self.limits[name] = high
             lines.append(f"{inner}for {name} in range({low}, {high}):")
             inner += INDENT
-            for condition in part.ifs:
-                lines.append(f"{inner}if {self.value(condition)}:")
+            if part.ifs:
+                lines.append(f"{inner}if {' and '.join(map(self.value, part.ifs))}:")
                 inner += INDENT
         if fold == "sum":
             lines.append(f"{inner}total += {self.value(generator.elt)}")
@@ -442,11 +456,16 @@ class _Lowering:
 
 def _free_names(node: ast.AST) -> set[str]:
     """The names that an expression reads, without the variables of the generators in it."""
-    if isinstance(node, ast.Name):
-        return {node.id}
-    names = {name for child in ast.iter_child_nodes(node) for name in _free_names(child)}
-    if isinstance(node, ast.GeneratorExp):
-        names -= {name for part in node.generators for name in _free_names(part.target)}
+    names: set[str] = set()
+    none: frozenset[str] = frozenset()
+    waiting = [(node, none)]
+    while waiting:
+        one, hidden = waiting.pop()
+        if isinstance(one, ast.Name) and one.id not in hidden:
+            names.add(one.id)
+        if isinstance(one, ast.GeneratorExp):
+            hidden |= {part.target.id for part in one.generators if isinstance(part.target, ast.Name)}
+        waiting += ((child, hidden) for child in ast.iter_child_nodes(one))
     return names
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ast
 import ctypes
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
 from checker.machine import I1, I64, Builder, Operation, Value
+from models.language.chains import alternatives, branches, summands
 
 OPTIMIZATION = 3
 SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
@@ -139,17 +140,25 @@ class _Function:
         self.builder.ret(value)
 
     def statement_If(self, statement: ast.If) -> None:
-        condition = self.truth(self.value(statement.test))
-        yes, after = self.function.append_basic_block(), self.function.append_basic_block()
-        no = self.function.append_basic_block() if statement.orelse else after
-        self.builder.cbranch(condition, yes, no)
-        for block, statements in ((yes, statement.body), (no, statement.orelse)):
-            if block is not after:
-                self.builder.position_at_end(block)
-                self.block(statements)
-                if not self.builder.block.is_terminated:
-                    self.builder.branch(after)
-        self.builder.position_at_end(after)
+        tests, otherwise = branches(statement)
+        after = self.function.append_basic_block()
+        for one in tests:
+            condition = self.truth(self.value(one.test))
+            is_last = one is tests[-1] and not otherwise
+            yes, no = self.function.append_basic_block(), after if is_last else self.function.append_basic_block()
+            self.builder.cbranch(condition, yes, no)
+            self.builder.position_at_end(yes)
+            self.block_to(one.body, after)
+            self.builder.position_at_end(no)
+        if otherwise:
+            self.block_to(otherwise, after)
+            self.builder.position_at_end(after)
+
+    def block_to(self, statements: Iterable[ast.stmt], after: Value) -> None:
+        """Statements, and what comes after them."""
+        self.block(statements)
+        if not self.builder.block.is_terminated:
+            self.builder.branch(after)
 
     def statement_For(self, statement: ast.For) -> None:
         """The counter is a cell of its own, so that the body may assign to the variable."""
@@ -198,7 +207,13 @@ class _Function:
         return self.builder.neg(self.number(value))
 
     def value_BinOp(self, expression: ast.BinOp) -> Value:
-        return self.calculated(expression.op, self.value(expression.left), self.value(expression.right))
+        first, rest = summands(expression)
+        if not rest:
+            return self.calculated(expression.op, self.value(expression.left), self.value(expression.right))
+        total = self.value(first)
+        for operator, term in rest:
+            total = self.calculated(operator, total, self.value(term))
+        return total
 
     def calculated(self, operator: ast.operator, left: Value, right: Value) -> Value:
         operations = {
@@ -212,49 +227,68 @@ class _Function:
 
     def value_Compare(self, expression: ast.Compare) -> Value:
         """Sides of a chain are asked from left to right, up to the first comparison that is false."""
-        left = self.number(self.value(expression.left))
 
-        def rest(position: int, left: Value) -> Value:
-            right = self.number(self.value(expression.comparators[position]))
-            found = self.builder.icmp_signed(SIGNS[type(expression.ops[position])], left, right)
-            if position + 1 == len(expression.ops):
-                return found
-            return self.choose(found, lambda: rest(position + 1, right), lambda: ir.Constant(I1, 0))
+        def comparisons() -> Iterator[Value]:
+            left = self.number(self.value(expression.left))
+            for sign, side in zip(expression.ops, expression.comparators, strict=True):
+                right = self.number(self.value(side))
+                yield self.builder.icmp_signed(SIGNS[type(sign)], left, right)
+                left = right
 
-        return rest(0, left)
+        return self.first(comparisons(), len(expression.ops), decides=False)
 
     def value_BoolOp(self, expression: ast.BoolOp) -> Value:
-        is_and = isinstance(expression.op, ast.And)
+        values = map(self.value, expression.values)
+        return self.first(values, len(expression.values), decides=isinstance(expression.op, ast.Or))
 
-        def rest(position: int) -> Value:
-            value = self.value(expression.values[position])
-            if position + 1 == len(expression.values):
+    def first(self, values: Iterator[Value], count: int, *, decides: bool) -> Value:
+        """The first of several values whose truth decides, or the last of them; those behind it are not worked out."""
+        ends = []
+        after = self.function.append_basic_block() if count > 1 else None
+        for position, value in enumerate(values, 1):
+            if after is None:
                 return value
-            sides = (lambda: rest(position + 1)), (lambda: value)
-            return self.choose(self.truth(value), *(sides if is_and else sides[::-1]))
-
-        return rest(0)
+            condition = self.truth(value)
+            following = self.function.append_basic_block() if position < count else None
+            ends.append((value, self.builder.block, condition, following))
+            if following is not None:
+                self.builder.position_at_end(following)
+        kind = I1 if all(value.type == I1 for value, *_ in ends) else I64
+        incoming = []
+        for value, block, condition, following in ends:
+            self.builder.position_at_end(block)
+            incoming.append((value if kind == I1 else self.number(value), block))
+            if following is None:
+                self.builder.branch(after)
+            else:
+                self.builder.cbranch(condition, *((after, following) if decides else (following, after)))
+        return self.met(kind, incoming, after)
 
     def value_IfExp(self, expression: ast.IfExp) -> Value:
-        condition = self.truth(self.value(expression.test))
-        return self.choose(condition, lambda: self.value(expression.body), lambda: self.value(expression.orelse))
-
-    def choose(self, condition: Value, yes: Callable[[], Value], no: Callable[[], Value]) -> Value:
-        """One of two values, of which only the one that is asked for is worked out."""
-        blocks = [self.function.append_basic_block() for _ in range(2)]
-        after = self.function.append_basic_block()
-        self.builder.cbranch(condition, *blocks)
+        """One of several values, of which only the one that is asked for is worked out."""
+        pairs, last = alternatives(expression)
         ends = []
-        for block, side in zip(blocks, (yes, no), strict=True):
-            self.builder.position_at_end(block)
-            value = side()
+        for test, side in pairs:
+            condition = self.truth(self.value(test))
+            yes, no = self.function.append_basic_block(), self.function.append_basic_block()
+            self.builder.cbranch(condition, yes, no)
+            self.builder.position_at_end(yes)
+            value = self.value(side)
             ends.append((value, self.builder.block))
+            self.builder.position_at_end(no)
+        value = self.value(last)
+        ends.append((value, self.builder.block))
+        after = self.function.append_basic_block()
         kind = I1 if all(value.type == I1 for value, _ in ends) else I64
         incoming = []
         for value, block in ends:
             self.builder.position_at_end(block)
             incoming.append((value if kind == I1 else self.number(value), block))
             self.builder.branch(after)
+        return self.met(kind, incoming, after)
+
+    def met(self, kind: Any, incoming: Iterable[tuple[Value, Value]], after: Value) -> Value:
+        """The value with which a block is entered, by the block that it is entered from."""
         self.builder.position_at_end(after)
         found = self.builder.phi(kind)
         for value, block in incoming:

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from checker.circuit import FALSE, TRUE
 from checker.reading import Frame, Reading, SymbolicState, Value, as_truth
 from models.errors import UsageError
+from models.language.chains import alternatives, branches, summands
 from models.language.model import Place, Property, Step
 from models.language.syntax import CHOICES, FOLDS, TAKEN, Function
 
@@ -142,30 +144,53 @@ class Evaluator(Reading):
             self.store(*self._cell(target), value)
 
     def _statement_If(self, statement: ast.If) -> None:
-        condition = self.truth(self.value(statement.test))
-        if condition in (TRUE, FALSE):
-            self.block(statement.body if condition == TRUE else statement.orelse)
-            return
-        self.part(condition, lambda: self.block(statement.body), lambda: self.block(statement.orelse))
-
-    def part(self, condition: int, yes: Callable[[], None], no: Callable[[], None]) -> None:
-        """Go both ways from here, and merge what they come to."""
+        """Go every way from here, and merge what they come to, the last two first."""
         frame = self.frame
-        branch, known = frame.branch, frame.locals
-        states = list(frame.states.values())
-        cells = [state.cells for state in states]
-        frame.branch = self.circuit.both(branch, condition)
-        frame.locals = dict(known)
-        for state, own in zip(states, cells, strict=True):
-            state.cells = list(own)
-        yes()
-        then_cells, then_locals = [state.cells for state in states], frame.locals
-        frame.branch = self.circuit.both(branch, -condition)
-        frame.locals = dict(known)
-        for state, own in zip(states, cells, strict=True):
-            state.cells = own
-        no()
+        branch, states = frame.branch, list(frame.states.values())
+        tests, otherwise = branches(statement)
+        sides: list[tuple[int, list[list[Value]], dict[str, Value]]] = []
+        for one in tests:
+            if sides and not self._is_reached():
+                break
+            condition = self.truth(self.value(one.test))
+            if condition == TRUE:
+                self.block(one.body)
+                break
+            if condition == FALSE:
+                continue
+            before, known, cells = frame.branch, frame.locals, [state.cells for state in states]
+            frame.branch = self.circuit.both(before, condition)
+            frame.locals = dict(known)
+            for state, own in zip(states, cells, strict=True):
+                state.cells = list(own)
+            self.block(one.body)
+            sides.append((condition, [state.cells for state in states], frame.locals))
+            frame.branch = self.circuit.both(before, -condition)
+            frame.locals = dict(known)
+            for state, own in zip(states, cells, strict=True):
+                state.cells = own
+        else:
+            self.block(otherwise)
         frame.branch = branch
+        for side in reversed(sides):
+            self._merge(states, *side)
+
+    def _is_reached(self) -> bool:
+        """Whether an `elif` is asked for, once a branch before it may have returned."""
+        frame = self.frame
+        if frame.returned != FALSE:
+            frame.branch = self.circuit.both(frame.branch, -frame.returned)
+        return self._here() != FALSE
+
+    def _merge(
+        self,
+        states: Sequence[SymbolicState],
+        condition: int,
+        then_cells: Sequence[list[Value]],
+        then_locals: dict[str, Value],
+    ) -> None:
+        """Where the condition holds, cells and locals are those; elsewhere they stay what they are."""
+        frame = self.frame
         for state, then in zip(states, then_cells, strict=True):
             state.cells = [
                 one if one is other else self.choose(condition, one, other)
@@ -237,7 +262,11 @@ class Evaluator(Reading):
         return self.load(*self._cell(expression))
 
     def _value_BinOp(self, expression: ast.BinOp) -> Value:
-        return self._sum(expression.op, self.value(expression.left), self.value(expression.right))
+        first, rest = summands(expression)
+        total = self.value(first)
+        for operator, term in rest:
+            total = self._sum(operator, total, self.value(term))
+        return total
 
     def _sum(self, sign: ast.operator, left: Value, right: Value) -> Value:
         right = self.number(right)
@@ -252,34 +281,42 @@ class Evaluator(Reading):
         return self.arithmetic.negate(self.number(value))
 
     def _value_BoolOp(self, expression: ast.BoolOp) -> Value:
-        is_and = isinstance(expression.op, ast.And)
-
-        def rest(position: int) -> Value:
-            value = self.value(expression.values[position])
-            if position + 1 == len(expression.values):
-                return value
-            condition = self.truth(value) if is_and else -self.truth(value)
+        frame, is_and = self.frame, isinstance(expression.op, ast.And)
+        branch = frame.branch
+        asked: list[tuple[int, Value]] = []
+        *firsts, last = expression.values
+        for operand in firsts:
+            found = self.value(operand)
+            condition = self.truth(found) if is_and else -self.truth(found)
             if condition == FALSE:
-                return value
-            following = self._under(condition, lambda: rest(position + 1))
-            return self.choose(condition, following, value)
-
-        return rest(0)
+                break
+            asked.append((condition, found))
+            frame.branch = self.circuit.both(frame.branch, condition)
+        else:
+            found = self.value(last)
+        frame.branch = branch
+        for condition, value in reversed(asked):
+            found = self.choose(condition, found, value)
+        return found
 
     def _value_Compare(self, expression: ast.Compare) -> Value:
         if isinstance(expression.left, ast.Name) and expression.left.id == TAKEN:
             return self._taken(expression)
-        operators = list(zip(expression.ops, expression.comparators, strict=True))
-
-        def rest(left: Value, position: int) -> int:
-            sign, side = operators[position]
+        frame = self.frame
+        branch, left = frame.branch, self.value(expression.left)
+        asked = []
+        for sign, side in zip(expression.ops, expression.comparators, strict=True):
             right = self.value(side)
             found = self.compare(SIGN[type(sign)], left, right)
-            if position + 1 == len(operators) or found == FALSE:
-                return found
-            return self.circuit.both(found, self._under(found, lambda: rest(right, position + 1)))
-
-        return as_truth(rest(self.value(expression.left), 0))
+            asked.append(found)
+            if found == FALSE:
+                break
+            frame.branch, left = self.circuit.both(frame.branch, found), right
+        frame.branch = branch
+        holds = asked.pop()
+        for found in reversed(asked):
+            holds = self.circuit.both(found, holds)
+        return as_truth(holds)
 
     def _taken(self, expression: ast.Compare) -> Value:
         assert isinstance(expression.comparators[0], ast.Name)
@@ -289,12 +326,24 @@ class Evaluator(Reading):
         return as_truth(literal if isinstance(expression.ops[0], ast.Eq) else -literal)
 
     def _value_IfExp(self, expression: ast.IfExp) -> Value:
-        condition = self.truth(self.value(expression.test))
-        if condition in (TRUE, FALSE):
-            return self.value(expression.body if condition == TRUE else expression.orelse)
-        yes = self._under(condition, lambda: self.value(expression.body))
-        no = self._under(-condition, lambda: self.value(expression.orelse))
-        return self.choose(condition, yes, no)
+        frame = self.frame
+        branch = frame.branch
+        pairs, last = alternatives(expression)
+        sides: list[tuple[int, Value]] = []
+        for test, value in pairs:
+            condition = self.truth(self.value(test))
+            if condition == TRUE:
+                found = self.value(value)
+                break
+            if condition != FALSE:
+                sides.append((condition, self._under(condition, partial(self.value, value))))
+                frame.branch = self.circuit.both(frame.branch, -condition)
+        else:
+            found = self.value(last)
+        frame.branch = branch
+        for condition, value_there in reversed(sides):
+            found = self.choose(condition, value_there, found)
+        return found
 
     def _value_Call(self, call: ast.Call) -> Value:
         assert isinstance(call.func, ast.Name)
@@ -390,8 +439,9 @@ class Evaluator(Reading):
     def size(self, expression: ast.expr) -> int:
         """What an argument of a range comes to: numbers, bounds, + and - (models/language/syntax.py sees to that)."""
         if isinstance(expression, ast.BinOp):
-            left, right = self.size(expression.left), self.size(expression.right)
-            return left + right if isinstance(expression.op, ast.Add) else left - right
+            first, rest = summands(expression)
+            ends = [self.size(term) * (1 if isinstance(sign, ast.Add) else -1) for sign, term in rest]
+            return self.size(first) + sum(ends)
         text = ast.unparse(expression)
         if text in self.frame.function.constants:
             return int(self.frame.function.constants[text])

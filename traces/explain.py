@@ -18,6 +18,7 @@ from typing import Any
 from models import run
 from models.language.declare import Disabled
 from models.language.model import Instance, Place, Property, Step, spell_element
+from models.language.spelling import spelled
 from models.language.syntax import Function
 from models.run import Cells
 from traces.spelling import spell_value
@@ -161,7 +162,7 @@ def _guard_at(instance: Instance, function: Function, cells: Cells, line: int, n
 
 def spell_expression(expression: ast.expr) -> str:
     """The text of an expression; `ast.unparse` puts a generator into brackets of its own, which models do not."""
-    text = ast.unparse(expression)
+    text = spelled(expression)
     for start in reversed([match.start() + 3 for match in re.finditer(r"\b(?:all|any|sum)\(\(", text)]):
         depth, end = 1, start + 2
         while depth:
@@ -311,7 +312,7 @@ class _Explainer:
         lettered, renamed = [], []
         for parameter, argument in zip(callee.parameters, call.args, strict=True):
             names[parameter.name] = scope.evaluate(argument)
-            source = ast.unparse(argument)
+            source = spelled(argument)
             if source in scope.lettered or getattr(parameter.domain, "letters", False):
                 lettered.append(parameter.name)
             if not parameter.is_state and not parameter.is_subset and source != parameter.name:

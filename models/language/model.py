@@ -40,6 +40,7 @@ from models.language.declare import (
     mark_of,
     size_of,
 )
+from models.language.intervals import Interval, Intervals
 from models.language.plain import number
 from models.language.sources import sources_of
 from models.language.starts import Enumeration, InitialStates, Watch
@@ -241,6 +242,11 @@ class Model:
     def digest(self) -> str:
         """SHA-256 over all that the model's meaning depends on, as 64 hexadecimal digits."""
         return digest.of_model(self)
+
+    @cached_property
+    def small(self) -> set[Sequence[object]]:
+        """The shapes of instances whose numbers are known to stay small."""
+        return set()
 
     def protocol(self, name: str | None) -> Protocol:
         """The protocol of this name; without a name the only one there is. Raises UsageError."""
@@ -621,7 +627,33 @@ class Instance:
                 )
             places[name] = Place(name, offset, sizes, low, high, declared)
             offset += prod(sizes)
+        self._refuse_large_numbers(places)
         return places
+
+    def _refuse_large_numbers(self, places: Mapping[str, Place]) -> None:
+        """No engine sees a number that a kernel could not hold. Raises LanguageError.
+
+        A kernel serves every value of what is no bound, and every choice of actions: all of them are looked at.
+        """
+        model = self.model
+        named: dict[str, Interval] = {name: (place.low, place.high) for name, place in places.items()}
+        for name, entry in model.entries.items():
+            value = getattr(self.configuration, name)
+            named[name] = (value, value) if entry.is_bound or entry.most is None else (entry.least, entry.most)
+        shape = (*named.values(), *(choice.elements for choices in self.slot_choices for choice in choices))
+        if shape in model.small:
+            return
+        intervals = Intervals(named)
+        for slot, choices in zip(model.slots, self.slot_choices, strict=True):
+            ranges = [None if choice.is_subset else (0, choice.elements - 1) for choice in choices]
+            if all(choice.count for choice in choices):  # without an element there is no step
+                for function in slot.alternatives:
+                    intervals.of_call(function, [None, *ranges])
+        for prop in (*model.properties, *model.lemmas):
+            intervals.of_call(prop.function, [None] * len(prop.function.parameters))
+            if prop.permitted is not None:
+                intervals.of_call(prop.permitted, [None])
+        model.small.add(shape)
 
     @cached_property
     def cells(self) -> int:

@@ -18,7 +18,9 @@ from enum import IntEnum
 from typing import Any, NoReturn
 
 from models.errors import LanguageError
+from models.language.chains import alternatives, branches, summands
 from models.language.declare import Domain, Kind, Mark, Subset, is_marking, mark_of, require
+from models.language.nesting import MOST_IN_ALL, MOST_PARAMETERS, Nesting
 from models.language.plain import members_of, plain
 from models.language.sealed import sealed
 from models.language.text import written
@@ -51,7 +53,7 @@ STATE_NAMES = ("s", "before", "after")
 """A state always goes by one of these names; `s` is the one that an action writes."""
 
 LEAST, MOST = -(1 << 31), (1 << 31) - 1
-"""The numbers that may be written down: far from where the 64-bit arithmetic of the engines ends."""
+"""The numbers that may be written down; what is calculated from them is held against models/language/intervals.py."""
 
 TAKEN = "taken"
 """In a property of transitions: the action that was taken, to be compared with an action's name."""
@@ -96,6 +98,7 @@ class Function:
     mark: Mark | None = None
     names: Mapping[str, Any] = field(default_factory=dict)
     """What the names of its module meant when it was read."""
+    depth: int = 0
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -137,6 +140,7 @@ class Reader:
         self._read: dict[types.FunctionType, Function] = {}
         self._reading: list[types.FunctionType] = []
         self._names: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self.depth = 0  # of the calls that lead to the function that is read
 
     def names_of(self, python: types.FunctionType) -> Mapping[str, Any]:
         """What the names of a function's module mean: what they meant when the first function of it was read."""
@@ -189,6 +193,12 @@ class FunctionReader:
             names=self.names,
         )
         self.guards: set[str] = set()
+        self.nesting = Nesting(body)
+        if self.nesting.fault is not None:
+            self._refuse(*self.nesting.fault)
+        if len(definition.args.args) > MOST_PARAMETERS:
+            self._refuse(definition, f"{len(definition.args.args)} parameters", f"at most {MOST_PARAMETERS}")
+        self.function.depth = self.nesting.deepest
         self.writes: set[str] = set()
         self.reads: set[str] = set()
         self.returns_value = any(isinstance(node, ast.Return) for node in ast.walk(definition))
@@ -201,15 +211,6 @@ class FunctionReader:
         self.locals = {p.name for p in self.function.parameters} - set(special)
         # As in Python, a name that is assigned anywhere in a function is the function's own everywhere in it.
         self.own = {p.name for p in self.function.parameters} | {name for one in body for name in stored(one)}
-        self.assigned = {
-            target.id
-            for one in body
-            for node in ast.walk(one)
-            if isinstance(node, ast.Assign | ast.AugAssign)
-            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-            if isinstance(target, ast.Name)
-        }
-        self.loops = 0
         ended = self._block(body, written=False).ended
         if self.returns_value and not ended:
             self._refuse(definition, "a path ends without `return`", "end every path of a helper with `return value`")
@@ -318,44 +319,13 @@ class FunctionReader:
         if len(statement.targets) != 1:
             self._refuse(statement, "chained assignment", "write one assignment a line")
         self._expression(statement.value)
-        self._keep_small(statement.targets[0], self._added(statement.value))
         return self._target(statement.targets[0], fresh=True)
 
     def _statement_AugAssign(self, statement: ast.AugAssign, written: bool) -> _Flow:
         if not isinstance(statement.op, OPERATORS):
             self._refuse(statement, f"operator {type(statement.op).__name__}", "only += and -= are in the language")
         self._expression(statement.value)
-        self._keep_small(statement.target, 1 + self._added(statement.value))
         return self._target(statement.target, fresh=False)
-
-    def _keep_small(self, target: ast.expr, added: int) -> None:
-        """What doubles in each round of a loop leaves 64 bits, which the kernel would not notice."""
-        if self.loops and isinstance(target, ast.Name) and added > 1:
-            self._refuse(
-                target, f"`{target.id}` grows by a local in a loop", "add fields, constants or loop variables to it"
-            )
-
-    def _added(self, expression: ast.expr) -> int:
-        """How many values of assigned locals the value of an expression is a sum of, at most."""
-        match expression:
-            case ast.Name():
-                return int(expression.id in self.assigned)
-            case ast.BinOp():
-                return self._added(expression.left) + self._added(expression.right)
-            case ast.UnaryOp(op=ast.USub()):
-                return self._added(expression.operand)
-            case ast.IfExp():
-                return max(self._added(expression.body), self._added(expression.orelse))
-            case ast.BoolOp():
-                return max(self._added(value) for value in expression.values)
-            case ast.Call(func=ast.Name(id="min" | "max"), args=args):
-                return max(self._added(argument) for argument in args)
-            case ast.Call(func=ast.Name(id="sum"), args=[ast.GeneratorExp(elt=element)]):
-                return 2 * self._added(element)
-            case ast.Call(args=args):
-                return 2 * max((self._added(argument) for argument in args), default=0)
-            case _:
-                return 0
 
     def _target(self, target: ast.expr, fresh: bool) -> _Flow:
         if isinstance(target, ast.Name):
@@ -374,32 +344,33 @@ class FunctionReader:
         return _Flow(True, False)
 
     def _statement_If(self, statement: ast.If, written: bool) -> _Flow:
-        self._expression(statement.test)
-        known = set(self.locals)
-        then = self._block(statement.body, written)
-        locals_then = self.locals
-        self.locals = known
-        otherwise = self._block(statement.orelse, written)
-        # A branch that has returned cannot hand on a local without a value.
-        if then.ended:
-            pass
-        elif otherwise.ended:
-            self.locals = locals_then
-        else:
-            self.locals = locals_then & self.locals
-        return _Flow(then.written or otherwise.written, then.ended and otherwise.ended)
+        tests, otherwise = branches(statement)
+        ends: list[tuple[_Flow, set[str]]] = []
+        for one in tests:
+            self._expression(one.test)
+            known = set(self.locals)
+            then = self._block(one.body, written)
+            ends.append((then, self.locals))
+            self.locals = known
+        flow = self._block(otherwise, written)
+        for then, locals_then in reversed(ends):
+            # A branch that has returned cannot hand on a local without a value.
+            if flow.ended and not then.ended:
+                self.locals = locals_then
+            elif not then.ended:
+                self.locals = locals_then & self.locals
+            flow = _Flow(then.written or flow.written, then.ended and flow.ended)
+        return flow
 
     def _statement_For(self, statement: ast.For, written: bool) -> _Flow:
         if statement.orelse:
             self._refuse(statement, "`else` of a loop", "put it after the loop")
         known = set(self.locals)
         self._loop_variable(statement.target, statement.iter)
-        self.loops += 1
         flow = self._block(statement.body, written)
         if flow.written and not written:
             # A guard in the second round would come after a write of the first.
             self._block(statement.body, written=True)
-        self.loops -= 1
         self.locals = known
         return _Flow(flow.written, False)
 
@@ -453,7 +424,9 @@ class FunctionReader:
 
     def _constant(self, expression: ast.expr, value: int) -> int:
         if not LEAST <= value <= MOST:
-            self._refuse(expression, f"the constant {value}", f"numbers lie in {LEAST}..{MOST}")
+            # Python does not write out a number of more than 4300 digits.
+            size = value if value.bit_length() < 100 else f"of {value.bit_length()} bits"
+            self._refuse(expression, f"the constant {size}", f"numbers lie in {LEAST}..{MOST}")
         return value
 
     def _expression_Name(self, expression: ast.Name) -> None:
@@ -499,8 +472,9 @@ class FunctionReader:
     def _expression_BinOp(self, expression: ast.BinOp) -> None:
         if not isinstance(expression.op, OPERATORS):
             self._refuse(expression, f"operator {type(expression.op).__name__}", "arithmetic is + and -")
-        self._expression(expression.left)
-        self._expression(expression.right)
+        first, rest = summands(expression)
+        for term in (first, *(term for _, term in rest)):
+            self._expression(term)
 
     def _expression_UnaryOp(self, expression: ast.UnaryOp) -> None:
         if not isinstance(expression.op, ast.Not | ast.USub):
@@ -536,9 +510,11 @@ class FunctionReader:
         self.function.actions[right.id] = action
 
     def _expression_IfExp(self, expression: ast.IfExp) -> None:
-        self._expression(expression.test)
-        self._expression(expression.body)
-        self._expression(expression.orelse)
+        pairs, last = alternatives(expression)
+        for test, value in pairs:
+            self._expression(test)
+            self._expression(value)
+        self._expression(last)
 
     def _expression_Call(self, call: ast.Call) -> None:
         if not isinstance(call.func, ast.Name):
@@ -594,8 +570,9 @@ class FunctionReader:
     def _shape(self, expression: ast.expr) -> None:
         """A range is known once the configuration is: numbers, bounds, + and - only."""
         if isinstance(expression, ast.BinOp) and isinstance(expression.op, OPERATORS):
-            self._shape(expression.left)
-            self._shape(expression.right)
+            first, rest = summands(expression)
+            for term in (first, *(term for _, term in rest)):
+                self._shape(term)
             return
         if isinstance(expression, ast.Constant):
             self._expression(expression)
@@ -670,6 +647,18 @@ class FunctionReader:
             self._refuse(expression, f"`{name}` has no value here", hint)
         return self.names[name]
 
+    def _called(self, python: types.FunctionType, call: ast.Call) -> Function:
+        """A helper, as far as everyone can follow the calls that lead to it and that it makes."""
+        depth = self.nesting.calls[id(call)]
+        self.reader.depth += depth
+        callee = self.reader.read(python) if self.reader.depth <= MOST_IN_ALL else None
+        self.reader.depth -= depth
+        if callee is None or depth + callee.depth > MOST_IN_ALL:
+            what = f"with what {python.__name__} calls it is nested more than {MOST_IN_ALL} deep"
+            self._refuse(call, what, "let fewer helpers call each other")
+        self.function.depth = max(self.function.depth, depth + callee.depth)
+        return callee
+
     def _call(self, call: ast.Call) -> Function:
         assert isinstance(call.func, ast.Name)
         named = self._global(call.func)
@@ -680,7 +669,7 @@ class FunctionReader:
             self._refuse(
                 call, f"{call.func.id} is an action or declaration of its own", "move what both need into a helper"
             )
-        callee = self.reader.read(named)
+        callee = self._called(named, call)
         self.function.functions[call.func.id] = callee
         if call.keywords or len(call.args) != len(callee.parameters):
             self._refuse(call, f"{callee.name} takes {len(callee.parameters)} arguments", "pass them by position")
@@ -713,10 +702,15 @@ class FunctionReader:
 
 def stored(node: ast.AST) -> list[str]:
     """The names that a statement assigns, one entry per place; the variables of generators are their own."""
-    if isinstance(node, ast.comprehension):
-        return []
-    own = [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
-    return own + [name for child in ast.iter_child_nodes(node) for name in stored(child)]
+    names = []
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
+            names.append(one.id)
+        if not isinstance(one, ast.comprehension):
+            waiting += ast.iter_child_nodes(one)
+    return names
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,11 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def text_of(path: str) -> Text:
-    """The text of a file as it is now. Raises OSError, SyntaxError and ValueError."""
-    return _text(path, Path(path).read_bytes())
+    """The text of a file as it is now. Raises OSError, SyntaxError, ValueError, and LanguageError."""
+    try:
+        return _text(path, Path(path).read_bytes())
+    except (RecursionError, MemoryError):
+        raise LanguageError(f"{path}:1: it is nested too deep for Python to read; write it flatter") from None
 
 
 @lru_cache(maxsize=256)

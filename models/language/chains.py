@@ -1,0 +1,40 @@
+"""What people write flat and Python's parser nests: long sums, `elif`, and `a if c else b if d else e`.
+
+In:  the outermost node of such a chain.
+Out: its parts in the order of the text.
+
+Who reads a chain part by part does not call itself once for each part, however long the chain is.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+
+def summands(expression: ast.BinOp) -> tuple[ast.expr, list[tuple[ast.operator, ast.expr]]]:
+    """The first term of a sum, and each further term with the operator before it."""
+    rest: list[tuple[ast.operator, ast.expr]] = []
+    node: ast.expr = expression
+    while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+        rest.append((node.op, node.right))
+        node = node.left
+    return node, rest[::-1]
+
+
+def alternatives(expression: ast.IfExp) -> tuple[list[tuple[ast.expr, ast.expr]], ast.expr]:
+    """Each condition of a conditional expression with its value, and the value where none of them is true."""
+    found = []
+    node: ast.expr = expression
+    while isinstance(node, ast.IfExp):
+        found.append((node.test, node.body))
+        node = node.orelse
+    return found, node
+
+
+def branches(statement: ast.If) -> tuple[list[ast.If], Sequence[ast.stmt]]:
+    """The `if` and every `elif` after it, and what stands under `else`."""
+    found = [statement]
+    while len(found[-1].orelse) == 1 and isinstance(found[-1].orelse[0], ast.If):
+        found.append(found[-1].orelse[0])
+    return found, found[-1].orelse

@@ -1,0 +1,303 @@
+"""Between which ends the numbers of a model lie: interval arithmetic over what the model declares.
+
+In:  functions of the modelling language, and the interval of every field, configuration entry and parameter.
+Out: nothing, or a LanguageError about the first expression whose value may leave LEAST..MOST.
+
+The compiled kernels calculate with 64 bits, which wrap around without a word; CPython and Z3 do not. A model whose
+numbers stay within LEAST..MOST means the same to all of them. Intervals are coarse: a condition narrows nothing, and
+what several paths lead to is joined. So a model may be refused whose numbers are small, but never the other way round.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+from models.errors import LanguageError
+from models.language.chains import alternatives, branches, summands
+from models.language.spelling import shown
+from models.language.syntax import FOLDS, Function
+
+LEAST, MOST = -(1 << 62), (1 << 62) - 1
+"""What a number may be: one bit less than the 64-bit arithmetic of the kernels holds, so that nothing wraps around."""
+
+MOST_WORK = 200_000
+"""Expressions that are looked at before a model is refused for the length of its loops."""
+
+Interval = tuple[int, int]
+"""The least and the greatest value, both included."""
+
+Locals = dict[str, Interval]
+
+TRUTH: Interval = (0, 1)
+
+
+class Intervals:
+    """The intervals of what functions calculate, each function once for each combination of arguments.
+
+    `named` holds the interval of every field and every configuration entry by its name.
+    """
+
+    def __init__(self, named: Mapping[str, Interval]) -> None:
+        self.named = named
+        self.work = 0
+        self.function: Function
+        self.returned: Interval | None = None
+        self._known: dict[tuple[Function, tuple[Interval | None, ...]], Interval | None] = {}
+        self._values: dict[type, Callable[[Any, Locals], Interval]] = {
+            ast.Constant: self._constant,
+            ast.Name: self._name,
+            ast.Attribute: self._attribute,
+            ast.Subscript: self._subscript,
+            ast.BinOp: self._sum,
+            ast.UnaryOp: self._unary,
+            ast.BoolOp: self._operands,
+            ast.Compare: self._comparison,
+            ast.IfExp: self._alternatives,
+            ast.Call: self._call,
+        }
+
+    def of_call(self, function: Function, arguments: Sequence[Interval | None]) -> Interval | None:
+        """What a function returns, if anything, for arguments out of these intervals (None: not a number).
+
+        Raises LanguageError where a number on the way may leave LEAST..MOST.
+        """
+        key = function, tuple(arguments)
+        if key not in self._known:
+            outer = getattr(self, "function", function), self.returned
+            self.function, self.returned = function, None
+            names = [parameter.name for parameter in function.parameters]
+            numbers = {name: one for name, one in zip(names, arguments, strict=True) if one is not None}
+            self._block(function.body, numbers)
+            self._known[key] = self.returned
+            self.function, self.returned = outer
+        return self._known[key]
+
+    def _within(self, node: ast.AST, found: Interval) -> Interval:
+        if found[0] >= LEAST and found[1] <= MOST:
+            return found
+        far = found[1] if found[1] > MOST else found[0]
+        size = str(far) if abs(far) < 1 << 70 else f"{'-' if far < 0 else ''}2**{abs(far).bit_length() - 1}"
+        return self._refuse(
+            node,
+            f"`{shown(node)}` can reach {size}, and a number lies in -2**62..2**62-1",
+            "add less to it, or bound it with min(...) and max(...)",
+        )
+
+    def _refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:
+        line = getattr(node, "lineno", self.function.line)
+        raise LanguageError(f"{self.function.path}:{line}: in {self.function.name}: {what}; {hint}")
+
+    # --------------------------------------------------------------------------------------------------- statements
+
+    def _block(self, statements: Sequence[ast.stmt], known: Locals) -> Locals | None:
+        """The locals after these statements; None where every path has returned."""
+        after: Locals | None = known
+        for statement in statements:
+            if after is None:
+                return None
+            match statement:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    after[name] = self._value(value, after)
+                case ast.Assign(targets=[target], value=value):
+                    self._value(value, after)
+                    self._value(target, after)
+                case ast.AugAssign(target=target, op=operator, value=value):
+                    found = self._within(
+                        statement, added(operator, self._value(target, after), self._value(value, after))
+                    )
+                    if isinstance(target, ast.Name):
+                        after[target.id] = found
+                case ast.If():
+                    after = self._branches(statement, after)
+                case ast.For():
+                    after = self._loop(statement, after)
+                case ast.Return(value=ast.expr() as value):
+                    self.returned = joined(self.returned, self._value(value, after))
+                    return None
+                case ast.Expr(value=ast.Call() as call):
+                    self._statement(call, after)
+        return after
+
+    def _statement(self, call: ast.Call, known: Locals) -> None:
+        """A guard, or the call of a helper that writes."""
+        if isinstance(call.func, ast.Name) and call.func.id in self.function.functions:
+            self._helper(call, known)
+        else:
+            self._value(call.args[0], known)
+
+    def _branches(self, statement: ast.If, known: Locals) -> Locals | None:
+        tests, otherwise = branches(statement)
+        ends = []
+        for one in tests:
+            self._value(one.test, known)
+            ends.append(self._block(one.body, dict(known)))
+        ends.append(self._block(otherwise, dict(known)))
+        return _met([end for end in ends if end is not None])
+
+    def _loop(self, statement: ast.For, known: Locals) -> Locals | None:
+        """The rounds are followed one by one, until another one changes nothing any more."""
+        assert isinstance(statement.target, ast.Name)
+        rounds, variable = self._range(statement.iter, known)
+        for _ in range(rounds):
+            begun = known | {statement.target.id: variable}
+            after = self._block(statement.body, begun)
+            met = known if after is None else _met([known, after])
+            if met == known:
+                break
+            assert met is not None
+            known = met
+        return known
+
+    def _range(self, iterated: ast.expr, known: Locals) -> tuple[int, Interval]:
+        """How many rounds a loop has, and between which ends its variable lies."""
+        assert isinstance(iterated, ast.Call)
+        # A range is made of numbers and bounds, so that each of its ends is one number.
+        ends = [self._value(argument, known)[0] for argument in iterated.args]
+        first, last = ends if len(ends) == 2 else (0, ends[0])
+        return max(0, last - first), (first, max(first, last - 1))
+
+    # -------------------------------------------------------------------------------------------------- expressions
+
+    def _value(self, expression: ast.expr, known: Locals) -> Interval:
+        self.work += 1
+        if self.work > MOST_WORK:
+            self._refuse(
+                expression,
+                f"how large its numbers become takes more than {MOST_WORK} expressions to follow",
+                "shorten the loops in which a local grows, or use smaller bounds",
+            )
+        return self._values[type(expression)](expression, known)
+
+    def _constant(self, expression: ast.Constant, _known: Locals) -> Interval:
+        number = int(expression.value)  # type: ignore[arg-type] # the language has no other constants
+        return number, number
+
+    def _name(self, expression: ast.Name, known: Locals) -> Interval:
+        if expression.id in known:
+            return known[expression.id]
+        number = int(self.function.constants[expression.id])
+        return number, number
+
+    def _attribute(self, expression: ast.Attribute, _known: Locals) -> Interval:
+        assert isinstance(expression.value, ast.Name)
+        constant = self.function.constants.get(f"{expression.value.id}.{expression.attr}")
+        if constant is not None:
+            return int(constant), int(constant)
+        return self._within(expression, self.named[expression.attr])
+
+    def _subscript(self, expression: ast.Subscript, known: Locals) -> Interval:
+        node: ast.expr = expression
+        while isinstance(node, ast.Subscript):
+            self._value(node.slice, known)
+            node = node.value
+        # What is not an element of a field is one of a subset.
+        return self.named[node.attr] if isinstance(node, ast.Attribute) else TRUTH
+
+    def _sum(self, expression: ast.BinOp, known: Locals) -> Interval:
+        first, rest = summands(expression)
+        total = self._value(first, known)
+        for operator, term in rest:
+            total = added(operator, total, self._value(term, known))
+            if not (total[0] >= LEAST and total[1] <= MOST):
+                self._within(expression, total)
+        return total
+
+    def _unary(self, expression: ast.UnaryOp, known: Locals) -> Interval:
+        low, high = self._value(expression.operand, known)
+        return TRUTH if isinstance(expression.op, ast.Not) else self._within(expression, (-high, -low))
+
+    def _operands(self, expression: ast.BoolOp, known: Locals) -> Interval:
+        """As in Python, `and` and `or` come to one of their operands."""
+        return hull([self._value(value, known) for value in expression.values])
+
+    def _comparison(self, expression: ast.Compare, known: Locals) -> Interval:
+        for side in (expression.left, *expression.comparators):
+            # `taken` and the actions that it is compared with are no numbers.
+            if not (isinstance(side, ast.Name) and self._is_no_number(side.id, known)):
+                self._value(side, known)
+        return TRUTH
+
+    def _is_no_number(self, name: str, known: Locals) -> bool:
+        return name not in known and name not in self.function.constants
+
+    def _alternatives(self, expression: ast.IfExp, known: Locals) -> Interval:
+        pairs, last = alternatives(expression)
+        values = []
+        for test, value in pairs:
+            self._value(test, known)
+            values.append(self._value(value, known))
+        return hull([*values, self._value(last, known)])
+
+    def _call(self, call: ast.Call, known: Locals) -> Interval:
+        assert isinstance(call.func, ast.Name)
+        name = call.func.id
+        if name in self.function.functions:
+            found = self._helper(call, known)
+            # Only a helper that is never asked, in a loop without rounds, has no value.
+            return (0, 0) if found is None else found
+        if name in FOLDS:
+            return self._fold(call, known)
+        values = [self._value(argument, known) for argument in call.args]
+        pick = min if name == "min" else max
+        return pick(low for low, _ in values), pick(high for _, high in values)
+
+    def _helper(self, call: ast.Call, known: Locals) -> Interval | None:
+        assert isinstance(call.func, ast.Name)
+        callee = self.function.functions[call.func.id]
+        arguments = []
+        for parameter, argument in zip(callee.parameters, call.args, strict=True):
+            is_number = not (isinstance(argument, ast.Name) and self._is_no_number(argument.id, known))
+            arguments.append(self._value(argument, known) if is_number and not parameter.is_state else None)
+        return self.of_call(callee, arguments)
+
+    def _fold(self, call: ast.Call, known: Locals) -> Interval:
+        assert isinstance(call.func, ast.Name)
+        generator = call.args[0]
+        assert isinstance(generator, ast.GeneratorExp)
+        inner = dict(known)
+        rounds, is_filtered = 1, False
+        for part in generator.generators:
+            assert isinstance(part.target, ast.Name)
+            more, inner[part.target.id] = self._range(part.iter, inner)
+            rounds *= more
+            if not rounds:  # the element is never asked
+                return (0, 0) if call.func.id == "sum" else TRUTH
+            is_filtered |= bool(part.ifs)
+            for condition in part.ifs:
+                self._value(condition, inner)
+        low, high = self._value(generator.elt, inner)
+        if call.func.id != "sum":
+            return TRUTH
+        total = self._within(call, (rounds * low, rounds * high))
+        return hull([total, (0, 0)]) if is_filtered else total
+
+
+def added(operator: ast.operator, one: Interval, other: Interval) -> Interval:
+    """The sum of two numbers, or their difference."""
+    if isinstance(operator, ast.Sub):
+        return one[0] - other[1], one[1] - other[0]
+    return one[0] + other[0], one[1] + other[1]
+
+
+def hull(found: Sequence[Interval]) -> Interval:
+    """The least interval in which all of these lie."""
+    return min(low for low, _ in found), max(high for _, high in found)
+
+
+def joined(one: Interval | None, other: Interval) -> Interval:
+    """The hull of an interval that may be missing and another one."""
+    return other if one is None else hull([one, other])
+
+
+def _met(ends: Sequence[Locals]) -> Locals | None:
+    """The locals where several paths meet; a local that only some of them know is read only after those."""
+    if not ends:
+        return None
+    met = dict(ends[0])
+    for end in ends[1:]:
+        for name, found in end.items():
+            if met.get(name) != found:
+                met[name] = joined(met.get(name), found)
+    return met
