@@ -19,9 +19,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from checker import tally
 from checker.budget import UNLIMITED, Budget, Spent
-from checker.explore import CHUNK, Exploration, Limits, Progress, Search, Witness
+from checker.explore import CHUNK, Exploration, Findings, Limits, Progress, Search, Witness
 from checker.kernel import Kernel
 from checker.report import Run, as_object, configuration_of, counted, faults_line, table, title, verdict_line
 from checker.switched_off import switched_off
@@ -31,6 +34,7 @@ from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Slot
 from models.language.mutants import Mutant, mutants
 from traces.certify import from_steps
+from traces.erring import error_in_step
 from traces.explain import spell_expression
 
 MOST_MUTANTS = 100
@@ -206,13 +210,21 @@ def _judge(original: Original, candidate: Candidate, command: str, report: Repor
     if not (found.is_complete and original.exploration.is_complete):
         return Judgement(candidate, Fate.UNDECIDED, found)
     states, steps = _more(original, found)
-    assert states >= 0 and steps > 0, f"the search of a mutant misses steps that it takes (reproduce: {command})"
+    steps_that_err = _erring(found) - _erring(original.exploration)
+    assert states >= 0 and steps >= 0 and (steps or steps_that_err), (
+        f"the search of a mutant misses steps that it takes (reproduce: {command})"
+    )
     return Judgement(candidate, Fate.SURVIVES, found)
 
 
 def _more(original: Original, found: Exploration) -> tuple[int, int]:
     """How many more states, and transitions, than in the model as it stands."""
     return found.distinct - original.exploration.distinct, found.generated - original.exploration.generated
+
+
+def _erring(exploration: Exploration) -> int:
+    """How many steps have left the declaration."""
+    return exploration.findings.get(IN_RANGE.name, Findings()).erred.count
 
 
 class _Hunt(Search):
@@ -275,9 +287,22 @@ class _Probe(Search):
         while at < self.searched.expanded:
             last = min(at + CHUNK, self.searched.expanded)
             at, _ = self._attempt(at, last)
-            if self.results[self.erring] or self.fired[self.slot] > self.searched.fired[self.slot]:
+            if self.fired[self.slot] > self.searched.fired[self.slot]:
                 return True
-        return False
+        return bool(self.results[self.erring]) and self._errs_more()
+
+    def _errs_more(self) -> bool:
+        """Whether more of its steps err in these states than of the action's."""
+        cells = (self.kernel.layout.unpack([int(word) for word in one]) for one in self._states())
+        steps = range(*self.instance.first_steps[self.slot : self.slot + 2])
+        instance = self.searched.instance
+        erring = sum(
+            error_in_step(instance, state, instance.step(number)) is not None for state in cells for number in steps
+        )
+        return bool(self.results[self.erring] > erring)
+
+    def _states(self) -> Iterator[NDArray[np.uint64]]:
+        return iter(self.store.states_at(range(self.searched.expanded)))
 
 
 # ------------------------------------------------------------------------------------------------------------- report

@@ -147,9 +147,14 @@ def carry_here(progress: ProgressLine, interrupts: Sequence[int], total: int, bu
 
 
 def record_of(exploration: Exploration) -> Record:
-    """What a search did and found, as plain data."""
+    """What a search did and found, as plain data, with its verdicts in words."""
+    words = {verdict.prop.name: verdict.bare for verdict in verdicts(exploration)}
+    return {"verdicts": words, **unjudged_record_of(exploration)}
+
+
+def unjudged_record_of(exploration: Exploration) -> Record:
+    """The same without verdicts: for part of a search, whose paths do not begin in an initial state."""
     return {
-        "verdicts": {verdict.prop.name: verdict.bare for verdict in verdicts(exploration)},
         "levels": [int(count) for count in exploration.levels],
         "generated": int(exploration.generated),
         "frontier": int(exploration.frontier),

@@ -292,12 +292,13 @@ def test_what_fails_while_it_is_loaded_is_refused_with_file_and_line(check, stat
 def test_a_value_out_of_range_says_which_step_and_after_how_many(check, tmp_path):
     text = changed("    s.owner = p\n", "    s.owner = p + 1\n")
     line = line_of(text, "def process_enters")
-    assert check(text) == (
-        2,
-        "",
-        f"check: {tmp_path / 'model.py'}:{line}: process_enters 1: 2 is written to owner, whose values are -1..1;"
-        " guard the step, or widen the field (after 1 step)\n",
-    )
+    code, out, _ = check(text)
+    assert code == 12
+    assert (
+        f"\n  {tmp_path / 'model.py'}:{line}: process_enters 1: 2 is written to owner, whose values are -1..1;"
+        " guard the step, or widen the field (step 2)\n"
+    ) in out
+    assert "in_range VIOLATED at step 2" in " ".join(out.split())
 
 
 def test_an_index_out_of_range_in_a_property_says_so(check, tmp_path):
@@ -306,12 +307,13 @@ def test_an_index_out_of_range_in_a_property_says_so(check, tmp_path):
         "    return s.place[s.processes - 1 + s.place[0]] == Place.WAITING\n",
     )
     line = line_of(text, "def both_wait")
-    assert check(text) == (
-        2,
-        "",
-        f"check: {tmp_path / 'model.py'}:{line}: both_wait: index 2 of place is outside 0..1;"
-        " test the index before it is used (after 1 step)\n",
-    )
+    code, out, _ = check(text)
+    assert code == 12
+    assert (
+        f"\n  {tmp_path / 'model.py'}:{line}: both_wait: index 2 of place is outside 0..1;"
+        " test the index before it is used (step 1)\n"
+    ) in out
+    assert "in_range VIOLATED at step 1" in " ".join(out.split())
 
 
 def test_a_start_outside_the_range_is_refused(check, tmp_path):

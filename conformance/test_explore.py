@@ -544,20 +544,22 @@ LEAVES = [
 
 
 @pytest.mark.parametrize(("old", "new", "function", "says"), LEAVES, ids=[function for _, _, function, _ in LEAVES])
-def test_leaving_a_range_says_where(
-    tmp_path: Path, old: str, new: str, function: str, says: str, limits: Callable[..., Limits]
+@pytest.mark.parametrize("count_all", [False, True])
+def test_leaving_a_range_is_a_violation_that_says_where(
+    tmp_path: Path, old: str, new: str, function: str, says: str, count_all: bool, limits: Callable[..., Limits]
 ) -> None:
     text = COUNTERS.replace(old, new)
     assert text != COUNTERS
     path = written(tmp_path, text)
-    with pytest.raises(ModelError) as failure:
-        explore(registry.load_file(path).instance(), limits(memory=MEMORY), count_all=True)
-    message = str(failure.value)
+    instance = registry.load_file(path).instance()
+    found = explore(instance, limits(memory=MEMORY), count_all=count_all)
+    assert_same(found, Naive(instance, count_all=count_all).search())
+    verdict = verdicts(found)[-1]
     line = next(number for number, one in enumerate(text.splitlines(), 1) if one.startswith(f"def {function}("))
-    assert message.startswith(f"{path}:{line}: ")
-    assert says in message
-    assert message.endswith(("(in an initial state)", " steps)", " step)"))
-    assert "\n" not in message
+    assert (verdict.prop.name, verdict.word) == ("in_range", Word.VIOLATED)
+    assert verdict.note.startswith(f"{path}:{line}: ")
+    assert says in verdict.note
+    assert "\n" not in verdict.note
 
 
 # ----------------------------------------------------------------------------------- kernels, in processes of their own
@@ -657,17 +659,19 @@ def test_a_damaged_cache_is_made_anew(mine: Path, tmp_path: Path, pattern: str, 
     assert (after.returncode, "HOLDS" in after.stdout, after.stderr) == (0, True, "")
 
 
-def test_leaving_a_range_is_bad_input(mine: Path, tmp_path: Path) -> None:
+def test_leaving_a_range_is_a_violation_with_a_trace(mine: Path, tmp_path: Path) -> None:
     written(mine, HELPER.replace("+ 1", "+ 4"), "helper_of_mine.py")
     text = MINE.replace("s.count < 5", "s.count < 9").replace("s.count < 6", "s.count < 10")
     path = written(mine, text, "mine.py")
     done = check(mine, tmp_path / "cache")
     line = text.splitlines().index("def adds(s):") + 1
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines()[-1] == (
-        f"check: {path}:{line}: adds: 12 is written to count, whose values are 0..9;"
-        " guard the step, or widen the field (after 2 steps)"
-    )
+    assert done.returncode == 12
+    assert (
+        f"  {path}:{line}: adds: 12 is written to count, whose values are 0..9;"
+        " guard the step, or widen the field (step 3)\n"
+    ) in done.stdout
+    assert done.stdout.endswith("\nVIOLATED: in_range at step 3\n")
+    assert len(list((mine / "counterexamples").glob("mine_in_range_*.itf.json"))) == 1
 
 
 def test_memory_that_ends_is_undecided(tmp_path: Path) -> None:

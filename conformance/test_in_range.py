@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from checker import cli
 from checker.explore import Limits, explore
+from conformance.engine_support import checking
 from conformance.test_engines import same_findings
 from conformance.test_explore import Naive, assert_same
 from models import registry
 from models.language.model import Instance
+from traces import again, folder
+from traces.cli import main as trace
 
 MODEL = '''"""Two jugs, and somebody who does not look."""
 
@@ -168,3 +176,121 @@ def test_every_engine_finds_the_same_of_models_made_by_chance(tmp_path: Path, se
     instance = instance_of(tmp_path, text_of(**parts))
     same_everywhere(instance, chance.choice([2, 3, 4]))
     same_everywhere(instance, None, count_all=True)
+
+
+# --------------------------------------------------------------------------------------------------- what is told of it
+
+COUNTDOWN = '''"""A counter that is taken down too far."""
+
+from models.language import action, always, between, field
+
+
+class State:
+    left = field(values=between(0, 2), initially=2)
+
+
+@action
+def takes(s):
+    s.left -= 1
+
+
+@always
+def small(s):
+    return s.left < 3
+'''
+
+SAYS = "takes: -1 is written to left, whose values are 0..2; guard the step, or widen the field"
+
+
+@pytest.fixture
+def folder_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "countdown.py").write_text(COUNTDOWN)
+    syntax.parsed.cache_clear()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["", "--threads 2", "--continue", "--engine z3 --bound 5", "--engine all --bound 5"],
+)
+def test_check_tells_of_it_and_leaves_a_trace(folder_of_one: Path, capsys, words: str) -> None:
+    code, out, _ = checking(cli.main, capsys)("countdown.py", *words.split())
+    assert code == 12
+    assert re.search(r"^in_range +VIOLATED at step 3", out, re.MULTILINE)
+    assert f"\n  {folder_of_one}/countdown.py:11: {SAYS} (step 3)\n" in out
+    assert out.endswith("\nVIOLATED: in_range at step 3\n")
+    (file,) = (folder_of_one / "counterexamples").glob("*.itf.json")
+    model = registry.load_file(folder_of_one / "countdown.py")
+    found = folder.read(file, model)
+    assert (len(found.states), found.length, found.verdict) == (3, 3, "VIOLATED")
+    assert again.again(file, folder_of_one / "countdown.py").is_possible
+
+
+def test_the_view_shows_the_step_that_leads_nowhere(folder_of_one: Path, capsys) -> None:
+    checking(cli.main, capsys)("countdown.py")
+    assert trace(["show", "counterexamples/latest", "--model", "countdown.py"]) == 0
+    shown = capsys.readouterr().out.replace(f"{folder_of_one}/", "").replace("\n      ", " ")
+    assert (
+        shown
+        == f"""\
+countdown, default configuration
+
+  #  step       global
+  0  initially  left 2
+  1  takes      left 1
+  2  takes      left 0
+  3  takes      ·
+
+VIOLATED at step 3: in_range: Nothing leaves its declared range.
+  countdown.py:11: {SAYS}
+reproduce: check countdown.py --bound 3
+"""
+    )
+
+
+def _loses_its_error(meta: dict[str, Any]) -> None:
+    del meta["error"]
+
+
+def _says_something_else(meta: dict[str, Any]) -> None:
+    meta["error"]["message"] = "countdown.py:11: takes: all is well"
+
+
+def _has_no_erring_step(meta: dict[str, Any]) -> None:
+    meta["error"]["step"] = None
+
+
+def _names_another_step(meta: dict[str, Any]) -> None:
+    meta["error"]["step"]["mbt::actionTaken"] = "gives"
+
+
+def _speaks_of_another_property(meta: dict[str, Any]) -> None:
+    meta["property"] = "small"
+
+
+def _is_no_object(meta: dict[str, Any]) -> None:
+    meta["error"] = "takes"
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (_loses_its_error, "it does not say what leaves the declaration"),
+        (_says_something_else, "its error is "),
+        (_has_no_erring_step, "in_range is not broken at step 2 (takes)"),
+        (_names_another_step, "the step of its error: "),
+        (_speaks_of_another_property, "a step errs at its end, or a property, and that is no in_range VIOLATED"),
+        (_is_no_object, "its error is no step with a message"),
+    ],
+)
+def test_a_damaged_trace_of_it_is_refused(
+    folder_of_one: Path, capsys, damage: Callable[[dict[str, Any]], None], says: str
+) -> None:
+    checking(cli.main, capsys)("countdown.py")
+    path = folder_of_one / "counterexamples/latest"
+    document = json.loads(path.read_text())
+    damage(document["#meta"]["isrcheck"])
+    (folder_of_one / "damaged.itf.json").write_text(json.dumps(document))
+    assert trace(["show", "damaged.itf.json", "--model", "countdown.py"]) == 2
+    assert f"damaged.itf.json: {says}" in capsys.readouterr().err

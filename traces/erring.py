@@ -105,9 +105,12 @@ def possible_steps(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cel
 
 
 def errors_in_properties(instance: Instance, states: Sequence[Cells], steps: Sequence[Step]) -> Iterator[Error]:
-    """The properties that cannot be asked at the end of a path, and can be asked everywhere before."""
+    """The properties that cannot be asked at the end of a path, and can be asked everywhere before.
+
+    Those of the last step come first, as they do in a search.
+    """
     last = len(states) - 1
-    for prop in instance.properties:
+    for prop in sorted(instance.properties, key=lambda prop: not prop.of_steps):
         message = error_in(instance, prop, states, steps, last)
         if message is not None and not any(error_in(instance, prop, states, steps, i) for i in range(last)):
             yield Error(None, prop.name, escaped(message))

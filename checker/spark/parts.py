@@ -39,7 +39,7 @@ from checker.spread import Mode, Overlap, Spread
 from checker.starts import Start, Starts
 from checker.store import Full, Store
 from checker.subject import Subject
-from checker.sweep_cases import Record, exploration_of, record_of
+from checker.sweep_cases import Record, exploration_of, unjudged_record_of
 from models.language.in_range import IN_RANGE
 
 ENOUGH_STARTS = 64
@@ -111,7 +111,7 @@ def search_part(question: Question, told: Told, number: int, starts: Sequence[St
     search.starts = Starts.of(starts, instance.cells)
     search.watched = [prop for prop in search.watched if prop.name in question.watched]
     result = search.run()
-    told.add({number: Answer(record_of(result))})
+    told.add({number: Answer(unjudged_record_of(result))})
     yield from _seen(search, question.first_depth, question.shards, number)
 
 
