@@ -17,6 +17,7 @@ from enum import Enum
 from checker.bounded import Unrolled
 from checker.explore import Exploration
 from checker.prove import Attempt, Proof, Proofs
+from checker.verdict import Verdict, Word
 from models.language.in_range import IN_RANGE
 from models.language.model import Instance
 
@@ -60,10 +61,26 @@ def resting(proofs: Proofs, exploration: Exploration | Unrolled) -> Proofs:
 
 
 def without_premise(proofs: Proofs) -> Proofs:
-    """What is left of proofs whose premise is open: attempts."""
+    """What is left of proofs whose premise is open. Those for every length have a premise of their own, which is proved
+    with them; the others are attempts."""
     why = f"it rests on {IN_RANGE.name}, which is not proved"
-    fallen = [Attempt(one.prop, one.every_length, why) for one in proofs.proofs.values() if one.prop is not IN_RANGE]
-    return replace(proofs, proofs={}, attempts=[*proofs.attempts, *fallen])
+    kept = {name: one for name, one in proofs.proofs.items() if one.every_length}
+    fallen = [Attempt(one.prop, False, why) for name, one in proofs.proofs.items() if name not in kept]
+    return replace(proofs, proofs=kept, attempts=[*proofs.attempts, *fallen])
+
+
+def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exploration) -> Sequence[Verdict]:
+    """The verdicts, with one on the premise where it is open: a goal like any other, without which nothing passes."""
+    is_asked = any(one.proof is not None or one.is_unproved or one.is_unattempted for one in found)
+    is_told = any(one.prop is IN_RANGE for one in found)
+    if not is_asked or is_told or how_in_range(proofs, exploration) is not Established.OPEN:
+        return found
+    is_cut = proofs.stopped is not None
+    row = Verdict(IN_RANGE, Word.NO_VIOLATION, exploration.judged, is_unproved=not is_cut, is_unattempted=is_cut)
+    if not exploration.is_complete:
+        note = f"{exploration.stopped}; none to depth {exploration.judged}"
+        row = replace(row, word=Word.UNDECIDED, depth=None, note=note)
+    return [*found, row]
 
 
 def premises(instance: Instance, proofs: Proofs, exploration: Exploration | Unrolled) -> Sequence[Premise]:

@@ -24,7 +24,7 @@ from checker.explore import Exploration, Findings, Limits, explore
 from checker.kept_proofs import proved
 from checker.kernels import Kernels
 from checker.options import Options, command_of
-from checker.premises import resting
+from checker.premises import resting, with_open_premise
 from checker.proof_report import Proving, key_of
 from checker.prove import Phase, Proofs
 from checker.report import Run
@@ -341,7 +341,7 @@ class Searches:
         progress.clear()
         refuse_contradictions(run.verdicts, proofs)
         proofs = resting(proofs, exploration)
-        found = with_proofs(run.verdicts, proofs)
+        found = with_open_premise(with_proofs(run.verdicts, proofs), proofs, exploration)
         command = f"{run.command} --prove"
         proving = traces.write_counterexamples(exploration, proofs, command, run.show)
         proving = replace(proving, failing={v.prop.name: v.bare for v in run.verdicts if v.word in BROKEN})

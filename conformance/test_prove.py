@@ -446,9 +446,6 @@ def kafka(monkeypatch, tmp_path, capsys):
     """Run `check kafka ... --prove`, which looks for proofs for every length only."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(searches, "Phase", [Phase.EVERY_LENGTH])
-    monkeypatch.setattr(
-        searches, "resting", lambda proofs, exploration: proofs
-    )  # the premise within bounds is not asked
 
     def run(*words):
         code = cli.main(["kafka", "--protocol", "2.1", "--prove", *words])
