@@ -27,9 +27,9 @@ from checker.sweep_cases import Case, Record
 from checker.sweep_values import Sweep
 from models import run
 from models.errors import UsageError
-from models.language import declare, model, syntax
+from models.language import declare, model, starts, syntax
 
-ENGINE = ("explore", "kernel", "layout", "lower", "machine", "native", "shards", "store", "threads")
+ENGINE = ("explore", "kernel", "layout", "lower", "machine", "native", "shards", "starts", "store", "threads")
 """The modules of this package that a search is made of, beside those that are imported here."""
 
 CURE = "move it away, or give another folder with --out DIR"
@@ -51,7 +51,7 @@ def described(sweep: Sweep, cases: Sequence[Case]) -> dict[str, Any]:
 def _engine() -> str:
     content = hashlib.sha256()
     sources = [Path(__file__).with_name(f"{name}.py") for name in ENGINE]
-    modules = (sweep_cases, sweep_values, verdict, run, declare, model, syntax)
+    modules = (sweep_cases, sweep_values, verdict, run, declare, model, starts, syntax)
     for source in [*sources, *(Path(module.__file__ or "") for module in modules)]:
         content.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     return content.hexdigest()[:16]
