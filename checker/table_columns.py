@@ -57,7 +57,7 @@ RUNS = Table(
         Column("model", Type.TEXT, "The model's name."),
         Column("protocol", Type.TEXT, "Its protocol, where it has several.", may_lack=True),
         Column("swaps", Type.MAP, "Actions of another protocol: action, protocol."),
-        Column("digest", Type.TEXT, "SHA-256 of the model's text."),
+        Column("digest", Type.TEXT, "SHA-256 of all that the model means."),
         Column("configuration", Type.MAP, "Every entry, as it is spelled on the command line."),
         Column("bound", Type.WHOLE, "The steps that were asked about; none: until nothing is new.", may_lack=True),
         Column("engine", Type.TEXT, "`local`, `spark`, or `all`: the explorer, and Z3 beside it."),
