@@ -169,7 +169,7 @@ def test_a_file_cannot_write_on_the_terminal(written: Path, capsys: pytest.Captu
     )
     written.write_text(text.replace('"model": "published"', f'"model": "{"x" * 4000}"'))
     assert len(complaint(capsys, "show", written)) == cli.MOST_MESSAGE
-    assert complaint(capsys, "show", "\x1b[2J\nnone").startswith(" [2J none: cannot be read: ")
+    assert complaint(capsys, "show", "\x1b[2J\nnone").startswith(r"\x1b[2J\nnone: cannot be read: ")
 
 
 # -------------------------------------------------------------------------------------------------- one's own models

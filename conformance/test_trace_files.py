@@ -19,7 +19,7 @@ NAME = "published_truncate_to_high_watermark_weak_isr_6f5877bf_{}.itf.json"
 
 
 def other_content(true: Trace) -> Trace:
-    return Trace(true.instance, true.states, true.steps, true.property_name, true.verdict, "another command")
+    return Trace(true.instance, true.states, true.steps, true.property_name, true.verdict, "check another")
 
 
 def test_a_file_is_named_after_what_it_shows(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_without_hard_links_and_symbolic_links_it_works_as_well(
     assert folder.write(other_content(true), tmp_path).name == NAME.format(2)
     assert folder.write(true, tmp_path).name == NAME.format(1)
     assert sorted(path.name for path in tmp_path.iterdir()) == [NAME.format(1), NAME.format(2)]
-    assert folder.read(tmp_path / NAME.format(2)).command == "another command"
+    assert folder.read(tmp_path / NAME.format(2)).command == "check another"
 
 
 def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
