@@ -206,7 +206,6 @@ SAYS = "takes: -1 is written to left, whose values are 0..2; guard the step, or 
 def folder_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "countdown.py").write_text(COUNTDOWN)
-    syntax.parsed.cache_clear()
     return tmp_path
 
 
