@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 
 from checker import tally
 from checker.layout import ERROR_BYTES, Layout
-from models.language.chains import alternatives, branches, summands
+from models.language.chains import alternatives, branches, summands, summed
 from models.language.model import Instance, Place, Property
 from models.language.syntax import CHOICES, FOLDS, STATE_NAMES, TAKEN, Function, stored
 
@@ -241,8 +241,8 @@ class _Lowering:
         tests, otherwise = branches(statement)
         lines: list[str] = []
         for one in tests:
-            word = "elif" if lines else "if"
-            lines += [f"{indent}{word} {self.value(one.test)}:", *self.block(one.body, indent + INDENT)]
+            lines.append(f"{indent}{'elif' if lines else 'if'} {self.value(one.test)}:")
+            lines += self.block(one.body, indent + INDENT)
         if otherwise:
             lines += [f"{indent}else:", *self.block(otherwise, indent + INDENT)]
         return lines
@@ -318,10 +318,8 @@ class _Lowering:
 
     def value_BinOp(self, expression: ast.BinOp) -> str:
         first, rest = summands(expression)
-        text = self.value(first)
-        for operator, term in rest:
-            text += f" {'+' if isinstance(operator, ast.Add) else '-'} {self.value(term)}"
-        return f"({text})"
+        terms = [f" {'+' if isinstance(operator, ast.Add) else '-'} {self.value(term)}" for operator, term in rest]
+        return f"({self.value(first)}{''.join(terms)})"
 
     def value_UnaryOp(self, expression: ast.UnaryOp) -> str:
         return f"({'not ' if isinstance(expression.op, ast.Not) else '-'}{self.value(expression.operand)})"
@@ -394,9 +392,7 @@ class _Lowering:
     def number(self, expression: ast.expr) -> int:
         """What an argument of a range comes to: numbers, bounds, + and - (models/language/syntax.py sees to that)."""
         if isinstance(expression, ast.BinOp):
-            first, rest = summands(expression)
-            ends = [self.number(term) * (1 if isinstance(sign, ast.Add) else -1) for sign, term in rest]
-            return self.number(first) + sum(ends)
+            return summed(expression, self.number)
         text = ast.unparse(expression)
         if text in self.function.constants:
             return int(self.function.constants[text])
@@ -417,8 +413,7 @@ class _Lowering:
         generator = call.args[0]
         assert isinstance(generator, ast.GeneratorExp)
         known_names, known_limits = dict(self.renamed), dict(self.limits)
-        lines = [f"{indent}total = 0"] if fold == "sum" else []
-        inner = indent
+        lines, inner = [f"{indent}total = 0"] if fold == "sum" else [], indent
         for part in generator.generators:
             assert isinstance(part.target, ast.Name) and isinstance(part.iter, ast.Call)
             low, high = self.range(part.iter)
@@ -457,8 +452,7 @@ class _Lowering:
 def _free_names(node: ast.AST) -> set[str]:
     """The names that an expression reads, without the variables of the generators in it."""
     names: set[str] = set()
-    none: frozenset[str] = frozenset()
-    waiting = [(node, none)]
+    waiting: list[tuple[ast.AST, frozenset[str]]] = [(node, frozenset())]
     while waiting:
         one, hidden = waiting.pop()
         if isinstance(one, ast.Name) and one.id not in hidden:

@@ -20,7 +20,7 @@ from typing import Any
 from checker.circuit import FALSE, TRUE
 from checker.reading import Frame, Reading, SymbolicState, Value, as_truth
 from models.errors import UsageError
-from models.language.chains import alternatives, branches, summands
+from models.language.chains import alternatives, branches, summands, summed
 from models.language.model import Place, Property, Step
 from models.language.syntax import CHOICES, FOLDS, TAKEN, Function
 
@@ -439,9 +439,7 @@ class Evaluator(Reading):
     def size(self, expression: ast.expr) -> int:
         """What an argument of a range comes to: numbers, bounds, + and - (models/language/syntax.py sees to that)."""
         if isinstance(expression, ast.BinOp):
-            first, rest = summands(expression)
-            ends = [self.size(term) * (1 if isinstance(sign, ast.Add) else -1) for sign, term in rest]
-            return self.size(first) + sum(ends)
+            return summed(expression, self.size)
         text = ast.unparse(expression)
         if text in self.frame.function.constants:
             return int(self.frame.function.constants[text])

@@ -9,7 +9,7 @@ Who reads a chain part by part does not call itself once for each part, however 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 
 def summands(expression: ast.BinOp) -> tuple[ast.expr, list[tuple[ast.operator, ast.expr]]]:
@@ -20,6 +20,12 @@ def summands(expression: ast.BinOp) -> tuple[ast.expr, list[tuple[ast.operator, 
         rest.append((node.op, node.right))
         node = node.left
     return node, rest[::-1]
+
+
+def summed(expression: ast.BinOp, value: Callable[[ast.expr], int]) -> int:
+    """What a sum comes to whose terms are plain numbers, each of which `value` gives."""
+    first, rest = summands(expression)
+    return value(first) + sum(value(term) if isinstance(sign, ast.Add) else -value(term) for sign, term in rest)
 
 
 def alternatives(expression: ast.IfExp) -> tuple[list[tuple[ast.expr, ast.expr]], ast.expr]:
