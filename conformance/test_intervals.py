@@ -22,7 +22,6 @@ from conformance.symbolic_support import compare_all
 from conformance.test_agreement import Compiled, Reference, compare
 from models import registry, run
 from models.errors import LanguageError
-from models.language import syntax
 from models.language.declare import CELL_HIGH, CELL_LOW
 from models.language.intervals import LEAST, MOST, Interval, Intervals, Locals, hull
 from models.language.model import Instance
@@ -66,7 +65,6 @@ def a_rises(s):
 def model(folder: Path, text: str) -> Path:
     path = folder / "model.py"
     path.write_text(HEAD + text)
-    syntax.parsed.cache_clear()
     return path
 
 
@@ -381,7 +379,7 @@ def watched(instance: Instance) -> int:
     recorded = Recorded(named)
     (prop,) = instance.properties
     recorded.of_call(prop.function, [None])
-    names = dict(prop.function.python.__globals__)
+    names = dict(prop.function.names)
     seen = 0
 
     def noted(place: tuple[int, ...], value: int) -> int:

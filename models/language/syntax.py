@@ -23,6 +23,7 @@ from models.language.declare import Domain, Kind, Mark, Subset, is_marking, mark
 from models.language.nesting import MOST_IN_ALL, MOST_PARAMETERS, Nesting
 from models.language.plain import members_of, plain
 from models.language.sealed import sealed
+from models.language.spelling import shown
 from models.language.text import written
 from models.printable import escaped_lines
 
@@ -277,7 +278,7 @@ class FunctionReader:
             case _:
                 named = None
         if not is_marking(named):
-            self._refuse(decorator, f"`@{ast.unparse(decorator)}` is not of the language", "leave the decorator out")
+            self._refuse(decorator, f"`@{shown(decorator)}` is not of the language", "leave the decorator out")
 
     def _domain(self, argument: ast.arg) -> type[Domain] | type[Subset] | None:
         if argument.annotation is None:
@@ -288,7 +289,7 @@ class FunctionReader:
         if isinstance(named, type) and issubclass(named, Domain | Subset):
             return named
         if self.kind is Kind.ACTION and argument.arg not in STATE_NAMES:
-            self._refuse(argument, f"{ast.unparse(argument.annotation)} is not a domain", "name a Domain or a Subset")
+            self._refuse(argument, f"{shown(argument.annotation)} is not a domain", "name a Domain or a Subset")
         return None
 
     def _refuse(self, node: ast.AST, what: str, hint: str) -> NoReturn:
@@ -411,7 +412,7 @@ class FunctionReader:
         if not isinstance(expression, EXPRESSIONS):
             self._refuse(
                 expression,
-                f"`{ast.unparse(expression)}` is not in the language",
+                f"`{shown(expression)}` is not in the language",
                 "expressions are numbers, truth values, names, cells, + -, comparisons, and/or/not, if-else,"
                 " min max all any sum and helpers",
             )
@@ -458,9 +459,7 @@ class FunctionReader:
                 member = self._constant(expression, members[expression.attr])
                 self.function.constants[ast.unparse(expression)] = member
                 return
-            self._refuse(
-                expression, f"`{ast.unparse(expression)}`", "attributes are those of the state or of an IntEnum"
-            )
+            self._refuse(expression, f"`{shown(expression)}`", "attributes are those of the state or of an IntEnum")
         self._cell(expression)
 
     def _expression_Subscript(self, expression: ast.Subscript) -> None:
@@ -487,7 +486,7 @@ class FunctionReader:
 
     def _expression_Compare(self, expression: ast.Compare) -> None:
         if not all(isinstance(operator, COMPARISONS) for operator in expression.ops):
-            self._refuse(expression, f"`{ast.unparse(expression)}`", "comparisons are == != < <= > >=")
+            self._refuse(expression, f"`{shown(expression)}`", "comparisons are == != < <= > >=")
         sides = [expression.left, *expression.comparators]
         if any(isinstance(side, ast.Name) and side.id == TAKEN for side in sides):
             self._taken(expression)
@@ -502,7 +501,7 @@ class FunctionReader:
         if not is_known:
             self._refuse(expression, "`taken` has no value here", "it is the third parameter of a property of steps")
         if not is_comparison or not isinstance(right, ast.Name) or not isinstance(left, ast.Name) or left.id != TAKEN:
-            self._refuse(expression, f"`{ast.unparse(expression)}`", "write taken == action, with the action's name")
+            self._refuse(expression, f"`{shown(expression)}`", "write taken == action, with the action's name")
         named = self._global(right)
         action = self.vocabulary.actions.get(named) if type(named) is types.FunctionType else None
         if action is None:
@@ -518,7 +517,7 @@ class FunctionReader:
 
     def _expression_Call(self, call: ast.Call) -> None:
         if not isinstance(call.func, ast.Name):
-            self._refuse(call, f"`{ast.unparse(call.func)}(...)`", "call helpers by their plain name")
+            self._refuse(call, f"`{shown(call.func)}(...)`", "call helpers by their plain name")
         name = call.func.id
         if name in FOLDS and self._is_builtin(name):
             self._fold(call)
@@ -556,13 +555,13 @@ class FunctionReader:
 
     def _loop_variable(self, target: ast.expr, iterated: ast.expr) -> None:
         if not isinstance(target, ast.Name) or target.id in (*STATE_NAMES, *self.subsets, TAKEN):
-            self._refuse(target, f"`{ast.unparse(target)}` as a loop variable", "use one plain name")
+            self._refuse(target, f"`{shown(target)}` as a loop variable", "use one plain name")
         is_range = (
             isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name) and iterated.func.id == "range"
         )
         is_range = is_range and self._is_builtin("range")
         if not is_range or not isinstance(iterated, ast.Call) or not 1 <= len(iterated.args) <= 2 or iterated.keywords:
-            self._refuse(iterated, f"loop over `{ast.unparse(iterated)}`", "loop over range(n) or range(m, n)")
+            self._refuse(iterated, f"loop over `{shown(iterated)}`", "loop over range(n) or range(m, n)")
         for argument in iterated.args:
             self._shape(argument)
         self.locals.add(target.id)
@@ -591,7 +590,7 @@ class FunctionReader:
                 return
         self._refuse(
             expression,
-            f"a range that depends on `{ast.unparse(expression)}`",
+            f"a range that depends on `{shown(expression)}`",
             "use numbers and bounds of the configuration, and `if` inside the loop",
         )
 
@@ -605,7 +604,7 @@ class FunctionReader:
             indices.append(node.slice)
             node = node.value
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
-            self._refuse(expression, f"`{ast.unparse(expression)}`", "write s.field or s.field[index]")
+            self._refuse(expression, f"`{shown(expression)}`", "write s.field or s.field[index]")
         if node.value.id not in self.function.states:
             self._refuse(
                 expression, f"`{node.value.id}` is not a state here", f"states are called {', '.join(STATE_NAMES)}"
@@ -678,18 +677,18 @@ class FunctionReader:
             is_subset = isinstance(argument, ast.Name) and argument.id in self.subsets
             is_taken = isinstance(argument, ast.Name) and argument.id == TAKEN and TAKEN in self.own
             if (parameter.name == TAKEN) != is_taken:
-                what = f"argument `{ast.unparse(argument)}` of {callee.name}"
+                what = f"argument `{shown(argument)}` of {callee.name}"
                 self._refuse(argument, what, "pass `taken` as `taken`")
             if parameter.is_state != is_state:
                 self._refuse(
                     argument,
-                    f"argument `{ast.unparse(argument)}` of {callee.name}",
+                    f"argument `{shown(argument)}` of {callee.name}",
                     "pass a state exactly where one is expected",
                 )
             if parameter.is_subset != is_subset:
                 self._refuse(
                     argument,
-                    f"argument `{ast.unparse(argument)}` of {callee.name}",
+                    f"argument `{shown(argument)}` of {callee.name}",
                     "pass a subset exactly where one is expected",
                 )
             if is_subset and isinstance(argument, ast.Name) and self.subsets[argument.id] is not parameter.domain:
