@@ -193,7 +193,7 @@ def _cells(chance: random.Random, world: World, name: str) -> Cells:
     else:
         low = chance.choice((0, 0, 0, 0, 1, -1, -2))
         high = low + chance.choice((0, 1, 2, 2, 3, 3, 4))
-        if chance.random() < 0.03:
+        if chance.random() < 0.01:
             low, high = chance.choice(((-128, 127), (-128, -126), (120, 127)))
         values = f"between({low}, {high})"
     first = chance.randint(low, min(high, low + 3)) if chance.random() < 0.4 or low > 0 or high < 0 else 0

@@ -88,7 +88,7 @@ class Writer:
         """A number."""
         ends: list[tuple[float, Callable[[], Number]]] = [
             (2, self._constant),
-            (4 if self.scope.states and self.world.fields else 0, self._cell),
+            (4 if self.scope.states and self.world.fields else 0, lambda: self._cell(depth)),
             (5 if self.scope.numbers else 0, self._local),
             (1, self._named),
         ]
@@ -127,23 +127,24 @@ class Writer:
         found.append(Number("NONE", -1, -1))
         return self.chance.choice(found)
 
-    def _cell(self) -> Number:
+    def _cell(self, depth: int) -> Number:
         one = self.chance.choice(self.world.fields)
-        return Number(self.cell(one), one.low, one.high)
+        return Number(self.cell(one, depth=depth), one.low, one.high)
 
-    def cell(self, one: Cells, state: str | None = None) -> str:
+    def cell(self, one: Cells, state: str | None = None, depth: int = 1) -> str:
         """A cell of a field, at any index."""
-        indices = "".join(f"[{self.index(space.size)}]" for space in one.over)
+        indices = "".join(f"[{self.index(space.size, depth)}]" for space in one.over)
         return f"{state or self.chance.choice(self.scope.states)}.{one.name}{indices}"
 
-    def index(self, size: int) -> str:
+    def index(self, size: int, depth: int = 1) -> str:
         """An index of a domain."""
         inside = [name for name, (low, high) in self.scope.numbers.items() if low >= 0 and high < size]
         if inside and self.chance.random() < 0.75:
             return self.chance.choice(sorted(inside))
-        if self.chance.random() < 0.5:
-            return str(self.chance.randrange(size))
-        return self.fitted(self.number(1), 0, size - 1)
+        if depth <= 0 or self.chance.random() < 0.5:
+            wrong = self.scope.is_careless and self.chance.random() < 0.1
+            return str(self.chance.choice((-1, size)) if wrong else self.chance.randrange(size))
+        return self.fitted(self.number(depth - 1), 0, size - 1)
 
     def fitted(self, number: Number, low: int, high: int) -> str:
         """A number within a range: as it is, where that is known or nobody cares, or cut to fit."""
@@ -151,7 +152,7 @@ class Writer:
             return number.text
         if self.scope.is_careless and self.chance.random() < 0.3:
             return number.text
-        if self.chance.random() < 0.5:
+        if len(number.text) > 20 or self.chance.random() < 0.5:
             return f"min(max({number.text}, {low}), {high})"
         return f"({number.text} if {low} <= {number.text} <= {high} else {self.chance.randint(low, high)})"
 
@@ -292,18 +293,18 @@ class Writer:
             value = self.chance.choice(one.names)
         if one.is_truth and self.chance.random() < 0.5:
             value = self.chance.choice(("True", "False"))
-        return f"{self.cell(one)} {self.chance.choice(COMPARISONS)} {value}"
+        return f"{self.cell(one, depth=0)} {self.chance.choice(COMPARISONS)} {value}"
 
     def _flag(self) -> str:
         flags = [one for one in self.world.fields if one.is_truth]
         if not flags or not self.scope.states:
             return f"{self.number(0).text} {self.chance.choice(COMPARISONS)} {self.number(0).text}"
-        text = self.cell(self.chance.choice(flags))
+        text = self.cell(self.chance.choice(flags), depth=0)
         return text if self.chance.random() < 0.6 else f"(not {text})"
 
     def _membership(self) -> str:
         name = self.chance.choice(sorted(self.scope.subsets))
-        return f"{name}[{self.index(self.world.subsets[self.scope.subsets[name]].size)}]"
+        return f"{name}[{self.index(self.world.subsets[self.scope.subsets[name]].size, 0)}]"
 
     def _taken(self) -> str:
         return f"taken {self.chance.choice(('==', '!='))} {self.chance.choice(self.scope.actions)}"
