@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from conformance.fuzz.campaign import fresh_cache, run
+from conformance.fuzz.campaign import MOST_FAILURES, fresh_cache, run
 from conformance.fuzz.compare import compare
 from conformance.fuzz.program import read_program
 
@@ -28,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first program (0)")
     parser.add_argument("--out", type=Path, default=Path("fuzz-failures"), help="where failures go (fuzz-failures)")
     parser.add_argument("--again", type=Path, metavar="FILE", help="compare this program, and nothing else")
+    parser.add_argument("--as-found", action="store_true", help="end at the first failure, and do not make it small")
     options = parser.parse_args(arguments)
     if options.again is not None:
         return again(options.again)
@@ -40,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         seconds=seconds,
         programs=options.programs,
         first=options.first,
+        most_failures=1 if options.as_found else MOST_FAILURES,
+        shrinks=not options.as_found,
         report=lambda line: print(line, flush=True),
     )
     print(campaign.line)
@@ -51,13 +54,17 @@ def again(path: Path) -> int:
     try:
         program = read_program(path)
     except (OSError, SyntaxError, ValueError) as error:
-        print(f"{path}: not a program that can be read: {error}; name a file that a failure was written to", file=sys.stderr)
+        print(
+            f"{path}: not a program that can be read: {error}; name a file that a failure was written to",
+            file=sys.stderr,
+        )
         return USAGE
     with fresh_cache():
         found = compare(program)
     for difference in found.differences:
         print(f"{difference.kind}: {difference.details}")
-    print(f"{path}: {'differs' if found.differences else 'no differences'}, {found.states:,} states, {found.proofs:,} proofs")
+    told = "differs" if found.differences else "no differences"
+    print(f"{path}: {told}, {found.states:,} states, {found.proofs:,} proofs")
     return DIFFERENT if found.differences else 0
 
 

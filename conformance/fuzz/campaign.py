@@ -11,7 +11,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance.fuzz.compare import Comparison, Difference, compare
@@ -20,6 +20,9 @@ from conformance.fuzz.programs import random_program
 from conformance.fuzz.shrink import shrink
 
 COMMAND = "python -m conformance.fuzz --again {path}"
+
+MOST_FAILURES = 5
+"""After so many a run ends."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,8 @@ def run(
     seconds: float | None = None,
     programs: int | None = None,
     first: int = 0,
-    most_failures: int = 5,
+    most_failures: int = MOST_FAILURES,
+    shrinks: bool = True,
     report: Callable[[str], None] = lambda line: None,
 ) -> Campaign:
     """Compare programs of a seed, from one on, until the time is up, so many were compared, or enough have failed."""
@@ -86,7 +90,7 @@ def run(
             campaign.proofs += found.proofs
             campaign.with_errors += found.has_errors
             if found.differences:
-                failure = written(program, found, folder)
+                failure = written(program, found, folder, shrinks=shrinks)
                 campaign.failures.append(failure)
                 report(failure.line)
                 if len(campaign.failures) >= most_failures:
@@ -95,12 +99,13 @@ def run(
     return campaign
 
 
-def written(program: Program, found: Comparison, folder: Path) -> Failure:
+def written(program: Program, found: Comparison, folder: Path, *, shrinks: bool = True) -> Failure:
     """A failure, made small and written to the folder."""
     difference = found.differences[0]
-    small = shrink(program, lambda one: difference.kind in [other.kind for other in compare(one).differences])
-    small = replace(small, name=f"{program.name}_small") if small.second is None else small
     folder.mkdir(parents=True, exist_ok=True)
+    if not shrinks:
+        return Failure(program, difference, program.save(folder))
+    small = shrink(program, lambda one: difference.kind in [other.kind for other in compare(one).differences])
     return Failure(small, (compare(small).differences or [difference])[0], small.save(folder))
 
 

@@ -10,6 +10,7 @@ import random
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def cases(program: Program, model: Model) -> Iterator[Case]:
         if not entry.is_bound:
             most = entry.least + 3 if entry.most is None else min(entry.most, entry.least + 3)
             values[name] = chance.randint(entry.least, most)
-    swaps = ()
+    swaps: tuple[tuple[str, str], ...] = ()
     if SECOND in program.protocols:
         swaps = ((chance.choice([slot.name for slot in model.slots]), SECOND),)
     if values or swaps:
@@ -185,27 +186,25 @@ def _explorers(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None
     for threads in (1, 2):
         limits = Limits(depth, MEMORY, None, threads)
         who = f"explorer on {threads} threads"
-        found = _explored(instance, plain, who, lambda limits=limits: explore(instance, limits, count_all=True, kernel=kernel))
+        explored = partial(explore, instance, limits, count_all=True, kernel=kernel)
+        found = _explored(plain, who, explored)
         if found is not None:
             _counts(who, instance, plain, found)
             for name in plain.found:
                 _findings(f"{who}, {{}}", name, found, plain, counts=True)
     who = "explorer, ending when all is decided"
-    found = _explored(instance, plain, who, lambda: explore(instance, Limits(depth, MEMORY), kernel=kernel))
+    found = _explored(plain, who, partial(explore, instance, Limits(depth, MEMORY), kernel=kernel))
     if found is not None:
         _expect(f"{who}: levels", found.levels, plain.levels[: len(found.levels)])
         for name in plain.found:
             _findings(f"{who}: {{}}", name, found, plain, counts=False)
 
 
-def _explored(
-    instance: Instance, plain: PlainSearch, who: str, explored: Callable[[], Exploration]
-) -> Exploration | None:
+def _explored(plain: PlainSearch, who: str, explored: Callable[[], Exploration]) -> Exploration | None:
     """What the explorer finds; None where it ends, as it has to, at what leaves the declaration."""
     try:
         return explored()
     except LeavesDeclaration as error:
-        assert plain.errors.path is not None or not plain.errors.count
         path = _path(error.witness)
         if plain.errors.path is None or len(path[1]) != len(plain.errors.path[1]):
             raise Disagreement(f"{who}: {ERROR}", f"{path} instead of {plain.errors.path}") from None
@@ -258,23 +257,21 @@ def _reference(instance: Instance, system: PlainSystem, plain: PlainSearch) -> N
     _expect("reference: properties", sorted(properties), sorted(one.name for one in asked))
     states = chance.sample(sorted(plain.paths), min(SAMPLE, len(plain.paths)))
     states += [_random_state(instance, chance) for _ in range(SAMPLE // 2)]
+    of_states = [one for one in asked if not one.of_steps]
+    of_steps = [one for one in asked if one.of_steps]
     for cells in states:
+        for one in of_states:
+            said = _answer(run.holds, instance, properties[one.name], cells)
+            _same(said, _answer(system.ask, one, [cells], None), one, cells)
         for step in system.steps:
             ours = instance.step(step.number)
-            expected = _answer(lambda step=step: system.take(cells, step))
-            taken = _answer(lambda ours=ours: run.take(instance, cells, ours))
+            expected, taken = _answer(system.take, cells, step), _answer(run.take, instance, cells, ours)
             if taken != expected:
-                raise Disagreement("reference: a step", f"{instance.spell_step(ours)} from {cells}: {taken}, not {expected}")
-            if not isinstance(expected, tuple):
-                continue
-            for one in asked:
-                if one.of_steps:
-                    said = _answer(lambda one=one: run.holds_step(instance, properties[one.name], cells, ours, expected))
-                    _same(said, _answer(lambda one=one: system.ask(one, [cells, expected], step.action)), one, cells)
-        for one in asked:
-            if not one.of_steps:
-                said = _answer(lambda one=one: run.holds(instance, properties[one.name], cells))
-                _same(said, _answer(lambda one=one: system.ask(one, [cells], None)), one, cells)
+                told = f"{instance.spell_step(ours)} from {cells}: {taken}, not {expected}"
+                raise Disagreement("reference: a step", told)
+            for one in of_steps if isinstance(expected, tuple) else ():
+                said = _answer(run.holds_step, instance, properties[one.name], cells, ours, expected)
+                _same(said, _answer(system.ask, one, [cells, expected], step.action), one, cells)
 
 
 def _same(said: object, expected: object, asked: Asked, cells: object) -> None:
@@ -282,10 +279,10 @@ def _same(said: object, expected: object, asked: Asked, cells: object) -> None:
         raise Disagreement("reference: a property", f"{asked.name} in {cells}: {said}, not {expected}")
 
 
-def _answer(question: Callable[[], object]) -> object:
+def _answer(question: Callable[..., object], *given: object) -> object:
     """An answer, or that the declaration is left."""
     try:
-        return question()
+        return question(*given)
     except (OutOfRange, ModelError):
         return ERROR
 
@@ -319,7 +316,9 @@ def _bounded(instance: Instance, plain: PlainSearch) -> None:
         expected = _until(plain.found[name], depth)
         _depths("Z3: found", name, findings.found.witness, expected, is_exact=not is_goal)
         if expected is None:
-            _depths("Z3: permitted", name, findings.permitted.witness, _until(plain.permitted[name], depth), is_exact=True)
+            _depths(
+                "Z3: permitted", name, findings.permitted.witness, _until(plain.permitted[name], depth), is_exact=True
+            )
 
 
 def _until(found: Found, depth: int) -> tuple[int, tuple[int, ...]] | None:

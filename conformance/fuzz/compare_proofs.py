@@ -1,4 +1,4 @@
-"""Holds proofs against exhaustive searches: what is proved, and what a proof rests on, is true in every reachable state.
+"""Holds proofs against exhaustive searches: what is proved, and what that rests on, is true in every reachable state.
 
 In:  an instance whose states the plain search has seen all of.
 Out: a difference, or None; and how many proofs there were.
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from checker.limitless import limitless
 from checker.prove import Phase, Proof, Proofs, prove
-from conformance.fuzz.plain_search import Asked, PlainSearch, PlainSystem, search
+from conformance.fuzz.plain_search import Asked, Found, PlainSearch, PlainSystem, search
 from conformance.fuzz.program import Program
 from models.errors import UsageError
 from models.language.declare import Kind
@@ -27,16 +27,16 @@ OTHER_SIZES = 4
 
 MOST_STATES = 400
 
-Found = tuple[tuple[str, str] | None, int]
+Result = tuple[tuple[str, str] | None, int]
 
 
 def proofs_differ(
     program: Program, model: Model, instance: Instance, system: PlainSystem, plain: PlainSearch
-) -> Found:
+) -> Result:
     """What is proved and not so: (kind, details) of the first one; and the number of proofs."""
     claims = [*system.properties, *system.lemmas]
     full = search(system, 1 << 30, 1 << 30, [one for one in claims if one.kind != "sometimes"])
-    false = {name: one.path for name, one in _failing(full).items()}
+    false = _failing(full)
     properties = [prop for prop in instance.properties if prop.kind is not Kind.SOMETIMES]
     sample = sorted(plain.paths)[:50]
     # The prover is not told what fails: it has to find out.
@@ -44,9 +44,7 @@ def proofs_differ(
     count = 0
     is_small = sum(place.count * (place.high - place.low + 1) for place in instance.places.values()) <= MOST_VALUES
     for phase in Phase if is_small else (Phase.EVERY_LENGTH, Phase.WITHIN_BOUNDS):
-        found = prove(
-            instance, properties, phase, known=known, sample=sample, seconds=SECONDS
-        )
+        found = prove(instance, properties, phase, known=known, sample=sample, seconds=SECONDS)
         for proof in found.proofs.values():
             count += 1
             difference = _differs(program, model, instance, full, false, proof)
@@ -56,7 +54,7 @@ def proofs_differ(
     return None, count
 
 
-def _failing(result: PlainSearch) -> dict[str, object]:
+def _failing(result: PlainSearch) -> dict[str, Found]:
     found = {}
     for name, one in result.found.items():
         broken = [each for each in (one, result.permitted[name]) if each.count]
@@ -70,7 +68,7 @@ def _differs(
     model: Model,
     instance: Instance,
     full: PlainSearch,
-    false: dict[str, object],
+    false: dict[str, Found],
     proof: Proof,
 ) -> tuple[str, str] | None:
     names = [proof.prop.name, *proof.lemmas]
@@ -78,7 +76,7 @@ def _differs(
     for name in names:
         if name in false:
             what = "is proved" if name == proof.prop.name else f"is a premise of {proof.prop.name}"
-            return f"a false claim is proved {how}", f"{name} {what}, and fails at {false[name]}"
+            return f"a false claim is proved {how}", f"{name} {what}, and fails at {false[name].path}"
     if proof.is_closed and full.errors.count > sum(one.count for one in full.unjudged.values()):
         return "proofs: no step leaves the declaration", f"one does: {full.errors.path}"
     free = _free(model, instance, proof)
@@ -108,7 +106,9 @@ def _other_values(model: Model, instance: Instance, free: Sequence[str]) -> list
             entry = model.entries[name]
             most = 4 if entry.most is None else min(entry.most, max(4, entry.default))
             least = max(entry.least, 1 if entry.is_bound else entry.least)
-            values[name] = least + (values[name] - least + shift + position) % (most - least + 1) if most >= least else least
+            values[name] = (
+                least + (values[name] - least + shift + position) % (most - least + 1) if most >= least else least
+            )
         if values not in found:
             found.append(values)
     return found
@@ -137,7 +137,7 @@ def _at_other_values(
     false = _failing(result)
     for name in names:
         if name in false:
-            return f"a false claim is proved {how}, elsewhere", f"{name} fails with {values} at {false[name]}"
+            return f"a false claim is proved {how}, elsewhere", f"{name} fails with {values} at {false[name].path}"
     return None
 
 

@@ -55,8 +55,12 @@ class Cells:
 
 @dataclass
 class World:
-    """Everything that a program declares besides its functions."""
+    """Everything that a program declares besides its functions.
 
+    `careless` is how likely a function is to use indices and write values that may be outside their range.
+    """
+
+    careless: float = 0.0
     constants: dict[str, int] = field(default_factory=dict)
     enumerations: dict[str, dict[str, int]] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
@@ -86,7 +90,7 @@ class World:
 
 def random_world(chance: random.Random) -> World:
     """Random declarations, of few and small fields."""
-    world = World()
+    world = World(careless=0.7 if chance.random() < 0.4 else 0.02)
     for name, value in (("LIMIT", chance.randint(-1, 4)), ("WIDE", chance.choice([127, 2**31 - 1, -(2**31)]))):
         if chance.random() < 0.4:
             world.constants[name] = value

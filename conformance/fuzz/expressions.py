@@ -61,9 +61,7 @@ class Scope:
     def inner(self, **numbers: tuple[int, int]) -> Scope:
         """The same, with more numbers; they hide what has the same name."""
         kept = {name: one for name, one in self.constants.items() if name not in numbers}
-        return replace(
-            self, numbers={**self.numbers, **numbers}, constants=kept, assigned=self.assigned - set(numbers)
-        )
+        return replace(self, numbers={**self.numbers, **numbers}, constants=kept, assigned=self.assigned - set(numbers))
 
 
 class Writer:
@@ -194,14 +192,15 @@ class Writer:
         return Number(f"sum({one.text} {head})", min(0, rounds * one.low), max(0, rounds * one.high))
 
     def _called(self, depth: int) -> Number:
-        found = [one for one in self.scope.helpers if one.returns is not None and self._can_call(one)]
+        found = [one for one in self.scope.helpers if one.returns is not None and self.can_call(one)]
         if not found:
             return self._constant()
         helper = self.chance.choice(found)
         assert helper.returns is not None
         return Number(self.call(helper, depth - 1), *helper.returns)
 
-    def _can_call(self, helper: Helper) -> bool:
+    def can_call(self, helper: Helper) -> bool:
+        """Whether there are the states and the subset here that a helper takes."""
         enough = helper.states <= len(self.scope.states)
         return enough and (helper.subset is None or helper.subset in self.scope.subsets.values())
 
@@ -328,5 +327,5 @@ class Writer:
         return f"{name}({inside.truth(depth - 1)} {head})"
 
     def _called_truth(self, depth: int) -> str:
-        found = [one for one in self.scope.helpers if one.is_truth and self._can_call(one)]
+        found = [one for one in self.scope.helpers if one.is_truth and self.can_call(one)]
         return self.call(self.chance.choice(found), depth - 1) if found else self._flag()

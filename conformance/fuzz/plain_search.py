@@ -39,15 +39,19 @@ class OutOfRange(Exception):
 class Domain:
     """A class of elements; its size is a number, the name of an entry, or a function of the configuration."""
 
+    size: Any
+
     def __init_subclass__(cls, size: Any = 0, letters: bool = False) -> None:
-        cls.size = size  # type: ignore[attr-defined]
+        cls.size = size
 
 
 class Subset:
     """A class of sets of elements."""
 
+    of: Any
+
     def __init_subclass__(cls, of: Any) -> None:
-        cls.of = of  # type: ignore[attr-defined]
+        cls.of = of
 
 
 def require(condition: object) -> None:
@@ -84,7 +88,7 @@ def ends_of(values: Any) -> tuple[Any, Any, bool]:
     if isinstance(values, tuple):
         return values
     if issubclass(values, Domain):
-        return 0, lambda configuration: sized(values.size, configuration) - 1, False  # type: ignore[attr-defined]
+        return 0, lambda configuration: sized(values.size, configuration) - 1, False
     return min(map(int, values)), max(map(int, values)), False
 
 
@@ -189,7 +193,8 @@ class Chosen:
     def __getitem__(self, element: int) -> bool:
         if element not in range(len(self.members)):
             raise OutOfRange(f"index {int(element)} of a subset")
-        return self.members[int(element)]
+        is_in: bool = self.members[int(element)]
+        return is_in
 
 
 class Taken:
@@ -199,7 +204,7 @@ class Taken:
         self.name = name
 
     def __eq__(self, other: object) -> bool:
-        return getattr(other, "__name__", None) == self.name
+        return bool(getattr(other, "__name__", None) == self.name)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -268,16 +273,16 @@ class PlainSystem:
         self.actions = list(dict.fromkeys([*versions[0], *versions[1]]))
         self.steps = list(self._steps(versions, plain, {SECOND: 1}.get(protocol or "", 0), swaps))
         self.properties = [
-            self._asked(one, plain) for kind in ("always", "always_step", "sometimes") for one in _noted(base, kind).values()
+            self._asked(one, plain)
+            for kind in ("always", "always_step", "sometimes")
+            for one in _noted(base, kind).values()
         ]
         self.lemmas = [self._asked(one, plain) for one in _noted(base, "lemma").values()]
         start = list(_noted(base, "initial").values())
         given = list(start[0](plain)) if start else [{}]
         self.initial = list(dict.fromkeys(map(self._start, given)))
 
-    def _steps(
-        self, versions: list[dict[str, Any]], plain: Any, own: int, swaps: Mapping[str, str]
-    ) -> Iterator[Step]:
+    def _steps(self, versions: list[dict[str, Any]], plain: Any, own: int, swaps: Mapping[str, str]) -> Iterator[Step]:
         number = 0
         for action in self.actions:
             python = versions[{SECOND: 1}.get(swaps[action], 0) if action in swaps else own].get(action)
@@ -287,7 +292,7 @@ class PlainSystem:
             for name in names:
                 domain = any_version.__annotations__[name]
                 if issubclass(domain, Subset):
-                    size = sized(domain.of.size, plain)  # type: ignore[attr-defined]
+                    size = sized(domain.of.size, plain)
                     choices.append([Chosen(one, size) for one in range(2**size)])
                 else:
                     choices.append(list(range(sized(domain.size, plain))))
@@ -427,8 +432,8 @@ def _judge(result: PlainSearch, asked: Asked, states: list[State], taken: Taken 
     try:
         truth = asked.truth(states, taken)
         is_found = truth == (asked.kind == "sometimes")
-        may_be = is_found and asked.kind != "sometimes" and asked.permitted is not None
-        is_permitted = may_be and bool(asked.permitted(states[-1]))
+        permitted = asked.permitted if is_found and asked.kind != "sometimes" else None
+        is_permitted = permitted is not None and bool(permitted(states[-1]))
     except OutOfRange:
         result.errors.note(path)
         result.unjudged[asked.name].note(path)

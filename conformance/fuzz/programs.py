@@ -24,7 +24,7 @@ FEW_STATES = 10
 
 
 def random_program(seed: int, number: int) -> Program:
-    """The program with this number among those of a seed: mostly the first of several that has more than a few states."""
+    """The program with this number among those of a seed: mostly the first of several with more than a few states."""
     for attempt in range(ATTEMPTS):
         chance = random.Random(f"{seed}/{number}/{attempt}")
         program = _Making(chance, f"fuzz_{seed}_{number}").program()
@@ -64,12 +64,17 @@ class _Making:
         for number in range(chance.choice((2, 3, 4, 5))):
             self._property(chance.choice(KINDS), f"claim_{number}", list(texts))
         world.fields += [one for _, one in left]
-        self._initial(dict((one.name, name) for name, one in left))
+        self._initial({one.name: name for name, one in left})
         if chance.random() < 0.15:
             self._contradiction()
         second = self._second(texts) if chance.random() < 0.25 else None
         words = ", ".join(language.__all__)
-        head = [f'"""{self.name}: a random program."""', "", "from enum import IntEnum", f"from models.language import {words}"]
+        head = [
+            f'"""{self.name}: a random program."""',
+            "",
+            "from enum import IntEnum",
+            f"from models.language import {words}",
+        ]
         return Program(self.name, "\n".join([*head, world.text(), *self.parts]), second)
 
     # ------------------------------------------------------------------------------------------------------- properties
@@ -102,7 +107,7 @@ class _Making:
 
     def _scope(self, states: tuple[str, ...]) -> Scope:
         helpers = [one for one in self.helpers if one.returns is not None]
-        careless = self.chance.random() < 0.1
+        careless = self.chance.random() < self.world.careless / 4
         return Scope(states, careless, helpers=helpers, constants=dict(self.world.constants))
 
     def _likely(self, scope: Scope) -> str:
@@ -116,7 +121,9 @@ class _Making:
             cell = f"{state}.{one.name}" + "".join(f"[{name}]" for name in names)
             value = chance.randint(one.low, one.high)
             test = f"{cell} {chance.choice(('<=', '>=', '!=', '<='))} {value}"
-            loops = " ".join(f"for {name} in range({writer.size(space)})" for name, space in zip(names, one.over, strict=True))
+            loops = " ".join(
+                f"for {name} in range({writer.size(space)})" for name, space in zip(names, one.over, strict=True)
+            )
             return f"all({test} {loops})" if loops else test
         if form < 0.7:
             return f"(not {writer.truth(0)}) or {writer.truth(1)}"
@@ -125,9 +132,13 @@ class _Making:
         return writer.truth(2)
 
     def _truth_of_state(self, name: str) -> None:
-        self.parts.append("\n".join([f"def {name}(s):", f"    return {Writer(self.chance, self.world, self._scope(('s',))).truth(1)}"]))
+        self.parts.append(
+            "\n".join(
+                [f"def {name}(s):", f"    return {Writer(self.chance, self.world, self._scope(('s',))).truth(1)}"]
+            )
+        )
 
-    # ----------------------------------------------------------------------------------------------- the other functions
+    # ---------------------------------------------------------------------------------------------- the other functions
 
     def _initial(self, left: dict[str, str]) -> None:
         """One initial state, or several; what is left of a budget starts with it."""

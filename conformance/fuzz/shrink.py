@@ -13,6 +13,7 @@ import ast
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from conformance.fuzz.program import Program
 
@@ -75,10 +76,10 @@ def _smaller(text: str, position: int) -> str | int:
 
 def _changes(tree: ast.Module) -> Iterator[Change]:
     """Everything that can be left out or made smaller, the large pieces first."""
-    yield from _left_out(tree.body, tree)
+    yield from _left_out(tree.body)
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
-            yield from _left_out(node.body, node)
+            yield from _left_out(node.body)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             yield from _statements(node)
@@ -92,12 +93,12 @@ def _changes(tree: ast.Module) -> Iterator[Change]:
                         yield from _expressions(node, name, at, one)
 
 
-def _left_out(body: list[ast.stmt], holder: ast.AST) -> Iterator[Change]:
+def _left_out(body: list[ast.stmt]) -> Iterator[Change]:
     """Each statement of a body in turn."""
     for at, one in enumerate(body):
         if isinstance(one, ast.ImportFrom):
             continue
-        yield lambda at=at: _remove(body, at)
+        yield partial(_remove, body, at)
 
 
 def _remove(body: list[ast.stmt], at: int) -> None:
@@ -111,7 +112,7 @@ def _statements(holder: ast.AST) -> Iterator[Change]:
     if isinstance(holder, ast.FunctionDef):
         for at, decorator in enumerate(holder.decorator_list):
             if isinstance(decorator, ast.Call):
-                yield lambda at=at, plain=decorator.func: holder.decorator_list.__setitem__(at, plain)
+                yield partial(holder.decorator_list.__setitem__, at, decorator.func)
     for node in ast.walk(holder):
         for name in ("body", "orelse"):
             body = getattr(node, name, None)
@@ -119,11 +120,11 @@ def _statements(holder: ast.AST) -> Iterator[Change]:
                 continue
             for at, one in enumerate(body):
                 if not isinstance(one, ast.Pass):
-                    yield lambda body=body, at=at: _remove(body, at)
+                    yield partial(_remove, body, at)
                 for inner in ("body", "orelse"):
                     block = getattr(one, inner, None)
                     if isinstance(block, list) and block:
-                        yield lambda body=body, at=at, block=block: body.__setitem__(slice(at, at + 1), block)
+                        yield partial(body.__setitem__, slice(at, at + 1), block)
 
 
 def _expressions(node: ast.AST, name: str, at: int | None, value: ast.expr) -> Iterator[Change]:

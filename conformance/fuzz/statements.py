@@ -142,10 +142,10 @@ class Body:
         target = self.writer.cell(one, "s")
         form = self.chance.random()
         if one.is_truth:
-            value = f"not {target}" if form < 0.3 else self.writer.truth(2 if form < 0.6 else 0)
+            said = f"not {target}" if form < 0.3 else self.writer.truth(2 if form < 0.6 else 0)
             if form < 0.55 and form >= 0.3:
-                value = self.chance.choice(("True", "False", "1", "0"))
-            return [f"{target} = {value}"]
+                said = self.chance.choice(("True", "False", "1", "0"))
+            return [f"{target} = {said}"]
         if form < 0.35:
             sign = self.chance.choice("+-")
             value = self.writer.number(1 if self.chance.random() < 0.3 else -1)
@@ -153,7 +153,10 @@ class Body:
                 value = Number("1", 1, 1)
             if self.scope.is_careless and self.chance.random() < 0.3:
                 return [f"{target} {sign}= {value.text}"]
-            return [f"if {one.low} <= {target} {sign} {value.text} <= {one.high}:", f"    {target} {sign}= {value.text}"]
+            return [
+                f"if {one.low} <= {target} {sign} {value.text} <= {one.high}:",
+                f"    {target} {sign}= {value.text}",
+            ]
         if one.names and form < 0.8:
             return [f"{target} = {self.chance.choice(one.names)}"]
         if form < 0.6:
@@ -162,7 +165,7 @@ class Body:
 
     def called(self) -> list[str]:
         """The call of a helper that writes."""
-        found = [one for one in self.scope.helpers if one.returns is None and self.writer._can_call(one)]
+        found = [one for one in self.scope.helpers if one.returns is None and self.writer.can_call(one)]
         return [self.writer.call(self.chance.choice(found), 1)] if found else self.write()
 
     def branches(self, depth: int) -> list[str]:
@@ -171,7 +174,10 @@ class Body:
         words = ["if", *["elif"] * self.chance.choice((0, 0, 0, 1, 2))]
         known = dict(self.scope.numbers)
         for word in words:
-            lines += [f"{word} {self.writer.truth(self.chance.choice((0, 1, 2)))}:", *indented(self.writes(depth - 1, 2))]
+            lines += [
+                f"{word} {self.writer.truth(self.chance.choice((0, 1, 2)))}:",
+                *indented(self.writes(depth - 1, 2)),
+            ]
             self._forget(known)
         if self.chance.random() < 0.4:
             lines += ["else:", *indented(self.writes(depth - 1, 2))]
@@ -223,7 +229,7 @@ def parameters_of(chance: random.Random, world: World, scope: Scope) -> list[tup
 
 def action(chance: random.Random, world: World, helpers: list[Helper], name: str, like: str | None = None) -> str:
     """An action. `like` is the text of another version, whose parameters it takes."""
-    scope = Scope(("s",), _is_careless(chance, world), helpers=helpers, constants=dict(world.constants))
+    scope = Scope(("s",), chance.random() < world.careless, helpers=helpers, constants=dict(world.constants))
     parameters = parameters_of(chance, world, scope) if like is None else _parameters_like(like, world, scope)
     body = Body(chance, world, scope)
     writes = body.guards()
@@ -238,7 +244,7 @@ def action(chance: random.Random, world: World, helpers: list[Helper], name: str
 
 def countdown(chance: random.Random, world: World, helpers: list[Helper], name: str, one: Cells) -> str:
     """An action that is taken as long as something is left, and takes one away: a fault with a budget."""
-    scope = Scope(("s",), _is_careless(chance, world), helpers=helpers, constants=dict(world.constants))
+    scope = Scope(("s",), chance.random() < world.careless, helpers=helpers, constants=dict(world.constants))
     body = Body(chance, world, scope)
     also = [f"require({body.writer.truth(1)})"] if chance.random() < 0.4 else []
     lines = [f"require(s.{one.name} > 0)", *also, f"s.{one.name} -= 1"]
@@ -260,23 +266,15 @@ def _parameters_like(like: str, world: World, scope: Scope) -> list[tuple[str, s
     return found
 
 
-def _is_careless(chance: random.Random, world: World) -> bool:
-    """Whether a function may leave the declaration; in most programs none may."""
-    return world.constants.get("LIMIT") != 0 and chance.random() < world_carelessness(world)
-
-
-def world_carelessness(world: World) -> float:
-    """How many of the functions of a program are careless; the same for all of it."""
-    return 0.5 if len(world.fields) % 5 == 4 else 0.06
-
-
-def helper(chance: random.Random, world: World, helpers: list[Helper], name: str, *, writes: bool) -> tuple[Helper, str]:
+def helper(
+    chance: random.Random, world: World, helpers: list[Helper], name: str, *, writes: bool
+) -> tuple[Helper, str]:
     """A helper, and its text."""
     states = 1 if writes else chance.choice((1, 1, 1, 1, 0, 2))
-    names = [one for one in ("node", "value", "x", "i") if one not in ("s",)]
+    names = ("node", "value", "x", "i")
     scope = Scope(
         ({0: (), 1: ("s",), 2: ("before", "after")})[states],
-        _is_careless(chance, world),
+        chance.random() < world.careless,
         helpers=[one for one in helpers if one.states <= states] if writes else _asking(helpers, states),
         constants=dict(world.constants),
     )
