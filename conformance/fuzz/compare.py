@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from checker.bounded import ask_to_depth
-from checker.explore import Exploration, LeavesDeclaration, Limits, Witness, explore
+from checker.bounded import Unrolled, ask_to_depth
+from checker.explore import Exploration, Limits, Witness, explore
 from checker.kernels import Kernels
 from conformance.fuzz.compare_proofs import proofs_differ
 from conformance.fuzz.plain_search import ERROR, Asked, Found, OutOfRange, PlainSearch, PlainSystem, search
@@ -190,12 +190,14 @@ def _explorers(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None
         found = _explored(plain, who, explored)
         if found is not None:
             _counts(who, instance, plain, found)
+            _errors(who, found, plain, counts=True)
             for name in plain.found:
                 _findings(f"{who}, {{}}", name, found, plain, counts=True)
     who = "explorer, ending when all is decided"
     found = _explored(plain, who, partial(explore, instance, Limits(depth, MEMORY), kernel=kernel))
     if found is not None:
         _expect(f"{who}: levels", found.levels, plain.levels[: len(found.levels)])
+        _errors(who, found, plain, counts=False)
         for name in plain.found:
             _findings(f"{who}: {{}}", name, found, plain, counts=False)
 
@@ -204,10 +206,11 @@ def _explored(plain: PlainSearch, who: str, explored: Callable[[], Exploration])
     """What the explorer finds; None where it ends, as it has to, at what leaves the declaration."""
     try:
         return explored()
-    except LeavesDeclaration as error:
-        path = _path(error.witness)
-        if plain.errors.path is None or len(path[1]) != len(plain.errors.path[1]):
-            raise Disagreement(f"{who}: {ERROR}", f"{path} instead of {plain.errors.path}") from None
+    except ModelError as error:
+        # Where errors are not findings yet, they end the search; to be left out once they are.
+        witness: Witness | None = getattr(error, "witness", None)
+        if witness is None or plain.errors.path is None or witness.depth != len(plain.errors.path[1]):
+            raise Disagreement(f"{who}: {ERROR}", f"{error} instead of {plain.errors.path}") from None
         return None
 
 
@@ -230,7 +233,26 @@ def _counts(who: str, instance: Instance, plain: PlainSearch, found: Exploration
     _expect(f"{who}: new", dict(zip(fired, found.new, strict=True)), new)
 
 
-def _findings(who: str, name: str, found: Exploration | Any, plain: PlainSearch, *, counts: bool) -> None:
+def _errors(who: str, found: Exploration | Unrolled, plain: PlainSearch, *, counts: bool) -> None:
+    """What leaves the declaration; a search that ends when all is decided need not come that far."""
+    ours = found.findings.get(ERROR)
+    if ours is None:
+        if plain.errors.path is not None and found.stopped != "decided":
+            raise Disagreement(f"{who}: {ERROR}", f"nothing instead of {plain.errors.path}")
+        return
+    path = None if ours.found.witness is None else _path(ours.found.witness)
+    if path != plain.errors.path or (counts and ours.found.count != plain.errors.count):
+        told = f"{path}, {ours.found.count} times, instead of {plain.errors.path}, {plain.errors.count} times"
+        raise Disagreement(f"{who}: {ERROR}", told)
+    for name, unjudged in plain.unjudged.items() if counts else ():
+        erred: Any = found.findings[name].erred  # type: ignore[attr-defined]
+        path = None if erred.witness is None else _path(erred.witness)
+        if (path, erred.count) != (unjudged.path, unjudged.count):
+            told = f"{name}: {path}, {erred.count} times, instead of {unjudged.path}, {unjudged.count} times"
+            raise Disagreement(f"{who}: not judged", told)
+
+
+def _findings(who: str, name: str, found: Exploration, plain: PlainSearch, *, counts: bool) -> None:
     """What was found of a property, and what of it is permitted."""
     if name not in found.findings:
         raise Disagreement(who.format("findings"), f"{name} is missing")
@@ -307,11 +329,19 @@ def _formulas(instance: Instance, plain: PlainSearch) -> None:
 def _bounded(instance: Instance, plain: PlainSearch) -> None:
     """Z3, asked about every depth up to a few steps."""
     depth = min(ASKED_DEPTH, len(plain.levels) - (0 if plain.is_all else 1))
-    if plain.errors.path is not None and len(plain.errors.path[1]) <= depth:
-        return
-    found = ask_to_depth(instance, Limits(depth))
+    does_err = plain.errors.path is not None and len(plain.errors.path[1]) <= depth
+    try:
+        found = ask_to_depth(instance, Limits(depth))
+    except ModelError:
+        if does_err:
+            return  # where errors are not findings yet; to be left out once they are
+        raise
+    if does_err and ERROR in found.findings:
+        _errors("Z3", found, plain, counts=False)
     _expect("Z3: stopped", found.stopped in (None, "decided"), True)
     for name, findings in found.findings.items():
+        if name == ERROR:
+            continue
         is_goal = name in {prop.name for prop in instance.properties if prop.kind.value == "sometimes"}
         expected = _until(plain.found[name], depth)
         _depths("Z3: found", name, findings.found.witness, expected, is_exact=not is_goal)

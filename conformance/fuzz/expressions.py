@@ -136,7 +136,8 @@ class Writer:
 
     def index(self, size: int, depth: int = 1) -> str:
         """An index of a domain."""
-        inside = [name for name, (low, high) in self.scope.numbers.items() if low >= 0 and high < size]
+        careless = self.scope.is_careless and self.chance.random() < 0.15
+        inside = [name for name, (low, high) in self.scope.numbers.items() if careless or (low >= 0 and high < size)]
         if inside and self.chance.random() < 0.75:
             return self.chance.choice(sorted(inside))
         if depth <= 0 or self.chance.random() < 0.5:

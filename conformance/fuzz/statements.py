@@ -196,19 +196,22 @@ class Body:
         self.scope.numbers[name] = first, max(first, last)
         self.loops += 1
         lines = indented(self.writes(depth - 1, 2))
-        if self.chance.random() < 0.08:
-            lines += [f"    {name} = {self.chance.randint(0, 2)}", *indented(self.write_with(name))]
+        if self.chance.random() < 0.12:
+            lines += indented(self.assigned_variable(name))
         self.loops -= 1
         self._forget(known)
         return [f"for {name} in {span}:", *lines]
 
-    def write_with(self, name: str) -> list[str]:
-        """A write of a local, where a number field can take it."""
-        numbers = [one for one in self.world.fields if not one.is_truth]
-        if not numbers:
-            return ["pass"]
-        one = self.chance.choice(numbers)
-        return [f"{self.writer.cell(one, 's')} = {self.writer.fitted(Number(name, 0, 2), one.low, one.high)}"]
+    def assigned_variable(self, name: str) -> list[str]:
+        """The variable of a loop gets another value in it, and is then an index; a careless one may be outside."""
+        value = self.chance.randint(0, 3)
+        rows = [one for one in self.world.fields if len(one.over) == 1]
+        rows = [one for one in rows if value < one.over[0].size or self.scope.is_careless]
+        lines = [f"{name} = {value}"]
+        if rows:
+            one = self.chance.choice(rows)
+            lines.append(f"s.{one.name}[{name}] = {self.chance.randint(one.low, min(one.high, one.low + 3))}")
+        return lines
 
 
 def parameters_of(chance: random.Random, world: World, scope: Scope) -> list[tuple[str, str]]:
