@@ -112,7 +112,7 @@ def _entries(chance: random.Random, world: World) -> None:
     more = ['option="--own-{name}"', "is_open=True", "least={least}", "most={most}"]
     for name in ("size", "most", "width")[: chance.choice((1, 1, 2, 3))]:
         default = chance.choice((1, 2, 2, 3))
-        chosen = [one for one in more if chance.random() < 0.4]
+        chosen = [one for one in more if chance.random() < 0.5]
         options = "".join(f", {one.format(name=name, least=chance.randint(0, 1), most=default + 2)}" for one in chosen)
         text = f'bound({default}, "{name} of something"{options})'
         world.entries.append(Entry(name, "bound", default, default, default, False, text))

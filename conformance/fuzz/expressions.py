@@ -98,7 +98,7 @@ class Writer:
             (1, lambda: self._total(depth)),
             (1.5, lambda: self._called(depth)),
             (0.5, lambda: self._truth_as_number(depth)),
-            (0.3, lambda: self._and_or(depth)),
+            (0.8, lambda: self._and_or(depth)),
         ]
         found = self.pick(ends if depth <= 0 else ends + parts)
         assert isinstance(found, Number)

@@ -96,7 +96,7 @@ class _Making:
             entry = chance.choice(entries)
             test = f"configuration.{entry.name} {chance.choice(('==', '!=', '>='))} {entry.default}"
             options.append(f"applies=lambda configuration: {test}")
-        if kind != "sometimes" and chance.random() < 0.35:
+        if kind != "sometimes" and chance.random() < 0.5:
             options.append("every_length=True")
         decorator = f"@{kind}({', '.join(options)})" if options else f"@{kind}"
         taken = ", taken" if asks_taken else ""

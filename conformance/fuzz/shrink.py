@@ -17,7 +17,7 @@ from functools import partial
 
 from conformance.fuzz.program import Program
 
-ATTEMPTS = 600
+ATTEMPTS = 400
 """How many smaller programs are tried at most."""
 
 Change = Callable[[], None]

@@ -130,8 +130,10 @@ class Body:
                 lines += self.loop(depth)
             elif form < 0.94:
                 lines += self.local() or self.counted()
-            elif form < 0.96:
+            elif form < 0.95:
                 lines.append("pass")
+            elif form < 0.98:
+                lines += self.copied()
             else:
                 lines += self.called()
         return lines or ["pass"]
@@ -162,6 +164,13 @@ class Body:
         if form < 0.6:
             return [f"{target} = {self.chance.randint(one.low, min(one.high, one.low + 4))}"]
         return [f"{target} = {self.writer.fitted(self.writer.number(2), one.low, one.high)}"]
+
+    def copied(self) -> list[str]:
+        """A cell is asked about, written, and then read again, into another field."""
+        one, other = self.chance.choice(self.world.fields), self.chance.choice(self.world.fields)
+        cell, value = self.writer.cell(one, "s", 0), self.chance.randint(one.low, min(one.high, one.low + 4))
+        read = self.writer.fitted(Number(cell, one.low, one.high), other.low, other.high)
+        return [f"if {cell} != {value}:", f"    {cell} = {value}", f"    {self.writer.cell(other, 's', 0)} = {read}"]
 
     def called(self) -> list[str]:
         """The call of a helper that writes."""
