@@ -103,6 +103,11 @@ class _Making:
         lines = [f"return {self._likely(scope)}"]
         if chance.random() < 0.4 or asks_taken:
             lines = returning(Body(chance, self.world, scope), True)[0]
+        if asks_taken and chance.random() < 0.2:
+            asked = f"{name}_was_taken"
+            self.parts.append(f"def {asked}(taken):\n    return taken == {chance.choice(actions)}")
+            lines.insert(0, f"if {asked}(taken):")
+            lines.insert(1, f"    return {chance.choice(('True', 'False', 'before.' + self.world.entries[0].name))}")
         self.parts.append("\n".join([decorator, f"def {name}({', '.join(states)}{taken}):", *indented(lines)]))
 
     def _scope(self, states: tuple[str, ...]) -> Scope:
@@ -128,7 +133,8 @@ class _Making:
         if form < 0.7:
             return f"(not {writer.truth(0)}) or {writer.truth(1)}"
         if form < 0.8 and len(scope.states) == 2 and not one.over and not one.is_truth:
-            return f"before.{one.name} {chance.choice(('<=', '>=', '=='))} after.{one.name}"
+            more = chance.choice(("", "", " + 1", " - 1"))
+            return f"before.{one.name} {chance.choice(('<=', '>=', '=='))} after.{one.name}{more}"
         return writer.truth(2)
 
     def _truth_of_state(self, name: str) -> None:
