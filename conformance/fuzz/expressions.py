@@ -284,9 +284,13 @@ class Writer:
         return str(self.pick(ends if depth <= 0 else ends + parts))
 
     def _comparison_with_constant(self) -> str:
-        """A cell and a value of its range: it is true in some states and false in others."""
+        """A cell and a value of its range: it is true in some states and false in others. Or an entry and a value."""
         if not self.scope.states:
             return self._flag()
+        entries = [one for one in self.world.entries if not one.shapes]
+        if entries and self.chance.random() < 0.12:
+            entry, state = self.chance.choice(entries), self.chance.choice(self.scope.states)
+            return f"{state}.{entry.name} {self.chance.choice(COMPARISONS)} {entry.default}"
         one = self.chance.choice(self.world.fields)
         value = str(self.chance.randint(one.low, min(one.high, one.low + 4)))
         if one.names and self.chance.random() < 0.7:
