@@ -11,14 +11,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from pathlib import Path as File
 from typing import Any
 
 from checker.bounded import Unrolled, ask_to_depth
 from checker.explore import Exploration, Limits, Witness, explore
 from checker.kernels import Kernels
 from conformance.fuzz.compare_proofs import proofs_differ
-from conformance.fuzz.plain_search import ERROR, Asked, Found, OutOfRange, PlainSearch, PlainSystem, search
+from conformance.fuzz.plain_search import ERROR, Asked, Found, OutOfRange, Path, PlainSearch, PlainSystem, order, search
 from conformance.fuzz.program import SECOND, Program, loaded
 from conformance.symbolic_support import compare_all
 from models import run
@@ -84,7 +84,7 @@ def compare(program: Program) -> Comparison:
     result = Comparison()
     with tempfile.TemporaryDirectory() as folder:
         try:
-            with loaded(program, Path(folder)) as model:
+            with loaded(program, File(folder)) as model:
                 kernels = Kernels()
                 for number, case in enumerate(cases(program, model)):
                     _compare_case(program, model, case, kernels, result, proves=number == 0)
@@ -107,7 +107,7 @@ def _where(error: BaseException) -> str:
     """The innermost file of the product that an error comes from."""
     place, trace = "?", error.__traceback__
     while trace is not None:
-        path = Path(trace.tb_frame.f_code.co_filename)
+        path = File(trace.tb_frame.f_code.co_filename)
         if path.parent.name in ("checker", "models", "language", "fuzz"):
             place = f"{path.parent.name}/{path.name} {trace.tb_frame.f_code.co_name}"
         trace = trace.tb_next
@@ -214,7 +214,7 @@ def _explored(plain: PlainSearch, who: str, explored: Callable[[], Exploration])
         return None
 
 
-def _path(witness: Witness) -> tuple[int, tuple[int, ...]]:
+def _path(witness: Witness) -> Path:
     return witness.initial, witness.steps
 
 
@@ -234,15 +234,16 @@ def _counts(who: str, instance: Instance, plain: PlainSearch, found: Exploration
 
 
 def _errors(who: str, found: Exploration | Unrolled, plain: PlainSearch, *, counts: bool) -> None:
-    """What leaves the declaration; a search that ends when all is decided need not come that far."""
+    """What leaves the declaration. What is decided is asked no more, and a search that ends need not come that far."""
+    expected = plain.errors.path if counts else _first_error_asked(plain)
     ours = found.findings.get(ERROR)
     if ours is None:
-        if plain.errors.path is not None and found.stopped != "decided":
-            raise Disagreement(f"{who}: {ERROR}", f"nothing instead of {plain.errors.path}")
+        if expected is not None and found.stopped != "decided":
+            raise Disagreement(f"{who}: {ERROR}", f"nothing instead of {expected}")
         return
     path = None if ours.found.witness is None else _path(ours.found.witness)
-    if path != plain.errors.path or (counts and ours.found.count != plain.errors.count):
-        told = f"{path}, {ours.found.count} times, instead of {plain.errors.path}, {plain.errors.count} times"
+    if path != expected or (counts and ours.found.count != plain.errors.count):
+        told = f"{path}, {ours.found.count} times, instead of {expected}, {plain.errors.count} times"
         raise Disagreement(f"{who}: {ERROR}", told)
     for name, unjudged in plain.unjudged.items() if counts else ():
         erred: Any = found.findings[name].erred  # type: ignore[attr-defined]
@@ -250,6 +251,16 @@ def _errors(who: str, found: Exploration | Unrolled, plain: PlainSearch, *, coun
         if (path, erred.count) != (unjudged.path, unjudged.count):
             told = f"{name}: {path}, {erred.count} times, instead of {unjudged.path}, {unjudged.count} times"
             raise Disagreement(f"{who}: not judged", told)
+
+
+def _first_error_asked(plain: PlainSearch) -> Path | None:
+    """The first error that a search meets which asks no property beyond the level that decides it."""
+    met = [plain.erring.path]
+    for name, unjudged in plain.unjudged.items():
+        decided, error = plain.found[name].path, unjudged.path
+        if error is not None and (decided is None or len(error[1]) <= len(decided[1])):
+            met.append(error)
+    return min((path for path in met if path is not None), key=order, default=None)
 
 
 def _findings(who: str, name: str, found: Exploration, plain: PlainSearch, *, counts: bool) -> None:
@@ -351,13 +362,11 @@ def _bounded(instance: Instance, plain: PlainSearch) -> None:
             )
 
 
-def _until(found: Found, depth: int) -> tuple[int, tuple[int, ...]] | None:
+def _until(found: Found, depth: int) -> Path | None:
     return found.path if found.path is not None and len(found.path[1]) <= depth else None
 
 
-def _depths(
-    kind: str, name: str, witness: Witness | None, expected: tuple[int, tuple[int, ...]] | None, *, is_exact: bool
-) -> None:
+def _depths(kind: str, name: str, witness: Witness | None, expected: Path | None, *, is_exact: bool) -> None:
     path = None if witness is None else _path(witness)
     if not is_exact and path is not None and expected is not None:
         path, expected = (0, path[1][:0]), (0, expected[1][:0]) if len(path[1]) == len(expected[1]) else expected

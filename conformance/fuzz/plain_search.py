@@ -353,6 +353,11 @@ def _noted(names: Mapping[str, Any], kind: str) -> dict[str, Any]:
 # -------------------------------------------------------------------------------------------------------- the search
 
 
+def order(path: Path) -> tuple[int, Path]:
+    """What paths are ordered by: the shortest first, and among those the least."""
+    return len(path[1]), path
+
+
 @dataclass
 class Found:
     """How often something was found, and the path to the first of them."""
@@ -363,16 +368,15 @@ class Found:
     def note(self, path: Path) -> None:
         """Count one; the least of the shortest paths stays."""
         self.count += 1
-        if self.path is None or (len(path[1]), path) < (len(self.path[1]), self.path):
-            self.path = path
+        self.path = path if self.path is None else min(self.path, path, key=order)
 
 
 @dataclass
 class PlainSearch:
     """What a search found: the sizes of its levels, and by property what breaks it, or reaches it, and is permitted.
 
-    `errors` are the places where the program leaves its declaration, `unjudged` the properties that did so, `is_all`
-    says that every reachable state was expanded.
+    `errors` are the places where the program leaves its declaration: the steps `erring` that do so, and where each
+    property is `unjudged` because it does. `is_all` says that every reachable state was expanded.
     """
 
     levels: list[int] = field(default_factory=list)
@@ -380,6 +384,7 @@ class PlainSearch:
     found: dict[str, Found] = field(default_factory=dict)
     permitted: dict[str, Found] = field(default_factory=dict)
     errors: Found = field(default_factory=Found)
+    erring: Found = field(default_factory=Found)
     unjudged: dict[str, Found] = field(default_factory=dict)
     paths: dict[Cells, Path] = field(default_factory=dict)
     is_all: bool = False
@@ -411,6 +416,7 @@ def search(system: PlainSystem, most_depth: int, most_states: int, claims: list[
                     after = system.take(cells, step)
                 except OutOfRange:
                     result.errors.note(path)
+                    result.erring.note(path)
                     continue
                 if after is None:
                     continue
