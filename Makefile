@@ -7,7 +7,7 @@ BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome ch
 comma := ,
 EXTRAS := test$(if $(BROWSER),$(comma)browser)
 
-.PHONY: check test lint benchmark clean
+.PHONY: check test lint fuzz benchmark clean
 
 check: .venv/ready
 	$(BIN)/check --bound 6
@@ -18,7 +18,13 @@ test: .venv/ready-for-tests
 lint: .venv/ready-for-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy models checker traces conformance/cluster conformance/replay conformance/follow conformance/console.py conformance/cli.py
+	$(BIN)/mypy models checker traces conformance/cluster conformance/replay conformance/follow conformance/fuzz conformance/console.py conformance/cli.py
+
+# Random programs, on which all engines have to agree: `make fuzz SECONDS=3600 SEED=2`.
+SECONDS ?= 120
+SEED ?= 1
+fuzz: .venv/ready-for-tests
+	$(BIN)/python -m conformance.fuzz --seconds $(SECONDS) --seed $(SEED)
 
 benchmark: .venv/ready
 	$(BIN)/python -m benchmarks.limit_loop

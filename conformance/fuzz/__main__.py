@@ -1,0 +1,72 @@
+"""`python -m conformance.fuzz`: random programs, on which all engines have to agree with a plain search.
+
+In:  --seconds or --programs, --seed, --out; or --again FILE, a program that a failure was written to.
+Out: one line a failure, with the command that shows it again, and a closing line. Exit code 0, 1 where engines differ,
+     2 for bad usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from conformance.fuzz.campaign import MOST_FAILURES, fresh_cache, run
+from conformance.fuzz.compare import compare
+from conformance.fuzz.program import read_program
+
+DIFFERENT, USAGE = 1, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m conformance.fuzz", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--seconds", type=float, help="stop after so many seconds (120, unless --programs is given)")
+    parser.add_argument("--programs", type=int, help="stop after so many programs")
+    parser.add_argument("--seed", type=int, default=1, help="which programs (1)")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first program (0)")
+    parser.add_argument("--out", type=Path, default=Path("fuzz-failures"), help="where failures go (fuzz-failures)")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="compare this program, and nothing else")
+    parser.add_argument("--as-found", action="store_true", help="end at the first failure, and do not make it small")
+    options = parser.parse_args(arguments)
+    if options.again is not None:
+        return again(options.again)
+    seconds = options.seconds
+    if seconds is None and options.programs is None:
+        seconds = 120.0
+    campaign = run(
+        options.seed,
+        options.out,
+        seconds=seconds,
+        programs=options.programs,
+        first=options.first,
+        most_failures=1 if options.as_found else MOST_FAILURES,
+        shrinks=not options.as_found,
+        report=lambda line: print(line, flush=True),
+    )
+    print(campaign.line)
+    return DIFFERENT if campaign.failures else 0
+
+
+def again(path: Path) -> int:
+    """Compare one program that was saved."""
+    try:
+        program = read_program(path)
+    except (OSError, SyntaxError, ValueError) as error:
+        print(
+            f"{path}: not a program that can be read: {error}; name a file that a failure was written to",
+            file=sys.stderr,
+        )
+        return USAGE
+    with fresh_cache():
+        found = compare(program)
+    for difference in found.differences:
+        print(f"{difference.kind}: {difference.details}")
+    told = "differs" if found.differences else "no differences"
+    print(f"{path}: {told}, {found.states:,} states, {found.proofs:,} proofs")
+    return DIFFERENT if found.differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""A run of the fuzzer: program after program, for so long or so many, with every failure made small and written down.
+
+In:  a seed, seconds or a number of programs, a folder for failures.
+Out: a `Campaign`: what was compared, and the files of the failures.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from conformance.fuzz.compare import Comparison, Difference, compare
+from conformance.fuzz.program import Program
+from conformance.fuzz.programs import random_program
+from conformance.fuzz.shrink import shrink
+
+COMMAND = "python -m conformance.fuzz --again {path}"
+
+MOST_FAILURES = 5
+"""After so many a run ends."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A program on which an engine says something else than the plain search, and where it was written to."""
+
+    program: Program
+    difference: Difference
+    path: Path
+
+    @property
+    def line(self) -> str:
+        """What there is to say of it: one line, with the command that shows it again."""
+        command = COMMAND.format(path=self.path)
+        return f"{self.difference.kind}: {self.difference.details}; see it again with: {command}"
+
+
+@dataclass
+class Campaign:
+    """What a run did."""
+
+    seed: int
+    programs: int = 0
+    states: int = 0
+    proofs: int = 0
+    with_errors: int = 0
+    seconds: float = 0.0
+    failures: list[Failure] = field(default_factory=list)
+
+    @property
+    def line(self) -> str:
+        """The closing line."""
+        count = len(self.failures)
+        return (
+            f"seed {self.seed}: {self.programs:,} programs, {self.states:,} states, {self.proofs:,} proofs,"
+            f" {self.with_errors:,} programs that leave their declaration; {self.seconds:.0f} s,"
+            f" {self.programs / max(self.seconds, 0.001):.1f} programs a second; "
+            + ("no differences" if not count else f"{count} difference{'s' * (count > 1)}")
+        )
+
+
+def run(
+    seed: int,
+    folder: Path,
+    *,
+    seconds: float | None = None,
+    programs: int | None = None,
+    first: int = 0,
+    most_failures: int = MOST_FAILURES,
+    shrinks: bool = True,
+    report: Callable[[str], None] = lambda line: None,
+) -> Campaign:
+    """Compare programs of a seed, from one on, until the time is up, so many were compared, or enough have failed."""
+    campaign = Campaign(seed)
+    began = time.monotonic()
+    with fresh_cache():
+        while programs is None or campaign.programs < programs:
+            campaign.seconds = time.monotonic() - began
+            if seconds is not None and campaign.seconds >= seconds:
+                break
+            program = random_program(seed, first + campaign.programs)
+            found = compare(program)
+            campaign.programs += 1
+            campaign.states += found.states
+            campaign.proofs += found.proofs
+            campaign.with_errors += found.has_errors
+            if found.differences:
+                failure = written(program, found, folder, shrinks=shrinks)
+                campaign.failures.append(failure)
+                report(failure.line)
+                if len(campaign.failures) >= most_failures:
+                    break
+    campaign.seconds = time.monotonic() - began
+    return campaign
+
+
+def written(program: Program, found: Comparison, folder: Path, *, shrinks: bool = True) -> Failure:
+    """A failure, made small and written to the folder."""
+    difference = found.differences[0]
+    folder.mkdir(parents=True, exist_ok=True)
+    if not shrinks:
+        return Failure(program, difference, program.save(folder))
+    small = shrink(program, lambda one: difference.kind in [other.kind for other in compare(one).differences])
+    return Failure(small, (compare(small).differences or [difference])[0], small.save(folder))
+
+
+@contextlib.contextmanager
+def fresh_cache() -> Iterator[None]:
+    """A cache of its own for compiled kernels, which nobody wants later."""
+    before = os.environ.get("ISRCHECK_CACHE")
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["ISRCHECK_CACHE"] = cache
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["ISRCHECK_CACHE"]
+            else:
+                os.environ["ISRCHECK_CACHE"] = before

@@ -1,0 +1,374 @@
+"""Holds everything that answers for a program against the plain search: explorer, reference, formulas, Z3, proofs.
+
+In:  a `Program`.
+Out: a `Difference` for each engine that says something else, and how much was compared.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path as File
+from typing import Any
+
+from checker.bounded import Unrolled, ask_to_depth
+from checker.explore import Exploration, Limits, Witness, explore
+from checker.kernels import Kernels
+from conformance.fuzz.compare_proofs import proofs_differ
+from conformance.fuzz.plain_search import ERROR, Asked, Found, OutOfRange, Path, PlainSearch, PlainSystem, order, search
+from conformance.fuzz.program import SECOND, Program, loaded
+from conformance.symbolic_support import compare_all
+from models import run
+from models.errors import LanguageError, ModelError, UsageError
+from models.language.model import Instance, Model
+
+MOST_DEPTH = 12
+MOST_STATES = 250
+"""A program is searched to the level at whose end there are so many states."""
+
+MOST_STEPS = 20_000
+"""Transitions that the plain search looks at, more or less: what takes it longer is searched less deep."""
+
+ASKED_DEPTH = 3
+"""How far Z3 is asked."""
+
+SAMPLE = 12
+"""Reached states in which the formulas are held against the reference, and as many random ones."""
+
+MOST_VALUES = 60
+"""Values of all cells of a state together, up to which Z3 is asked."""
+
+MEMORY = 64 << 20
+
+
+@dataclass(frozen=True)
+class Case:
+    """A configuration of a program: the values that differ from the defaults, the protocol, swapped actions."""
+
+    values: tuple[tuple[str, int], ...]
+    protocol: str | None
+    swaps: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One disagreement: who differs in what (the same for the same bug in a smaller program), and the details."""
+
+    kind: str
+    details: str
+
+
+@dataclass
+class Comparison:
+    """What became of a program."""
+
+    differences: list[Difference] = field(default_factory=list)
+    states: int = 0
+    proofs: int = 0
+    has_errors: bool = False
+
+
+class Disagreement(Exception):
+    """An engine says something else than the plain search."""
+
+    def __init__(self, kind: str, details: object) -> None:
+        super().__init__(f"{kind}: {details}")
+        self.difference = Difference(kind, " ".join(str(details).split())[:400])
+
+
+def compare(program: Program) -> Comparison:
+    """Hold all engines against the plain search; the first difference of a program is the one that counts."""
+    result = Comparison()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            with loaded(program, File(folder)) as model:
+                kernels = Kernels()
+                for number, case in enumerate(cases(program, model)):
+                    _compare_case(program, model, case, kernels, result, proves=number == 0)
+        except Disagreement as found:
+            result.differences.append(found.difference)
+        except LanguageError as error:
+            result.differences.append(Difference(f"refused: {_without_names(str(error))}", str(error)))
+        except Exception as error:
+            details = f"{type(error).__name__}: {error} ({_where(error)})"
+            result.differences.append(Difference(f"{_where(error)} raises {type(error).__name__}", details))
+    return result
+
+
+def _without_names(message: str) -> str:
+    """What a refusal says, without where."""
+    return message.rpartition(": ")[2].partition(";")[0].split("`")[-1].strip()
+
+
+def _where(error: BaseException) -> str:
+    """The innermost file of the product that an error comes from."""
+    place, trace = "?", error.__traceback__
+    while trace is not None:
+        path = File(trace.tb_frame.f_code.co_filename)
+        if path.parent.name in ("checker", "models", "language", "fuzz"):
+            place = f"{path.parent.name}/{path.name} {trace.tb_frame.f_code.co_name}"
+        trace = trace.tb_next
+    return place
+
+
+def cases(program: Program, model: Model) -> Iterator[Case]:
+    """The default configuration of each protocol, and one with other run-time values: one kernel serves them all."""
+    for protocol in program.protocols:
+        yield Case((), protocol)
+    chance = random.Random(len(model.entries))
+    values = {}
+    for name, entry in model.entries.items():
+        if not entry.is_bound:
+            most = entry.least + 3 if entry.most is None else min(entry.most, entry.least + 3)
+            values[name] = chance.randint(entry.least, most)
+    swaps: tuple[tuple[str, str], ...] = ()
+    if SECOND in program.protocols:
+        swaps = ((chance.choice([slot.name for slot in model.slots]), SECOND),)
+    if values or swaps:
+        yield Case(tuple(values.items()), program.protocols[0], swaps)
+
+
+def _compare_case(
+    program: Program, model: Model, case: Case, kernels: Kernels, result: Comparison, *, proves: bool
+) -> None:
+    values, swaps = dict(case.values), dict(case.swaps)
+    system = PlainSystem(program, values, case.protocol, swaps)
+    try:
+        instance = model.instance(case.protocol, values, swaps)
+    except UsageError as error:
+        if not system.is_contradicted():
+            raise Disagreement("the configuration is refused", error) from None
+        return
+    _expect("contradiction", system.is_contradicted(), False)
+    _expect("initial states", instance.initial_states, tuple(system.initial))
+    _expect("steps", len(instance.steps), sum(step.python is not None for step in system.steps))
+    plain = plain_search(system)
+    result.states += len(plain.paths)
+    result.has_errors |= plain.errors.count > 0
+    _explorers(instance, plain, kernels)
+    _reference(instance, system, plain)
+    _formulas(instance, plain)
+    if not _is_narrow(instance):
+        return
+    _bounded(instance, plain)
+    if proves and plain.is_all:
+        difference, count = proofs_differ(program, model, instance, system, plain)
+        result.proofs += count
+        if difference is not None:
+            raise Disagreement(*difference)
+
+
+def _is_narrow(instance: Instance) -> bool:
+    """Whether Z3 can be asked in a moment: a number of many values takes a variable for each."""
+    return sum(place.count * (place.high - place.low + 1) for place in instance.places.values()) <= MOST_VALUES
+
+
+def plain_search(system: PlainSystem) -> PlainSearch:
+    """The plain search of a program, as deep as it is worth it."""
+    return search(system, MOST_DEPTH, min(MOST_STATES, 1 + MOST_STEPS // (1 + len(system.steps))))
+
+
+def _expect(kind: str, found: object, expected: object) -> None:
+    if found != expected:
+        raise Disagreement(kind, f"{found!r} instead of {expected!r}")
+
+
+# ------------------------------------------------------------------------------------------------------- the explorer
+
+
+def _explorers(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
+    """The explorer on one thread and on two, counting everything; and as it is used, ending when all is decided."""
+    depth = None if plain.is_all else len(plain.levels) - 1
+    kernel = kernels.of(instance)
+    for threads in (1, 2):
+        limits = Limits(depth, MEMORY, None, threads)
+        who = f"explorer on {threads} threads"
+        explored = partial(explore, instance, limits, count_all=True, kernel=kernel)
+        found = _explored(plain, who, explored)
+        if found is not None:
+            _counts(who, instance, plain, found)
+            _errors(who, found, plain, counts=True)
+            for name in plain.found:
+                _findings(f"{who}, {{}}", name, found, plain, counts=True)
+    who = "explorer, ending when all is decided"
+    found = _explored(plain, who, partial(explore, instance, Limits(depth, MEMORY), kernel=kernel))
+    if found is not None:
+        _expect(f"{who}: levels", found.levels, plain.levels[: len(found.levels)])
+        _errors(who, found, plain, counts=False)
+        for name in plain.found:
+            _findings(f"{who}: {{}}", name, found, plain, counts=False)
+
+
+def _explored(plain: PlainSearch, who: str, explored: Callable[[], Exploration]) -> Exploration | None:
+    """What the explorer finds; None where it ends, as it has to, at what leaves the declaration."""
+    try:
+        return explored()
+    except ModelError as error:
+        # Where errors are not findings yet, they end the search; to be left out once they are.
+        witness: Witness | None = getattr(error, "witness", None)
+        if witness is None or plain.errors.path is None or witness.depth != len(plain.errors.path[1]):
+            raise Disagreement(f"{who}: {ERROR}", f"{error} instead of {plain.errors.path}") from None
+        return None
+
+
+def _path(witness: Witness) -> Path:
+    return witness.initial, witness.steps
+
+
+def _counts(who: str, instance: Instance, plain: PlainSearch, found: Exploration) -> None:
+    _expect(f"{who}: levels", found.levels, plain.levels)
+    _expect(f"{who}: distinct", found.distinct, sum(plain.levels))
+    fired = {slot.name: count for slot, count in zip(instance.model.slots, found.fired, strict=True)}
+    _expect(f"{who}: fired", fired, plain.fired)
+    _expect(f"{who}: generated", found.generated, sum(plain.fired.values()))
+    _expect(f"{who}: exhausted", found.exhausted, plain.is_all)
+    new = dict.fromkeys(plain.fired, 0)
+    last = len(plain.levels) - 1
+    for _, steps in plain.paths.values():
+        if steps and len(steps) <= last:
+            new[instance.step(steps[-1]).action] += 1
+    _expect(f"{who}: new", dict(zip(fired, found.new, strict=True)), new)
+
+
+def _errors(who: str, found: Exploration | Unrolled, plain: PlainSearch, *, counts: bool) -> None:
+    """What leaves the declaration. What is decided is asked no more, and a search that ends need not come that far."""
+    expected = plain.errors.path if counts else _first_error_asked(plain)
+    ours = found.findings.get(ERROR)
+    if ours is None:
+        if expected is not None and found.stopped != "decided":
+            raise Disagreement(f"{who}: {ERROR}", f"nothing instead of {expected}")
+        return
+    path = None if ours.found.witness is None else _path(ours.found.witness)
+    if path != expected or (counts and ours.found.count != plain.errors.count):
+        told = f"{path}, {ours.found.count} times, instead of {expected}, {plain.errors.count} times"
+        raise Disagreement(f"{who}: {ERROR}", told)
+    for name, unjudged in plain.unjudged.items() if counts else ():
+        erred: Any = found.findings[name].erred  # type: ignore[attr-defined]
+        path = None if erred.witness is None else _path(erred.witness)
+        if (path, erred.count) != (unjudged.path, unjudged.count):
+            told = f"{name}: {path}, {erred.count} times, instead of {unjudged.path}, {unjudged.count} times"
+            raise Disagreement(f"{who}: not judged", told)
+
+
+def _first_error_asked(plain: PlainSearch) -> Path | None:
+    """The first error that a search meets which asks no property beyond the level that decides it."""
+    met = [plain.erring.path]
+    for name, unjudged in plain.unjudged.items():
+        decided, error = plain.found[name].path, unjudged.path
+        if error is not None and (decided is None or len(error[1]) <= len(decided[1])):
+            met.append(error)
+    return min((path for path in met if path is not None), key=order, default=None)
+
+
+def _findings(who: str, name: str, found: Exploration, plain: PlainSearch, *, counts: bool) -> None:
+    """What was found of a property, and what of it is permitted."""
+    if name not in found.findings:
+        raise Disagreement(who.format("findings"), f"{name} is missing")
+    both = found.findings[name]
+    sides = [("found", both.found, plain.found[name])]
+    if counts or plain.found[name].path is None:
+        sides.append(("permitted", both.permitted, plain.permitted[name]))
+    for what, ours, expected in sides:
+        path = None if ours.witness is None else _path(ours.witness)
+        if path != expected.path:
+            raise Disagreement(who.format(what), f"{name}: {path} instead of {expected.path}")
+        if counts and ours.count != expected.count:
+            raise Disagreement(who.format(f"{what} count"), f"{name}: {ours.count} instead of {expected.count}")
+
+
+# --------------------------------------------------------------------------------------- the reference and the formulas
+
+
+def _reference(instance: Instance, system: PlainSystem, plain: PlainSearch) -> None:
+    """models.run, step by step and property by property, in reached states and in random ones."""
+    chance = random.Random(len(plain.paths))
+    properties = {prop.name: prop for prop in (*instance.properties, *instance.lemmas)}
+    asked = [one for one in (*system.properties, *system.lemmas) if one.applies]
+    _expect("reference: properties", sorted(properties), sorted(one.name for one in asked))
+    states = chance.sample(sorted(plain.paths), min(SAMPLE, len(plain.paths)))
+    states += [_random_state(instance, chance) for _ in range(SAMPLE // 2)]
+    of_states = [one for one in asked if not one.of_steps]
+    of_steps = [one for one in asked if one.of_steps]
+    for cells in states:
+        for one in of_states:
+            said = _answer(run.holds, instance, properties[one.name], cells)
+            _same(said, _answer(system.ask, one, [cells], None), one, cells)
+        for step in system.steps:
+            ours = instance.step(step.number)
+            expected, taken = _answer(system.take, cells, step), _answer(run.take, instance, cells, ours)
+            if taken != expected:
+                told = f"{instance.spell_step(ours)} from {cells}: {taken}, not {expected}"
+                raise Disagreement("reference: a step", told)
+            for one in of_steps if isinstance(expected, tuple) else ():
+                said = _answer(run.holds_step, instance, properties[one.name], cells, ours, expected)
+                _same(said, _answer(system.ask, one, [cells, expected], step.action), one, cells)
+
+
+def _same(said: object, expected: object, asked: Asked, cells: object) -> None:
+    if said != expected:
+        raise Disagreement("reference: a property", f"{asked.name} in {cells}: {said}, not {expected}")
+
+
+def _answer(question: Callable[..., object], *given: object) -> object:
+    """An answer, or that the declaration is left."""
+    try:
+        return question(*given)
+    except (OutOfRange, ModelError):
+        return ERROR
+
+
+def _random_state(instance: Instance, chance: random.Random) -> tuple[int, ...]:
+    places = instance.places.values()
+    return tuple(chance.randint(place.low, place.high) for place in places for _ in range(place.count))
+
+
+def _formulas(instance: Instance, plain: PlainSearch) -> None:
+    """The symbolic reading against the reference, in reached states and in random ones."""
+    chance = random.Random(len(plain.paths))
+    states = chance.sample(sorted(plain.paths), min(SAMPLE, len(plain.paths)))
+    states += [_random_state(instance, chance) for _ in range(SAMPLE)]
+    try:
+        compare_all(instance, states)
+    except AssertionError as error:
+        what = error.args[0] if error.args else "the relation"
+        raise Disagreement("formulas", what) from None
+
+
+def _bounded(instance: Instance, plain: PlainSearch) -> None:
+    """Z3, asked about every depth up to a few steps."""
+    depth = min(ASKED_DEPTH, len(plain.levels) - (0 if plain.is_all else 1))
+    does_err = plain.errors.path is not None and len(plain.errors.path[1]) <= depth
+    try:
+        found = ask_to_depth(instance, Limits(depth))
+    except ModelError:
+        if does_err:
+            return  # where errors are not findings yet; to be left out once they are
+        raise
+    if does_err and ERROR in found.findings:
+        _errors("Z3", found, plain, counts=False)
+    _expect("Z3: stopped", found.stopped in (None, "decided"), True)
+    for name, findings in found.findings.items():
+        if name == ERROR:
+            continue
+        is_goal = name in {prop.name for prop in instance.properties if prop.kind.value == "sometimes"}
+        expected = _until(plain.found[name], depth)
+        _depths("Z3: found", name, findings.found.witness, expected, is_exact=not is_goal)
+        if expected is None:
+            _depths(
+                "Z3: permitted", name, findings.permitted.witness, _until(plain.permitted[name], depth), is_exact=True
+            )
+
+
+def _until(found: Found, depth: int) -> Path | None:
+    return found.path if found.path is not None and len(found.path[1]) <= depth else None
+
+
+def _depths(kind: str, name: str, witness: Witness | None, expected: Path | None, *, is_exact: bool) -> None:
+    path = None if witness is None else _path(witness)
+    if not is_exact and path is not None and expected is not None:
+        path, expected = (0, path[1][:0]), (0, expected[1][:0]) if len(path[1]) == len(expected[1]) else expected
+    if path != expected:
+        raise Disagreement(kind, f"{name}: {path} instead of {expected}")

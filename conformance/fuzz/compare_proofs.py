@@ -1,0 +1,150 @@
+"""Holds proofs against exhaustive searches: what is proved, and what that rests on, is true in every reachable state.
+
+In:  an instance whose states the plain search has seen all of.
+Out: a difference, or None; and how many proofs there were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from checker.limitless import limitless
+from checker.prove import Phase, Proof, Proofs, prove
+from conformance.fuzz.plain_search import ERROR, Asked, Found, PlainSearch, PlainSystem, search
+from conformance.fuzz.program import Program
+from models.errors import UsageError
+from models.language.declare import Kind
+from models.language.model import Instance, Model
+
+SECONDS = 1.0
+"""How long each phase of the prover may take: a proof that takes longer is not looked at."""
+
+MOST_VALUES = 30
+"""Values of all cells of a state together, up to which proofs are also looked for by k-induction."""
+
+OTHER_SIZES = 4
+"""How many other configurations a proof for every length is tried on."""
+
+MOST_STATES = 400
+
+Result = tuple[tuple[str, str] | None, int]
+
+
+def proofs_differ(
+    program: Program, model: Model, instance: Instance, system: PlainSystem, plain: PlainSearch
+) -> Result:
+    """What is proved and not so: (kind, details) of the first one; and the number of proofs."""
+    claims = [*system.properties, *system.lemmas]
+    full = search(system, 1 << 30, 1 << 30, [one for one in claims if one.kind != "sometimes"])
+    false = _failing(full)
+    properties = [prop for prop in instance.properties if prop.kind is not Kind.SOMETIMES]
+    sample = sorted(plain.paths)[:50]
+    # The prover is not told what fails: it has to find out.
+    known = Proofs()
+    count = 0
+    is_small = sum(place.count * (place.high - place.low + 1) for place in instance.places.values()) <= MOST_VALUES
+    for phase in Phase if is_small else (Phase.EVERY_LENGTH, Phase.WITHIN_BOUNDS):
+        found = prove(instance, properties, phase, known=known, sample=sample, seconds=SECONDS)
+        for proof in found.proofs.values():
+            count += 1
+            difference = _differs(program, model, instance, full, false, proof)
+            if difference is not None:
+                return difference, count
+        known = known.joined(found)
+    return None, count
+
+
+def _failing(result: PlainSearch) -> dict[str, Found]:
+    found = {}
+    for name, one in result.found.items():
+        broken = [each for each in (one, result.permitted[name]) if each.count]
+        if broken:
+            found[name] = broken[0]
+    return found
+
+
+def _differs(
+    program: Program,
+    model: Model,
+    instance: Instance,
+    full: PlainSearch,
+    false: dict[str, Found],
+    proof: Proof,
+) -> tuple[str, str] | None:
+    closed = "proofs: nothing leaves the declaration", f"something does: {full.errors.path}"
+    if proof.prop.name == ERROR:
+        return closed if full.errors.count else None
+    names = [proof.prop.name, *(name for name in proof.lemmas if name != ERROR)]
+    how = "for every length" if proof.every_length else f"by {proof.steps}-induction"
+    for name in names:
+        if name in false:
+            what = "is proved" if name == proof.prop.name else f"is a premise of {proof.prop.name}"
+            return f"a false claim is proved {how}", f"{name} {what}, and fails at {false[name].path}"
+    # Where that is not a claim of its own yet; to be left out once it is.
+    if getattr(proof, "is_closed", False) and full.errors.count > sum(one.count for one in full.unjudged.values()):
+        return closed
+    free = _free(model, instance, proof)
+    for values in _other_values(model, instance, free):
+        difference = _at_other_values(program, model, instance, values, proof, names, how)
+        if difference is not None:
+            return difference
+    return None
+
+
+def _free(model: Model, instance: Instance, proof: Proof) -> list[str]:
+    """The entries on which a proof says that it does not depend."""
+    if proof.every_length:
+        return [name for name, entry in model.entries.items() if entry.is_open]
+    by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
+    declared = [by_name[name] for name in proof.lemmas if name in by_name]
+    is_known = len(declared) == len(proof.lemmas) and proof.steps == 1
+    return limitless(instance, [proof.prop, *declared]) if is_known else []
+
+
+def _other_values(model: Model, instance: Instance, free: Sequence[str]) -> list[dict[str, int]]:
+    """Configurations in which what is free is something else."""
+    found = []
+    for shift in range(1, OTHER_SIZES + 1) if free else ():
+        values = dict(instance.configuration.items())
+        for position, name in enumerate(free):
+            entry = model.entries[name]
+            most = 4 if entry.most is None else min(entry.most, max(4, entry.default))
+            least = max(entry.least, 1 if entry.is_bound else entry.least)
+            values[name] = (
+                least + (values[name] - least + shift + position) % (most - least + 1) if most >= least else least
+            )
+        if values not in found:
+            found.append(values)
+    return found
+
+
+def _at_other_values(
+    program: Program,
+    model: Model,
+    instance: Instance,
+    values: dict[str, int],
+    proof: Proof,
+    names: Sequence[str],
+    how: str,
+) -> tuple[str, str] | None:
+    """A proof says: where everything that it rests on is true at the start, it stays so."""
+    try:
+        other = model.instance(instance.protocol.name or None, values, instance.swaps)
+        assert other.initial_states
+    except UsageError:
+        return None  # impossible with these values
+    system = PlainSystem(program, values, instance.protocol.name or None, instance.swaps)
+    claims = [_always(one) for one in (*system.properties, *system.lemmas) if one.name in names]
+    if any(_failing(search(system, 0, 0, [one])) for one in claims):
+        return None
+    result = search(system, 8, MOST_STATES, claims)
+    false = _failing(result)
+    for name in names:
+        if name in false:
+            return f"a false claim is proved {how}, elsewhere", f"{name} fails with {values} at {false[name].path}"
+    return None
+
+
+def _always(asked: Asked) -> Asked:
+    """The same claim, wherever it is claimed."""
+    return Asked(asked.name, asked.kind, asked.python, None, True, asked.parameters)

@@ -1,0 +1,218 @@
+"""What a random program declares: its configuration, domains, enumerations, constants and fields.
+
+In:  a source of chance.
+Out: a `World`: the declarations with their ranges under the default configuration, and their text.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of the configuration: its kind, and the values that it may have."""
+
+    name: str
+    kind: str
+    default: int
+    least: int
+    most: int
+    is_truth: bool
+    text: str
+
+    @property
+    def shapes(self) -> bool:
+        """Whether a range may depend on it."""
+        return self.kind == "bound"
+
+
+@dataclass(frozen=True)
+class Space:
+    """A domain: how many elements it has, and how a range over them is written."""
+
+    name: str
+    size: int
+    declared: str
+    range: str
+    letters: bool
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A field: its domains, the ends of its values and how they are written."""
+
+    name: str
+    over: tuple[Space, ...]
+    low: int
+    high: int
+    is_truth: bool
+    names: tuple[str, ...]
+    values: str
+    initially: str
+
+
+@dataclass
+class World:
+    """Everything that a program declares besides its functions.
+
+    `careless` is how likely a function is to use indices and write values that may be outside their range.
+    """
+
+    careless: float = 0.0
+    constants: dict[str, int] = field(default_factory=dict)
+    enumerations: dict[str, dict[str, int]] = field(default_factory=dict)
+    entries: list[Entry] = field(default_factory=list)
+    spaces: list[Space] = field(default_factory=list)
+    subsets: dict[str, Space] = field(default_factory=dict)
+    fields: list[Cells] = field(default_factory=list)
+
+    def text(self) -> str:
+        """The declarations as they stand in a model file."""
+        lines = [f"{name} = {value!r}" for name, value in self.constants.items()]
+        for name, members in self.enumerations.items():
+            lines += [f"class {name}(IntEnum):", *(f"    {member} = {value}" for member, value in members.items())]
+        if self.entries:
+            lines += ["class Configuration:", *(f"    {one.name} = {one.text}" for one in self.entries)]
+        for space in self.spaces:
+            letters = ", letters=True" if space.letters else ""
+            lines += [f"class {space.name}(Domain, size={space.declared}{letters}):", "    pass"]
+        for name, space in self.subsets.items():
+            lines += [f"class {name}(Subset, of={space.name}):", "    pass"]
+        lines.append("class State:")
+        for one in self.fields:
+            over = "".join(f"{space.name}, " for space in one.over)
+            start = f", initially={one.initially}" if one.initially else ""
+            lines.append(f"    {one.name} = field({over}values={one.values}{start})")
+        return "\n".join(lines)
+
+
+def random_world(chance: random.Random) -> World:
+    """Random declarations, of few and small fields."""
+    world = World(careless=0.7 if chance.random() < 0.4 else 0.02)
+    for name, value in (("LIMIT", chance.randint(-1, 4)), ("WIDE", chance.choice([127, 2**31 - 1, -(2**31)]))):
+        if chance.random() < 0.4:
+            world.constants[name] = value
+    if chance.random() < 0.2:
+        world.constants["ALLOWED"] = chance.random() < 0.5
+    for name in ("Phase", "Colour")[: chance.choice((0, 1, 1, 2))]:
+        first = chance.choice((0, 0, 0, 1, -1))
+        members = ("WORKING", "WAITING", "DONE") if name == "Phase" else ("RED", "GREEN", "BLUE")
+        world.enumerations[name] = {one: first + at for at, one in enumerate(members[: chance.randint(1, 3)])}
+    _entries(chance, world)
+    _spaces(chance, world)
+    for number in range(chance.choice((2, 3, 3, 4, 4, 5))):
+        world.fields.append(_cells(chance, world, f"f{number}" if chance.random() < 0.8 else f"total{number}"))
+    return world
+
+
+def _entries(chance: random.Random, world: World) -> None:
+    """A few entries of every kind."""
+    more = ['option="--own-{name}"', "is_open=True", "least={least}", "most={most}"]
+    for name in ("size", "most", "width")[: chance.choice((1, 1, 2, 3))]:
+        default = chance.choice((1, 2, 2, 3))
+        chosen = [one for one in more if chance.random() < 0.5]
+        options = "".join(f", {one.format(name=name, least=chance.randint(0, 1), most=default + 2)}" for one in chosen)
+        text = f'bound({default}, "{name} of something"{options})'
+        world.entries.append(Entry(name, "bound", default, default, default, False, text))
+    for name in ("crashes", "losses")[: chance.choice((0, 1, 1, 2))]:
+        default = chance.randint(0, 2)
+        shapes = chance.random() < 0.3
+        text = f'budget({default}, "{name} of something"{", shapes=True" if shapes else ""})'
+        least, most = (default, default) if shapes else (0, 127)
+        world.entries.append(Entry(name, "bound" if shapes else "budget", default, least, most, False, text))
+    if chance.random() < 0.5:
+        least, most = chance.choice(((0, 3), (-1, 2), (0, 127), (-128, 1)))
+        default = chance.randint(max(least, -2), min(most, 3))
+        text = f'setting({default}, "a setting", least={least}, most={most})'
+        world.entries.append(Entry("pace", "setting", default, least, most, False, text))
+    for name, members in world.enumerations.items():
+        if chance.random() < 0.4:
+            kind = chance.choice(("setting", "switch"))
+            member, default = chance.choice(list(members.items()))
+            values = f", values={name}" if kind == "setting" else ""
+            text = f'{kind}({name}.{member}, "a choice"{values})'
+            ends = min(members.values()), max(members.values())
+            world.entries.append(Entry(f"kind_of_{name.lower()}", kind, default, *ends, False, text))
+    if chance.random() < 0.5:
+        default = chance.random() < 0.5
+        world.entries.append(Entry("strict", "switch", default, 0, 1, True, f'switch({default}, "on or off")'))
+
+
+def _spaces(chance: random.Random, world: World) -> None:
+    """One to three domains, and sometimes the subsets of one."""
+    sizes = [one for one in world.entries if one.shapes and one.default > 0]
+    for name in ("Node", "Slot", "Item")[: chance.choice((1, 1, 2, 2, 3))]:
+        letters = chance.random() < 0.3
+        form = chance.choice(("number", "name", "name", "name", "function", "one"))
+        if form in ("number", "one") or not sizes:
+            size = 1 if form == "one" else chance.choice((2, 2, 3))
+            world.spaces.append(Space(name, size, str(size), str(size), letters))
+        else:
+            entry = chance.choice(sizes)
+            if form == "name":
+                space = Space(name, entry.default, f'"{entry.name}"', f"s.{entry.name}", letters)
+            else:
+                declared = f"lambda configuration: configuration.{entry.name} + 1"
+                space = Space(name, entry.default + 1, declared, f"s.{entry.name} + 1", letters)
+            world.spaces.append(space)
+    if chance.random() < 0.05:
+        world.spaces.append(Space("Nothing", 0, "0", "0", False))
+    small = [space for space in world.spaces if 0 < space.size <= 3]
+    if chance.random() < 0.4 and small:
+        world.subsets["Some"] = chance.choice(small)
+
+
+def _cells(chance: random.Random, world: World, name: str) -> Cells:
+    """One field."""
+    spaces = [space for space in world.spaces if space.size > 0]
+    over = tuple(chance.choice(spaces) for _ in range(chance.choice((0, 0, 0, 1, 1, 1, 2))))
+    while _count(over) > 6:
+        over = over[1:]
+    form = chance.choice(("flag", "flag", "between", "between", "between", "entry", "domain", "optional", "names"))
+    bounds = [one for one in world.entries if one.shapes]
+    names: tuple[str, ...] = ()
+    if form == "names" and world.enumerations:
+        kind = chance.choice(list(world.enumerations))
+        members = world.enumerations[kind]
+        low, high, values = min(members.values()), max(members.values()), kind
+        names = tuple(f"{kind}.{member}" for member in members)
+    elif form == "entry" and bounds:
+        entry = chance.choice(bounds)
+        low, high, values = 0, entry.default, f'between(0, "{entry.name}")'
+        if chance.random() < 0.3:
+            low, high, values = -1, high + 1, f"between(-1, lambda configuration: configuration.{entry.name} + 1)"
+    elif form == "domain":
+        space = chance.choice(spaces)
+        low, high, values = 0, space.size - 1, space.name
+    elif form == "optional":
+        space = chance.choice(spaces)
+        low, high, values = -1, space.size - 1, f"optional({space.name})"
+        if chance.random() < 0.4:
+            high = chance.randint(0, 2)
+            values = f"optional(between(0, {high}))"
+    elif form == "flag":
+        low, high, values = 0, 1, "Flag"
+    else:
+        low = chance.choice((0, 0, 0, 0, 1, -1, -2))
+        high = low + chance.choice((0, 1, 2, 2, 3, 3, 4))
+        if chance.random() < 0.01:
+            low, high = chance.choice(((-128, 127), (-128, -126), (120, 127)))
+        values = f"between({low}, {high})"
+    first = chance.randint(low, min(high, low + 3)) if chance.random() < 0.4 or low > 0 or high < 0 else 0
+    initially = "" if first == 0 else str(first)
+    if values == "Flag" and chance.random() < 0.3:
+        initially = chance.choice(("True", "False"))
+    if values.startswith("optional") and chance.random() < 0.5:
+        initially = "NONE"
+    if names and first in range(low, high + 1) and chance.random() < 0.5:
+        initially = names[first - low]
+    return Cells(name, over, low, high, values == "Flag", names, values, initially)
+
+
+def _count(over: tuple[Space, ...]) -> int:
+    count = 1
+    for space in over:
+        count *= space.size
+    return count

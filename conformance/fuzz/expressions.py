@@ -1,0 +1,336 @@
+"""Random expressions of the modelling language, with the range of each where that is known.
+
+In:  a source of chance, a `World`, and a `Scope`: what can be named at a place in a function.
+Out: texts: numbers with their least and greatest value, and truth values.
+
+The ranges keep most programs within their declaration. They guide only: nobody relies on them, and a careless program
+uses indices and writes values that may be outside.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from conformance.fuzz.declarations import Cells, Space, World
+
+NAMES = ("x", "y", "total", "count", "i", "j", "k", "p0", "at_1", "word", "low", "results", "state")
+"""Names of locals; some are those that the engines use in what they make of a program."""
+
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+
+
+@dataclass(frozen=True)
+class Number:
+    """An expression that is a number."""
+
+    text: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Helper:
+    """A function that others can call: what its parameters take, and what it returns (None: it writes)."""
+
+    name: str
+    states: int
+    numbers: tuple[tuple[int, int], ...]
+    subset: str | None
+    returns: tuple[int, int] | None
+    is_truth: bool = False
+
+
+@dataclass
+class Scope:
+    """What can be named: states, numbers by the range of their values, subsets, helpers, and actions as `taken`.
+
+    `assigned` are the names of locals that an assignment writes.
+    """
+
+    states: tuple[str, ...]
+    is_careless: bool
+    numbers: dict[str, tuple[int, int]] = field(default_factory=dict)
+    assigned: set[str] = field(default_factory=set)
+    subsets: dict[str, str] = field(default_factory=dict)
+    helpers: list[Helper] = field(default_factory=list)
+    constants: dict[str, int] = field(default_factory=dict)
+    actions: tuple[str, ...] = ()
+
+    def inner(self, **numbers: tuple[int, int]) -> Scope:
+        """The same, with more numbers; they hide what has the same name."""
+        kept = {name: one for name, one in self.constants.items() if name not in numbers}
+        return replace(self, numbers={**self.numbers, **numbers}, constants=kept, assigned=self.assigned - set(numbers))
+
+
+class Writer:
+    """Writes expressions at one place."""
+
+    def __init__(self, chance: random.Random, world: World, scope: Scope) -> None:
+        self.chance = chance
+        self.world = world
+        self.scope = scope
+
+    def at(self, scope: Scope) -> Writer:
+        """The same for another place."""
+        return Writer(self.chance, self.world, scope)
+
+    def pick(self, options: Sequence[tuple[float, Callable[[], object]]]) -> object:
+        """One of several, by weight."""
+        return self.chance.choices([one for _, one in options], [weight for weight, _ in options])[0]()
+
+    # ---------------------------------------------------------------------------------------------------------- numbers
+
+    def number(self, depth: int) -> Number:
+        """A number."""
+        ends: list[tuple[float, Callable[[], Number]]] = [
+            (2, self._constant),
+            (4 if self.scope.states and self.world.fields else 0, lambda: self._cell(depth)),
+            (5 if self.scope.numbers else 0, self._local),
+            (1, self._named),
+        ]
+        parts: list[tuple[float, Callable[[], Number]]] = [
+            (4, lambda: self._sum(depth)),
+            (1, lambda: self._negated(depth)),
+            (1.5, lambda: self._either(depth)),
+            (1.5, lambda: self._least_or_most(depth)),
+            (1, lambda: self._total(depth)),
+            (1.5, lambda: self._called(depth)),
+            (0.5, lambda: self._truth_as_number(depth)),
+            (0.8, lambda: self._and_or(depth)),
+        ]
+        found = self.pick(ends if depth <= 0 else ends + parts)
+        assert isinstance(found, Number)
+        return found
+
+    def _constant(self) -> Number:
+        value = self.chance.choice((0, 0, 1, 1, 1, 2, 2, 3, 4, -1))
+        if self.chance.random() < 0.02:
+            value = self.chance.choice((127, 128, 1000, 2**31 - 1, -(2**31) + 1))
+        return Number(str(value), value, value)
+
+    def _local(self) -> Number:
+        name = self.chance.choice(sorted(self.scope.numbers))
+        return Number(name, *self.scope.numbers[name])
+
+    def _named(self) -> Number:
+        """A constant, a member of an enumeration, an entry of the configuration, NONE."""
+        found = [Number(name, int(value), int(value)) for name, value in self.scope.constants.items()]
+        for kind, members in self.world.enumerations.items():
+            found += [Number(f"{kind}.{member}", value, value) for member, value in members.items()]
+        if self.scope.states:
+            state = self.chance.choice(self.scope.states)
+            found += [Number(f"{state}.{one.name}", one.least, one.most) for one in self.world.entries]
+        found.append(Number("NONE", -1, -1))
+        return self.chance.choice(found)
+
+    def _cell(self, depth: int) -> Number:
+        one = self.chance.choice(self.world.fields)
+        return Number(self.cell(one, depth=depth), one.low, one.high)
+
+    def cell(self, one: Cells, state: str | None = None, depth: int = 1) -> str:
+        """A cell of a field, at any index."""
+        indices = "".join(f"[{self.index(space.size, depth)}]" for space in one.over)
+        return f"{state or self.chance.choice(self.scope.states)}.{one.name}{indices}"
+
+    def index(self, size: int, depth: int = 1) -> str:
+        """An index of a domain."""
+        careless = self.scope.is_careless and self.chance.random() < 0.15
+        inside = [name for name, (low, high) in self.scope.numbers.items() if careless or (low >= 0 and high < size)]
+        if inside and self.chance.random() < 0.75:
+            return self.chance.choice(sorted(inside))
+        if depth <= 0 or self.chance.random() < 0.5:
+            wrong = self.scope.is_careless and self.chance.random() < 0.1
+            return str(self.chance.choice((-1, size)) if wrong else self.chance.randrange(size))
+        return self.fitted(self.number(depth - 1), 0, size - 1)
+
+    def fitted(self, number: Number, low: int, high: int) -> str:
+        """A number within a range: as it is, where that is known or nobody cares, or cut to fit."""
+        if number.low >= low and number.high <= high:
+            return number.text
+        if self.scope.is_careless and self.chance.random() < 0.3:
+            return number.text
+        if len(number.text) > 20 or self.chance.random() < 0.5:
+            return f"min(max({number.text}, {low}), {high})"
+        return f"({number.text} if {low} <= {number.text} <= {high} else {self.chance.randint(low, high)})"
+
+    def _sum(self, depth: int) -> Number:
+        left, right = self.number(depth - 1), self.number(depth - 1)
+        if self.chance.random() < 0.5:
+            return Number(f"({left.text} + {right.text})", left.low + right.low, left.high + right.high)
+        return Number(f"({left.text} - {right.text})", left.low - right.high, left.high - right.low)
+
+    def _negated(self, depth: int) -> Number:
+        one = self.number(depth - 1)
+        return Number(f"(-{one.text})", -one.high, -one.low)
+
+    def _either(self, depth: int) -> Number:
+        one, other = self.number(depth - 1), self.number(depth - 1)
+        text = f"({one.text} if {self.truth(depth - 1)} else {other.text})"
+        return Number(text, min(one.low, other.low), max(one.high, other.high))
+
+    def _least_or_most(self, depth: int) -> Number:
+        name = self.chance.choice(("min", "max"))
+        if name in self.scope.numbers:
+            return self._constant()
+        numbers = [self.number(depth - 1) for _ in range(self.chance.choice((2, 2, 3)))]
+        choose = min if name == "min" else max
+        text = f"{name}({', '.join(one.text for one in numbers)})"
+        return Number(text, choose(one.low for one in numbers), choose(one.high for one in numbers))
+
+    def _truth_as_number(self, depth: int) -> Number:
+        return Number(f"({self.truth(depth - 1)})", 0, 1)
+
+    def _and_or(self, depth: int) -> Number:
+        one, other = self.number(depth - 1), self.number(depth - 1)
+        text = f"({one.text} {self.chance.choice(('and', 'or'))} {other.text})"
+        return Number(text, min(one.low, other.low), max(one.high, other.high))
+
+    def _total(self, depth: int) -> Number:
+        head, inside, rounds = self.generator(depth - 1)
+        one = inside.number(min(depth - 1, 1)) if self.chance.random() < 0.6 else Number(inside.truth(depth - 1), 0, 1)
+        return Number(f"sum({one.text} {head})", min(0, rounds * one.low), max(0, rounds * one.high))
+
+    def _called(self, depth: int) -> Number:
+        found = [one for one in self.scope.helpers if one.returns is not None and self.can_call(one)]
+        if not found:
+            return self._constant()
+        helper = self.chance.choice(found)
+        assert helper.returns is not None
+        return Number(self.call(helper, depth - 1), *helper.returns)
+
+    def can_call(self, helper: Helper) -> bool:
+        """Whether there are the states and the subset here that a helper takes."""
+        enough = helper.states <= len(self.scope.states)
+        return enough and (helper.subset is None or helper.subset in self.scope.subsets.values())
+
+    def call(self, helper: Helper, depth: int) -> str:
+        """The call of a helper."""
+        if helper.states == 1:
+            arguments = [self.chance.choice(self.scope.states)]
+        else:
+            arguments = list(self.scope.states[: helper.states])
+        arguments += [self.fitted(self.number(min(depth, 1)), low, high) for low, high in helper.numbers]
+        if helper.subset is not None:
+            arguments.append(next(name for name, kind in self.scope.subsets.items() if kind == helper.subset))
+        return f"{helper.name}({', '.join(arguments)})"
+
+    # ------------------------------------------------------------------------------------------------- ranges and folds
+
+    def range(self) -> tuple[str, int, int]:
+        """A range with its first and last number; the last may be below the first."""
+        form = self.chance.random()
+        spaces = [space for space in self.world.spaces if space.size]
+        if form < 0.7 and spaces:
+            space = self.chance.choice(spaces)
+            return f"range({self.size(space)})", 0, space.size - 1
+        if form < 0.8 and "LIMIT" in self.scope.constants:
+            limit = self.scope.constants["LIMIT"]
+            return "range(LIMIT)", 0, limit - 1
+        first = self.chance.choice((0, 1, 1, -1, 2))
+        last = max(0, first + self.chance.choice((-1, 0, 1, 2, 2)))
+        written = "0 - 1" if first < 0 else str(first)  # a range takes no minus sign before a number
+        text = f"range({written}, {last})"
+        entries = [one for one in self.world.entries if one.shapes]
+        if entries and self.scope.states and self.chance.random() < 0.4:
+            entry = self.chance.choice(entries)
+            text, last = f"range({written}, {self.scope.states[0]}.{entry.name} + 1)", entry.default + 1
+        return text, first, last - 1
+
+    def size(self, space: Space) -> str:
+        """How many elements a domain has, as a range takes it."""
+        if not self.scope.states:
+            return str(space.size)
+        return space.range.replace("s.", f"{self.scope.states[0]}.")
+
+    def generator(self, depth: int) -> tuple[str, Writer, int]:
+        """`for ... in ... if ...`, once or twice; what stands before it is written within; how many rounds at most."""
+        free = [one for one in NAMES if one not in self.scope.subsets]
+        names = [self.chance.choice(free) for _ in range(self.chance.choice((1, 1, 1, 2)))]
+        # The variables hide other names in the whole of the generator, also before they have a value.
+        visible = {name: ends for name, ends in self.scope.numbers.items() if name not in names}
+        inside, text, rounds = self.at(replace(self.scope, numbers=visible)), "", 1
+        for name in names:
+            span, first, last = inside.range()
+            text += f" for {name} in {span}"
+            # A range without a number is asked nothing; what is written for it is as if there were its first one.
+            inside = inside.at(inside.scope.inner(**{name: (first, max(first, last))}))
+            rounds *= max(0, last - first + 1)
+            if self.chance.random() < 0.25:
+                text += f" if {inside.truth(min(depth, 1))}"
+        return text.strip(), inside, rounds
+
+    # ----------------------------------------------------------------------------------------------------- truth values
+
+    def truth(self, depth: int) -> str:
+        """A truth value, or a number that is taken for one."""
+        ends: list[tuple[float, Callable[[], str]]] = [
+            (3 if self.scope.states else 0.1, self._comparison_with_constant),
+            (2, self._flag),
+            (0.15, lambda: self.chance.choice(("True", "False"))),
+            (2 if self.scope.subsets else 0, self._membership),
+            (3 if self.scope.actions else 0, self._taken),
+        ]
+        parts: list[tuple[float, Callable[[], str]]] = [
+            (4, lambda: self._comparison(depth)),
+            (2, lambda: f"(not {self.truth(depth - 1)})"),
+            (3, lambda: self._connected(depth)),
+            (3, lambda: self._fold(depth)),
+            (1, lambda: self._called_truth(depth)),
+            (0.3, lambda: self.number(depth - 1).text),
+            (0.3, lambda: f"({self.truth(depth - 1)} if {self.truth(depth - 1)} else {self.truth(depth - 1)})"),
+        ]
+        return str(self.pick(ends if depth <= 0 else ends + parts))
+
+    def _comparison_with_constant(self) -> str:
+        """A cell and a value of its range: it is true in some states and false in others. Or an entry and a value."""
+        if not self.scope.states:
+            return self._flag()
+        entries = [one for one in self.world.entries if not one.shapes]
+        if entries and self.chance.random() < 0.12:
+            entry, state = self.chance.choice(entries), self.chance.choice(self.scope.states)
+            return f"{state}.{entry.name} {self.chance.choice(COMPARISONS)} {entry.default}"
+        one = self.chance.choice(self.world.fields)
+        value = str(self.chance.randint(one.low, min(one.high, one.low + 4)))
+        if one.names and self.chance.random() < 0.7:
+            value = self.chance.choice(one.names)
+        if one.is_truth and self.chance.random() < 0.5:
+            value = self.chance.choice(("True", "False"))
+        return f"{self.cell(one, depth=0)} {self.chance.choice(COMPARISONS)} {value}"
+
+    def _flag(self) -> str:
+        flags = [one for one in self.world.fields if one.is_truth]
+        if not flags or not self.scope.states:
+            return f"{self.number(0).text} {self.chance.choice(COMPARISONS)} {self.number(0).text}"
+        text = self.cell(self.chance.choice(flags), depth=0)
+        return text if self.chance.random() < 0.6 else f"(not {text})"
+
+    def _membership(self) -> str:
+        name = self.chance.choice(sorted(self.scope.subsets))
+        return f"{name}[{self.index(self.world.subsets[self.scope.subsets[name]].size, 0)}]"
+
+    def _taken(self) -> str:
+        return f"taken {self.chance.choice(('==', '!='))} {self.chance.choice(self.scope.actions)}"
+
+    def _comparison(self, depth: int) -> str:
+        sides = [self.number(depth - 1).text for _ in range(self.chance.choice((2, 2, 2, 3, 4)))]
+        if self.chance.random() < 0.1:
+            sides[-1] = f"({self.truth(depth - 1)})"
+        text = sides[0]
+        for side in sides[1:]:
+            text += f" {self.chance.choice(COMPARISONS)} {side}"
+        return f"({text})"
+
+    def _connected(self, depth: int) -> str:
+        word = self.chance.choice((" and ", " or "))
+        return f"({word.join(self.truth(depth - 1) for _ in range(self.chance.choice((2, 2, 3))))})"
+
+    def _fold(self, depth: int) -> str:
+        name = self.chance.choice(("all", "any"))
+        head, inside, _ = self.generator(depth - 1)
+        return f"{name}({inside.truth(depth - 1)} {head})"
+
+    def _called_truth(self, depth: int) -> str:
+        found = [one for one in self.scope.helpers if one.is_truth and self.can_call(one)]
+        return self.call(self.chance.choice(found), depth - 1) if found else self._flag()

@@ -1,0 +1,409 @@
+"""A check of the fuzzer: bugs are put into the engines, one at a time, and the fuzzer, or else the tests, must notice.
+
+In:  `python -m conformance.fuzz.mutation [--seconds N] [NAME ...]`.
+Out: a row for each bug: who noticed it, and after how many programs. Exit code 0 where every bug that can show was
+     noticed, otherwise 1.
+
+Each bug is a replacement in one file of a copy of the tree; nothing of the tree itself is changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import checker
+
+ROOT = Path(checker.__file__).parents[1]
+SEED = 5
+SECONDS = 120
+GRACE = 60
+"""Seconds beyond the given ones after which a run hangs: that, too, is noticed."""
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A replacement in one file of the checker; `tests` are asked where the fuzzer does not notice. `hidden` says why
+    nobody can notice it, where that is so."""
+
+    name: str
+    file: str
+    says: str
+    old: str
+    new: str
+    tests: tuple[str, ...] = ()
+    hidden: str = ""
+
+
+PROOFS = ("test_slice_loops", "test_slice", "test_not_proved", "test_prove")
+"""Tests of proofs, which are asked where the fuzzer does not notice."""
+
+BUGS = (
+    Bug(
+        "minus_is_plus",
+        "lower",
+        "`-=` on a cell adds",
+        "{there}) {sign} ({value})), {place",
+        "{there}) + ({value})), {place",
+    ),
+    Bug("any_of_nothing", "lower", "`any` over nothing is true", "return {fold == 'all'}", "return True"),
+    Bug(
+        "index_unchecked",
+        "lower",
+        "an index one beyond the end is not checked",
+        "size + 1) <= size\n",
+        "size + 1) <= size + 1\n",
+    ),
+    Bug(
+        "loop_variable_assigned",
+        "lower",
+        "a loop variable is thought within its range although the loop assigns it",
+        "if low >= 0 and statement.target.id in self.assigned_once:",
+        "if low >= 0:",
+    ),
+    Bug(
+        "constant_not_hidden",
+        "lower",
+        "the variable of a generator does not hide a constant of its name",
+        "if expression.id in self.function.constants and expression.id not in self.renamed:",
+        "if expression.id in self.function.constants:",
+    ),
+    Bug(
+        "chain",
+        "native",
+        "`a < b < c` asks `a < c`",
+        "rest(position + 1, right), lambda",
+        "rest(position + 1, left), lambda",
+    ),
+    Bug(
+        "third_of_min",
+        "native",
+        "min and max look at two arguments only",
+        "for value in values[1:]:",
+        "for value in values[1:2]:",
+    ),
+    Bug(
+        "minus_sign",
+        "native",
+        "a minus sign before a truth value is lost",
+        "return self.builder.neg(self.number(value))",
+        "return self.number(value) if value.type == I1 else self.builder.neg(value)",
+    ),
+    Bug(
+        "unsigned_range",
+        "machine",
+        "negative values are outside every range",
+        'below = builder.icmp_signed("<=", value, high)',
+        'below = builder.icmp_unsigned("<=", value, high)',
+    ),
+    Bug(
+        "state_not_restored",
+        "machine",
+        "the last cells are not put back after a step",
+        "range(layout.first_cell, layout.size, 8)",
+        "range(layout.first_cell, layout.size - 8, 8)",
+    ),
+    Bug(
+        "wrong_parent",
+        "store",
+        "a state remembers another predecessor",
+        "parents[count] = from_states[i]",
+        "parents[count] = from_states[k]",
+    ),
+    Bug(
+        "table_moved_wrongly",
+        "store",
+        "entries get lost when the table grows",
+        "slot = np.int64((entry & ~LOW) >> shift)",
+        "slot = np.int64((entry & ~LOW) >> (shift + ONE))",
+        tests=("test_explore",),
+    ),
+    Bug(
+        "first_word_compared",
+        "store",
+        "states of two words are compared by their first",
+        "if store[first + word] != states[other + word]:",
+        "if word == 0 and store[first + word] != states[other + word]:",
+        tests=("test_explore",),
+        hidden="two states need the same 32 bits of their hash and the same first word: one pair in four billion",
+    ),
+    Bug(
+        "permitted_decides",
+        "explore",
+        "a permitted failure ends the search for a violation",
+        "self.results[6 * number + self.decisive]:",
+        "(self.results[6 * number] or self.results[6 * number + 3]):",
+    ),
+    Bug("first_step_lost", "explore", "step 0 is lost from the end of a path", "if step >= 0 else", "if step > 0 else"),
+    Bug(
+        "one_level_more",
+        "explore",
+        "the search goes one level too deep",
+        "self.result.depth >= self.limits.depth:",
+        "self.result.depth > self.limits.depth:",
+    ),
+    Bug(
+        "last_of_threads",
+        "explore",
+        "of what several threads find the last one counts",
+        "number < self.results[at + 1]:",
+        "number > self.results[at + 1]:",
+    ),
+    Bug(
+        "parents_of_chunks",
+        "threads",
+        "predecessors are counted from the start of a chunk",
+        "lane.batch.parents[: task.generated] += np.uint32(task.first)",
+        "pass",
+    ),
+    Bug(
+        "order_of_shards",
+        "shards",
+        "states of a level are numbered in the wrong order",
+        "keys[heads[shard]] < keys[heads[least]]",
+        "keys[heads[shard]] > keys[heads[least]]",
+    ),
+    Bug(
+        "chain_symbolic",
+        "symbolic",
+        "`a < b < c` asks `a < c`",
+        "lambda: rest(right, position + 1)",
+        "lambda: rest(left, position + 1)",
+    ),
+    Bug(
+        "asked_after_decided",
+        "symbolic",
+        "all and any go on after the element that decides",
+        "            frame.branch = self.circuit.all([branch, undecided, condition])",
+        "            frame.branch = self.circuit.all([branch, condition])",
+    ),
+    Bug(
+        "or_is_a_truth_value",
+        "symbolic",
+        "`x or y` of numbers is 0 or 1 where x is known",
+        "            if condition == FALSE:\n                return value\n            following",
+        "            if condition == FALSE:\n                return as_truth(self.truth(value))\n            following",
+    ),
+    Bug(
+        "index_not_demanded",
+        "reading",
+        "an unknown index need not be inside",
+        "        self._demand(inside)\n        found =",
+        "        found =",
+    ),
+    Bug(
+        "first_cell_forgotten",
+        "reading",
+        "reading at an unknown index forgets the first cell",
+        "targets[-2::-1]",
+        "targets[-2:0:-1]",
+    ),
+    Bug(
+        "sum_of_cases",
+        "cases",
+        "two ways to the same sum: one is lost",
+        "self.circuit.either(cases.get(one + other, FALSE), found)",
+        "found",
+    ),
+    Bug(
+        "absorbed",
+        "circuit",
+        "a wrong simplification of a and not (b and a)",
+        "return self.both(a, -x)",
+        "return self.both(a, x)",
+    ),
+    Bug(
+        "stale_read",
+        "slice",
+        "what is read from an array without cells stays after a write",
+        "            self.read.pop(place.name, None)\n            return",
+        "            return",
+        tests=PROOFS,
+    ),
+    Bug(
+        "any_over_open",
+        "slice",
+        "`any` and `all` over what is open are true",
+        "        return Truth(self.circuit.variable())\n\n    def _statement_For",
+        "        return True\n\n    def _statement_For",
+        tests=PROOFS,
+    ),
+    Bug(
+        "loop_changes_nothing",
+        "slice",
+        "a loop over what is open is thought to change no number",
+        "signs if solver.check(-self.arithmetic.compare(sign, after, begun)) is Answer.NO",
+        "signs if solver is not None",
+        tests=PROOFS,
+    ),
+    Bug(
+        "settings_fixed",
+        "slice",
+        "a proof for every length takes settings as they are",
+        "if name not in self.slice.open:",
+        "if name not in self.slice.open or not self.instance.model.entries[name].is_bound:",
+        tests=PROOFS,
+    ),
+    Bug(
+        "order_of_readers",
+        "bounded",
+        "a step may change places with one that writes what it reads",
+        "and not own_reads & writes",
+        "and True",
+    ),
+    Bug(
+        "step_before",
+        "unroll",
+        "a property of steps is asked of the step before",
+        "self.levels[depth - prop.of_steps].asked",
+        "self.levels[max(0, depth - 2 * prop.of_steps)].asked",
+    ),
+    Bug(
+        "start_not_asked",
+        "prove",
+        "a claim need not be true at the start",
+        'return None if holds_initially(self.instance, claim) else "it is false in an initial state"',
+        "return None",
+        tests=PROOFS,
+    ),
+    Bug(
+        "base_not_asked",
+        "prove",
+        "a k-induction needs no base",
+        "if prop.name in self.found.proofs or prop.name in fails:",
+        "if prop.name in self.found.proofs:",
+        tests=PROOFS,
+    ),
+    Bug(
+        "simple_paths_for_steps",
+        "prove",
+        "a property of steps is proved over simple paths",
+        "simple = [] if prop.of_steps else is_new",
+        "simple = is_new",
+        tests=PROOFS,
+    ),
+    Bug(
+        "lost_claims_assumed",
+        "prove",
+        "goals may rest on claims that are not kept",
+        "_kept(system, goal, [*known, *left], deadline, report) for goal in goals",
+        "_kept(system, goal, [*known, *claims], deadline, report) for goal in goals",
+        tests=PROOFS,
+    ),
+    Bug(
+        "any_cell_left",
+        "systems",
+        "a step that leaves one cell alone keeps every claim",
+        "return all(step.after[cell] is self.slice.before[cell] for cell in cells)",
+        "return any(step.after[cell] is self.slice.before[cell] for cell in cells)",
+        tests=PROOFS,
+    ),
+    Bug(
+        "budget_asked_about",
+        "limitless",
+        "a budget that a claim asks about may be without limit",
+        "is_read or fields & asked:",
+        "is_read:",
+        tests=PROOFS,
+    ),
+)
+
+
+def spoiled(bug: Bug, root: Path) -> str:
+    """The text of the file with the bug. Raises ValueError where the text that is replaced does not occur once."""
+    path = root / "checker" / f"{bug.file}.py"
+    text = path.read_text(encoding="utf-8")
+    if text.count(bug.old) != 1:
+        raise ValueError(
+            f"{path}: {bug.name} replaces text that occurs {text.count(bug.old)} times; write the bug anew"
+        )
+    return text.replace(bug.old, bug.new)
+
+
+def noticed(bug: Bug, root: Path, seconds: int) -> str:
+    """Who notices a bug in a copy of the tree: a line, which begins with `not` where nobody does."""
+    path = root / "checker" / f"{bug.file}.py"
+    before, times = path.read_bytes(), path.stat()
+    path.write_text(spoiled(bug, root), encoding="utf-8")
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            found = _fuzzed(bug, root, Path(scratch), seconds)
+            return found or _tested(bug, root, Path(scratch))
+    finally:
+        path.write_bytes(before)
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def _environment(bug: Bug, scratch: Path) -> dict[str, str]:
+    """Nothing that is compiled with a bug is kept."""
+    caches = {"ISRCHECK_CACHE": str(scratch / "cache")}
+    if bug.file in ("store", "shards"):
+        caches["NUMBA_CACHE_DIR"] = str(scratch / "numba")
+    return {**os.environ, **caches, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _fuzzed(bug: Bug, root: Path, scratch: Path, seconds: int) -> str:
+    command = [sys.executable, "-m", "conformance.fuzz", "--seed", str(SEED), "--seconds", str(seconds)]
+    command += ["--as-found", "--out", str(scratch / "found")]
+    try:
+        ended = subprocess.run(
+            command, cwd=root, env=_environment(bug, scratch), capture_output=True, text=True, timeout=seconds + GRACE
+        )
+    except subprocess.TimeoutExpired:
+        return "fuzzer: an engine hangs"
+    if ended.returncode == 0:
+        return ""
+    count = re.search(r": ([\d,]+) programs", ended.stdout)
+    if count is None:
+        lines = [*ended.stderr.strip().splitlines(), f"exit {ended.returncode}"]
+        return f"fuzzer: an engine crashes ({lines[-1][:60]})"
+    return f"fuzzer, after {count[1]} programs: {ended.stdout.partition(': ')[0]}"
+
+
+def _tested(bug: Bug, root: Path, scratch: Path) -> str:
+    if bug.tests:
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-x",
+            "-p",
+            "no:cacheprovider",
+            *(f"conformance/{name}.py" for name in bug.tests),
+        ]
+        ended = subprocess.run(command, cwd=root, env=_environment(bug, scratch), capture_output=True, text=True)
+        failed = re.search(r"^FAILED (\S+)", ended.stdout, re.MULTILINE)
+        if failed is not None:
+            return f"tests: {failed[1]}"
+    return f"not noticed: {bug.hidden or 'nobody knows why'}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m conformance.fuzz.mutation", description=__doc__)
+    parser.add_argument("--seconds", type=int, default=SECONDS, help=f"how long the fuzzer looks for each ({SECONDS})")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="bugs (all)")
+    options = parser.parse_args(arguments)
+    chosen = [bug for bug in BUGS if not options.names or bug.name in options.names]
+    is_well = True
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "tree"
+        shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(".git", ".venv", ".*_cache"))
+        for bug in chosen:
+            found = noticed(bug, root, options.seconds)
+            print(f"| {bug.file} | {bug.says} | {found} |", flush=True)
+            is_well &= bool(bug.hidden) or not found.startswith("not")
+    return 0 if is_well else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

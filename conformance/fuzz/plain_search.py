@@ -1,0 +1,448 @@
+"""A breadth-first search that shares nothing with the engines: it gives the words of the language a meaning of its own.
+
+In:  a `Program`, values of its configuration, a protocol, swapped actions.
+Out: a `PlainSystem`: the functions of the program as CPython runs them; and a `PlainSearch`: what a search has to find.
+
+Nothing of models/ is used here, so that an error in the reference is found as well.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from conformance.fuzz.program import SECOND, SWITCHES, Program
+
+Cells = tuple[int, ...]
+Path = tuple[int, tuple[int, ...]]
+"""The position of an initial state, and the numbers of steps."""
+
+NOTHING_HOLDS = -1
+ERROR = "in_range"
+
+
+class NotEnabled(Exception):
+    """A guard is false."""
+
+
+class OutOfRange(Exception):
+    """An index or a written value is outside its range."""
+
+
+# ---------------------------------------------------------------------------------------------- the words of a program
+
+
+class Domain:
+    """A class of elements; its size is a number, the name of an entry, or a function of the configuration."""
+
+    size: Any
+
+    def __init_subclass__(cls, size: Any = 0, letters: bool = False) -> None:
+        cls.size = size
+
+
+class Subset:
+    """A class of sets of elements."""
+
+    of: Any
+
+    def __init_subclass__(cls, of: Any) -> None:
+        cls.of = of
+
+
+def require(condition: object) -> None:
+    """Guard an action."""
+    if not condition:
+        raise NotEnabled
+
+
+def noted(kind: str) -> Callable[..., Any]:
+    """A decorator that only notes what a function is."""
+
+    def decorator(function: Any = None, **options: Any) -> Any:
+        def note(function: Any) -> Any:
+            function.noted = SimpleNamespace(kind=kind, **options)
+            return function
+
+        return note if function is None else note(function)
+
+    return decorator
+
+
+def entry(default: Any, says: str, **options: Any) -> Any:
+    """An entry of the configuration is its default here; the values that count are given."""
+    return SimpleNamespace(default=default, is_truth=isinstance(default, bool))
+
+
+def optional(values: Any) -> Any:
+    """These values, or NONE."""
+    return (NOTHING_HOLDS, ends_of(values)[1], False)
+
+
+def ends_of(values: Any) -> tuple[Any, Any, bool]:
+    """The least value, the greatest, and whether they are truth values."""
+    if isinstance(values, tuple):
+        return values
+    if issubclass(values, Domain):
+        return 0, lambda configuration: sized(values.size, configuration) - 1, False
+    return min(map(int, values)), max(map(int, values)), False
+
+
+def sized(size: Any, configuration: Any) -> int:
+    """A number that may depend on the configuration."""
+    if isinstance(size, str):
+        return int(getattr(configuration, size))
+    return int(size(configuration)) if callable(size) else int(size)
+
+
+WORDS: Mapping[str, Any] = {
+    **dict.fromkeys(("bound", "budget", "setting", "switch"), entry),
+    **{kind: noted(kind) for kind in ("action", "always", "always_step", "sometimes", "lemma")},
+    **{kind: noted(kind) for kind in ("initial", "contradiction")},
+    "Domain": Domain,
+    "Subset": Subset,
+    "Flag": (0, 1, True),
+    "NONE": NOTHING_HOLDS,
+    "between": lambda low, high: (low, high, False),
+    "optional": optional,
+    "require": require,
+    "field": lambda *over, values, initially=0: SimpleNamespace(over=over, ends=ends_of(values), initially=initially),
+}
+
+
+def executed(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
+    """The names that a module defines, where what it imports from the product or its base means what `names` say."""
+    tree = ast.parse(text)
+    tree.body = [node for node in tree.body if not isinstance(node, ast.ImportFrom) or node.module == "enum"]
+    found = dict(names)
+    exec(compile(tree, "<plain>", "exec", dont_inherit=True), found)
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------- the state
+
+
+@dataclass(frozen=True)
+class Place:
+    """A field: the sizes of its indices, the ends of its values, where its cells begin."""
+
+    sizes: tuple[int, ...]
+    low: int
+    high: int
+    is_truth: bool
+    first: int
+
+
+class State:
+    """A state as the functions see it."""
+
+    def __init__(self, system: PlainSystem, cells: Cells) -> None:
+        self.__dict__.update(_system=system, _cells=list(cells))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._system.places:
+            return Row(self, self._system.places[name], name, 0, 0).value()
+        return getattr(self._system.configuration, name)
+
+    def __setattr__(self, name: str, value: int) -> None:
+        Row(self, self._system.places[name], name, 0, 0).write(value)
+
+
+class Row:
+    """A field with some of its indices: `at` counts the cells of a part that lie before the one that they name."""
+
+    def __init__(self, state: State, place: Place, name: str, depth: int, at: int) -> None:
+        self.state, self.place, self.name, self.depth, self.at = state, place, name, depth, at
+
+    def _part(self, index: int) -> Row:
+        size = self.place.sizes[self.depth]
+        if index < 0 or index >= size:
+            raise OutOfRange(f"index {int(index)} of {self.name}")
+        return Row(self.state, self.place, self.name, self.depth + 1, self.at * size + int(index))
+
+    def __getitem__(self, index: int) -> Any:
+        return self._part(index).value()
+
+    def __setitem__(self, index: int, value: int) -> None:
+        self._part(index).write(value)
+
+    def value(self) -> Any:
+        """The value of a cell; or the row itself, which waits for its next index."""
+        if self.depth < len(self.place.sizes):
+            return self
+        found = self.state._cells[self.place.first + self.at]
+        return found == 1 if self.place.is_truth else found
+
+    def write(self, value: int) -> None:
+        """Write to a cell."""
+        if not self.place.low <= value <= self.place.high:
+            raise OutOfRange(f"{int(value)} to {self.name}")
+        self.state._cells[self.place.first + self.at] = int(value)
+
+
+class Chosen:
+    """A subset: indexed with an element, it says whether that is in."""
+
+    def __init__(self, number: int, size: int) -> None:
+        self.members = [number // 2**element % 2 == 1 for element in range(size)]
+
+    def __getitem__(self, element: int) -> bool:
+        if element not in range(len(self.members)):
+            raise OutOfRange(f"index {int(element)} of a subset")
+        is_in: bool = self.members[int(element)]
+        return is_in
+
+
+class Taken:
+    """The action of a step: equal to every version of it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return bool(getattr(other, "__name__", None) == self.name)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+# -------------------------------------------------------------------------------------------------------- the system
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step: the function, the name of its action, the arguments; `number` is what the engines call it."""
+
+    number: int
+    action: str
+    python: Callable[..., None] | None
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A property or lemma."""
+
+    name: str
+    kind: str
+    python: Callable[..., Any]
+    permitted: Callable[..., Any] | None
+    applies: bool
+    parameters: int
+
+    @property
+    def of_steps(self) -> bool:
+        """Whether it is asked of transitions."""
+        return self.python.__code__.co_varnames[0] == "before"
+
+    def truth(self, states: list[State], taken: Taken | None) -> bool:
+        """What it says. Raises OutOfRange."""
+        arguments = [*states, taken][: self.parameters]
+        return bool(self.python(*arguments))
+
+
+class PlainSystem:
+    """The transition system of a program."""
+
+    def __init__(
+        self, program: Program, values: Mapping[str, int], protocol: str | None, swaps: Mapping[str, str]
+    ) -> None:
+        base = executed(program.text, WORDS)
+        second = executed(program.second, base) if program.second is not None else base
+        entries = _declared(base.get("Configuration"), "default")
+        known = {name: int(one.default) for name, one in entries.items()}
+        known |= second[SWITCHES] if protocol == SECOND else {}
+        known |= values
+        truths = {name: bool(value) if entries[name].is_truth else int(value) for name, value in known.items()}
+        self.configuration = SimpleNamespace(**truths)
+        plain = self.plain = SimpleNamespace(**{name: int(value) for name, value in known.items()})
+        self.contradictions = list(_noted(base, "contradiction").values())
+        self.places: dict[str, Place] = {}
+        self.starts: dict[str, int] = {}
+        self.cells = 0
+        for name, one in _declared(base["State"], "ends").items():
+            sizes = tuple(sized(domain.size, plain) for domain in one.over)
+            low, high, is_truth = one.ends
+            self.places[name] = Place(sizes, sized(low, plain), sized(high, plain), is_truth, self.cells)
+            self.starts[name] = int(one.initially)
+            self.cells += len(list(itertools.product(*map(range, sizes))))
+        versions = [_noted(base, "action"), _noted(second, "action")]
+        self.actions = list(dict.fromkeys([*versions[0], *versions[1]]))
+        self.steps = list(self._steps(versions, plain, {SECOND: 1}.get(protocol or "", 0), swaps))
+        self.properties = [
+            self._asked(one, plain)
+            for kind in ("always", "always_step", "sometimes")
+            for one in _noted(base, kind).values()
+        ]
+        self.lemmas = [self._asked(one, plain) for one in _noted(base, "lemma").values()]
+        start = list(_noted(base, "initial").values())
+        given = list(start[0](plain)) if start else [{}]
+        self.initial = list(dict.fromkeys(map(self._start, given)))
+
+    def _steps(self, versions: list[dict[str, Any]], plain: Any, own: int, swaps: Mapping[str, str]) -> Iterator[Step]:
+        number = 0
+        for action in self.actions:
+            python = versions[{SECOND: 1}.get(swaps[action], 0) if action in swaps else own].get(action)
+            any_version: Any = versions[0].get(action) or versions[1][action]
+            names = any_version.__code__.co_varnames[1 : any_version.__code__.co_argcount]
+            choices: list[list[Any]] = []
+            for name in names:
+                domain = any_version.__annotations__[name]
+                if issubclass(domain, Subset):
+                    size = sized(domain.of.size, plain)
+                    choices.append([Chosen(one, size) for one in range(2**size)])
+                else:
+                    choices.append(list(range(sized(domain.size, plain))))
+            for arguments in itertools.product(*choices):
+                yield Step(number, action, python, arguments)
+                number += 1
+
+    def _asked(self, python: Any, plain: Any) -> Asked:
+        note = python.noted
+        applies = getattr(note, "applies", None)
+        return Asked(
+            python.__name__,
+            note.kind,
+            python,
+            getattr(note, "permitted", None),
+            applies is None or bool(applies(plain)),
+            python.__code__.co_argcount,
+        )
+
+    def _start(self, given: Mapping[str, Any]) -> Cells:
+        cells: list[int] = []
+        for name, place in self.places.items():
+            for index in itertools.product(*map(range, place.sizes)):
+                value: Any = given.get(name, self.starts[name])
+                for one in index if name in given else ():
+                    value = value[one]
+                cells.append(int(value))
+        return tuple(cells)
+
+    def is_contradicted(self) -> bool:
+        """Whether the program says that this configuration cannot be."""
+        return any(one(self.plain) for one in self.contradictions)
+
+    def ask(self, asked: Asked, states: list[Cells], action: str | None) -> bool:
+        """What a property says of a state, or of a transition. Raises OutOfRange."""
+        return asked.truth([State(self, cells) for cells in states], None if action is None else Taken(action))
+
+    def take(self, cells: Cells, step: Step) -> Cells | None:
+        """The state after a step; None where it is not enabled. Raises OutOfRange."""
+        state = State(self, cells)
+        try:
+            if step.python is None:
+                return None
+            step.python(state, *step.arguments)
+        except NotEnabled:
+            return None
+        return tuple(state._cells)
+
+
+def _declared(holder: Any, mark: str) -> dict[str, Any]:
+    return {name: one for name, one in vars(holder).items() if hasattr(one, mark)} if holder is not None else {}
+
+
+def _noted(names: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    return {name: one for name, one in names.items() if getattr(getattr(one, "noted", None), "kind", None) == kind}
+
+
+# -------------------------------------------------------------------------------------------------------- the search
+
+
+def order(path: Path) -> tuple[int, Path]:
+    """What paths are ordered by: the shortest first, and among those the least."""
+    return len(path[1]), path
+
+
+@dataclass
+class Found:
+    """How often something was found, and the path to the first of them."""
+
+    count: int = 0
+    path: Path | None = None
+
+    def note(self, path: Path) -> None:
+        """Count one; the least of the shortest paths stays."""
+        self.count += 1
+        self.path = path if self.path is None else min(self.path, path, key=order)
+
+
+@dataclass
+class PlainSearch:
+    """What a search found: the sizes of its levels, and by property what breaks it, or reaches it, and is permitted.
+
+    `errors` are the places where the program leaves its declaration: the steps `erring` that do so, and where each
+    property is `unjudged` because it does. `is_all` says that every reachable state was expanded.
+    """
+
+    levels: list[int] = field(default_factory=list)
+    fired: dict[str, int] = field(default_factory=dict)
+    found: dict[str, Found] = field(default_factory=dict)
+    permitted: dict[str, Found] = field(default_factory=dict)
+    errors: Found = field(default_factory=Found)
+    erring: Found = field(default_factory=Found)
+    unjudged: dict[str, Found] = field(default_factory=dict)
+    paths: dict[Cells, Path] = field(default_factory=dict)
+    is_all: bool = False
+
+
+def search(system: PlainSystem, most_depth: int, most_states: int, claims: list[Asked] | None = None) -> PlainSearch:
+    """Search level by level, up to a depth, or to the first level at whose end there are so many states."""
+    asked = [one for one in (system.properties if claims is None else claims) if one.applies]
+    result = PlainSearch(fired=dict.fromkeys(system.actions, 0))
+    result.found = {one.name: Found() for one in asked}
+    result.permitted = {one.name: Found() for one in asked}
+    result.unjudged = {one.name: Found() for one in asked}
+    result.paths = {cells: (number, ()) for number, cells in enumerate(system.initial)}
+    level = list(system.initial)
+    while level:
+        result.levels.append(len(level))
+        for cells in level:
+            for one in asked:
+                if not one.of_steps:
+                    _judge(result, one, [State(system, cells)], None, result.paths[cells])
+        if len(result.levels) > most_depth or len(result.paths) > most_states:
+            return result
+        following = []
+        for cells in level:
+            initial, steps = result.paths[cells]
+            for step in system.steps:
+                path = (initial, (*steps, step.number))
+                try:
+                    after = system.take(cells, step)
+                except OutOfRange:
+                    result.errors.note(path)
+                    result.erring.note(path)
+                    continue
+                if after is None:
+                    continue
+                result.fired[step.action] += 1
+                for one in asked:
+                    if one.of_steps:
+                        states = [State(system, cells), State(system, after)]
+                        _judge(result, one, states, Taken(step.action), path)
+                if after not in result.paths:
+                    result.paths[after] = path
+                    following.append(after)
+        level = following
+    result.is_all = True
+    return result
+
+
+def _judge(result: PlainSearch, asked: Asked, states: list[State], taken: Taken | None, path: Path) -> None:
+    """Ask a property; where it leaves the declaration, it is not judged."""
+    try:
+        truth = asked.truth(states, taken)
+        is_found = truth == (asked.kind == "sometimes")
+        permitted = asked.permitted if is_found and asked.kind != "sometimes" else None
+        is_permitted = permitted is not None and bool(permitted(states[-1]))
+    except OutOfRange:
+        result.errors.note(path)
+        result.unjudged[asked.name].note(path)
+        return
+    if is_found:
+        (result.permitted if is_permitted else result.found)[asked.name].note(path)

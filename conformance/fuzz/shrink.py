@@ -1,0 +1,161 @@
+"""Makes a program that fails smaller, as long as it fails in the same way.
+
+In:  a program, and the question whether a smaller one still fails.
+Out: a program from which nothing more can be left out, or the smallest one after so many attempts.
+
+What is tried, the large pieces first: the second protocol, whole functions and declarations, statements, parts in place
+of the whole expression, small numbers in place of large ones. There is no chance in it, so it always ends the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from conformance.fuzz.program import Program
+
+ATTEMPTS = 400
+"""How many smaller programs are tried at most."""
+
+Change = Callable[[], None]
+
+
+def shrink(program: Program, fails: Callable[[Program], bool], attempts: int = ATTEMPTS) -> Program:
+    """The smallest program found that fails."""
+    left = attempts
+    is_smaller = True
+    while is_smaller and left > 0:
+        is_smaller = False
+        position = 0
+        while left > 0:
+            smaller = _candidate(program, position)
+            if smaller is None:
+                break
+            left -= 1
+            if fails(smaller):
+                program, is_smaller = smaller, True  # what comes next stands at the same position now
+            else:
+                position += 1
+    return program
+
+
+def _candidate(program: Program, position: int) -> Program | None:
+    """The smaller program at this position among all that are tried; None where there are no more."""
+    if program.second is not None:
+        if position == 0:
+            return replace(program, second=None)
+        position -= 1
+    first = _smaller(program.text, position)
+    if isinstance(first, str):
+        return replace(program, text=first)
+    if program.second is not None:
+        second = _smaller(program.second, position - first)
+        if isinstance(second, str):
+            return replace(program, second=second)
+    return None
+
+
+def _smaller(text: str, position: int) -> str | int:
+    """The text with the change at this position; or how many changes there are, if they are fewer."""
+    tree = ast.parse(text)
+    count = 0
+    for count, change in enumerate(_changes(tree), 1):
+        if count == position + 1:
+            change()
+            try:
+                smaller = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+                ast.parse(smaller)
+            except (SyntaxError, ValueError):
+                return text
+            return smaller
+    return count
+
+
+def _changes(tree: ast.Module) -> Iterator[Change]:
+    """Everything that can be left out or made smaller, the large pieces first."""
+    yield from _left_out(tree.body)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from _left_out(node.body)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            yield from _statements(node)
+    for node in ast.walk(tree):
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, ast.expr):
+                yield from _expressions(node, name, None, value)
+            elif isinstance(value, list):
+                for at, one in enumerate(value):
+                    if isinstance(one, ast.expr):
+                        yield from _expressions(node, name, at, one)
+
+
+def _left_out(body: list[ast.stmt]) -> Iterator[Change]:
+    """Each statement of a body in turn."""
+    for at, one in enumerate(body):
+        if isinstance(one, ast.ImportFrom):
+            continue
+        yield partial(_remove, body, at)
+
+
+def _remove(body: list[ast.stmt], at: int) -> None:
+    del body[at]
+    if not body:
+        body.append(ast.Pass())
+
+
+def _statements(holder: ast.AST) -> Iterator[Change]:
+    """Statements of a function left out; blocks in place of what they stand in; decorators without their options."""
+    if isinstance(holder, ast.FunctionDef):
+        for at, decorator in enumerate(holder.decorator_list):
+            if isinstance(decorator, ast.Call):
+                yield partial(holder.decorator_list.__setitem__, at, decorator.func)
+    for node in ast.walk(holder):
+        for name in ("body", "orelse"):
+            body = getattr(node, name, None)
+            if not isinstance(body, list):
+                continue
+            for at, one in enumerate(body):
+                if not isinstance(one, ast.Pass):
+                    yield partial(_remove, body, at)
+                for inner in ("body", "orelse"):
+                    block = getattr(one, inner, None)
+                    if isinstance(block, list) and block:
+                        yield partial(body.__setitem__, slice(at, at + 1), block)
+
+
+def _expressions(node: ast.AST, name: str, at: int | None, value: ast.expr) -> Iterator[Change]:
+    """An expression replaced by one of its parts, or by a constant."""
+
+    def put(new: ast.expr) -> Change:
+        def change() -> None:
+            if at is None:
+                setattr(node, name, copy.deepcopy(new))
+            else:
+                getattr(node, name)[at] = copy.deepcopy(new)
+
+        return change
+
+    if isinstance(node, ast.Attribute | ast.Call) and name in ("value", "func"):
+        return
+    if name in ("annotation", "decorator_list", "targets", "target", "bases", "iter", "returns"):
+        return
+    if isinstance(value, ast.Constant):
+        if value.value not in (0, 1, True, False) and isinstance(value.value, int):
+            yield put(ast.Constant(1))
+            yield put(ast.Constant(value.value // 2))
+        return
+    yield put(ast.Constant(True))
+    yield put(ast.Constant(0))
+    if isinstance(value, ast.BoolOp | ast.Compare) and len(getattr(value, "values", getattr(value, "ops", []))) > 2:
+        shorter = copy.deepcopy(value)
+        (shorter.values if isinstance(shorter, ast.BoolOp) else shorter.ops).pop()
+        if isinstance(shorter, ast.Compare):
+            shorter.comparators.pop()
+        yield put(shorter)
+    for part in ast.iter_child_nodes(value):
+        if isinstance(part, ast.expr) and not isinstance(part, ast.Name | ast.Constant | ast.GeneratorExp):
+            yield put(part)
