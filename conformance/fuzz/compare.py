@@ -246,7 +246,7 @@ def _errors(who: str, found: Exploration | Unrolled, plain: PlainSearch, *, coun
         told = f"{path}, {ours.found.count} times, instead of {expected}, {plain.errors.count} times"
         raise Disagreement(f"{who}: {ERROR}", told)
     for name, unjudged in plain.unjudged.items() if counts else ():
-        erred: Any = found.findings[name].erred  # type: ignore[attr-defined]
+        erred: Any = found.findings[name].erred
         path = None if erred.witness is None else _path(erred.witness)
         if (path, erred.count) != (unjudged.path, unjudged.count):
             told = f"{name}: {path}, {erred.count} times, instead of {unjudged.path}, {unjudged.count} times"

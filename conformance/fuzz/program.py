@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.language import syntax
 from models.language.model import Model, assemble
 from models.registry import load_file
 
@@ -80,5 +79,3 @@ def loaded(program: Program, folder: Path) -> Iterator[Model]:
         for name in set(sys.modules) - before:
             if str(getattr(sys.modules[name], "__file__", "")).startswith(str(folder)):
                 del sys.modules[name]
-        # The language remembers the syntax trees of files; thousands of programs would fill the memory.
-        syntax.parsed.cache_clear()
