@@ -248,9 +248,12 @@ class Writer:
         """`for ... in ... if ...`, once or twice; what stands before it is written within; how many rounds at most."""
         free = [one for one in NAMES if one not in self.scope.subsets]
         names = [self.chance.choice(free) for _ in range(self.chance.choice((1, 1, 1, 2)))]
+        if self.scope.constants and self.chance.random() < 0.15:
+            names[-1] = self.chance.choice(sorted(self.scope.constants))
         # The variables hide other names in the whole of the generator, also before they have a value.
         visible = {name: ends for name, ends in self.scope.numbers.items() if name not in names}
-        inside, text, rounds = self.at(replace(self.scope, numbers=visible)), "", 1
+        constants = {name: value for name, value in self.scope.constants.items() if name not in names}
+        inside, text, rounds = self.at(replace(self.scope, numbers=visible, constants=constants)), "", 1
         for name in names:
             span, first, last = inside.range()
             text += f" for {name} in {span}"

@@ -258,6 +258,7 @@ BUGS = (
         "a step may change places with one that writes what it reads",
         "and not own_reads & writes",
         "and True",
+        tests=("test_symbolic", "test_engines"),
     ),
     Bug(
         "step_before",

@@ -80,6 +80,9 @@ def _changes(tree: ast.Module) -> Iterator[Change]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             yield from _left_out(node.body)
+        elif isinstance(node, ast.ImportFrom) and node.module != "models.language" and len(node.names) > 1:
+            for at in range(len(node.names)):
+                yield partial(node.names.__delitem__, at)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             yield from _statements(node)
