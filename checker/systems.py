@@ -143,14 +143,15 @@ class BoundedSystem:
 
     def _counterexample(self, question: Question, values: Values) -> Counterexample:
         """A state, a step, and the state after it."""
-        before, after = (
-            tuple(_number(value, values.holds) for value in cells)
-            for cells in (self.relation.before, self.relation.after)
-        )
-        if question.claim == IN_RANGE.name:
+        before = self._cells(self.relation.before, values)
+        if question.claim == IN_RANGE.name:  # it demands no step, so that there need not be a state after it
             return self._out_of_range(before, values)
         step = next(one.step for one in self.relation.transitions if values.holds(one.taken))
+        after = self._cells(self.relation.after, values)
         return Counterexample(question.claim, before, step, self.instance.spell_step(step), after)
+
+    def _cells(self, state: Sequence[Value], values: Values) -> tuple[int, ...]:
+        return tuple(_number(value, values.holds) for value in state)
 
     def _out_of_range(self, before: tuple[int, ...], values: Values) -> Counterexample:
         """A state, and the step from there that errs, or the property that cannot be asked there."""

@@ -361,3 +361,44 @@ def test_a_step_that_leaves_a_range_that_is_open_is_not_taken_for_none(check):
     code, found, proofs = proofs_of(check, text, "--bound", "3")
     assert (code, found) == (3, OPEN | {"low": "PROVED"})
     assert established(proofs)["in_range"] == "open"
+
+
+WITHOUT_A_STEP = (
+    START
+    + """\
+class Configuration:
+    rounds = bound(2, "rounds")
+
+
+class Node(Domain, size=2):
+    pass
+
+
+class State:
+    x = field(values=between(0, 3))
+    y = field(values=between(0, 2))
+    z = field(values=between(-1, 2))
+    is_on = field(values=Flag)
+    is_lit = field(Node, Node, values=Flag)
+
+
+@action
+def somebody_adds(s, p: Node):
+    require(s.z < s.is_on or p == s.x)
+    for turn in range(s.rounds):
+        s.is_on = s.is_lit[p][min(s.x, 1)]
+    s.z += s.rounds
+
+
+@always_step
+def stays_lit(before, after):
+    return before.y <= before.is_on or after.is_lit[after.y][after.x] or before.x <= after.x
+"""
+)
+
+
+def test_what_breaks_the_premise_need_not_be_followed_by_a_state(check):
+    """A step that errs leads nowhere, and so does an answer of Z3 about no step at all: no state after it is told."""
+    code, found, proofs = proofs_of(check, WITHOUT_A_STEP, "--bound", "0")
+    assert (code, found) == (3, OPEN | {"stays_lit": "NO VIOLATION TO DEPTH"})
+    assert {one["property"] for one in proofs["not_proved"]} == {"in_range", "stays_lit"}
