@@ -190,7 +190,7 @@ BUGS = (
         "symbolic",
         "`x or y` of numbers is 0 or 1 where x is known",
         "            if condition == FALSE:\n                break\n            asked.append((condition, found))",
-        "            if condition == FALSE:\n                found = as_truth(self.truth(found))\n                break\n"
+        "            if condition == FALSE:\n                found = not is_and\n                break\n"
         "            asked.append((condition, found))",
     ),
     Bug(
