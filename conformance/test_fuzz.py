@@ -1,4 +1,4 @@
-"""The fuzzer itself: that its programs use the whole language, that its search is right, that it notices and shrinks."""
+"""The fuzzer itself: its programs use the whole language, its search is right, it notices bugs and makes them small."""
 
 from __future__ import annotations
 
