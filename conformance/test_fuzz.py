@@ -1,4 +1,4 @@
-"""The fuzzer itself: its programs use the whole language, its search is right, it notices, and it shrinks."""
+"""The fuzzer itself: its programs use the whole language, its search is right, it notices bugs and makes them small."""
 
 from __future__ import annotations
 

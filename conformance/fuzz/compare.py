@@ -10,7 +10,6 @@ import random
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path as File
 from typing import Any
 
@@ -186,32 +185,17 @@ def _explorers(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None
     for threads in (1, 2):
         limits = Limits(depth, MEMORY, None, threads)
         who = f"explorer on {threads} threads"
-        explored = partial(explore, instance, limits, count_all=True, kernel=kernel)
-        found = _explored(plain, who, explored)
-        if found is not None:
-            _counts(who, instance, plain, found)
-            _errors(who, found, plain, counts=True)
-            for name in plain.found:
-                _findings(f"{who}, {{}}", name, found, plain, counts=True)
-    who = "explorer, ending when all is decided"
-    found = _explored(plain, who, partial(explore, instance, Limits(depth, MEMORY), kernel=kernel))
-    if found is not None:
-        _expect(f"{who}: levels", found.levels, plain.levels[: len(found.levels)])
-        _errors(who, found, plain, counts=False)
+        found = explore(instance, limits, count_all=True, kernel=kernel)
+        _counts(who, instance, plain, found)
+        _errors(who, found, plain, counts=True)
         for name in plain.found:
-            _findings(f"{who}: {{}}", name, found, plain, counts=False)
-
-
-def _explored(plain: PlainSearch, who: str, explored: Callable[[], Exploration]) -> Exploration | None:
-    """What the explorer finds; None where it ends, as it has to, at what leaves the declaration."""
-    try:
-        return explored()
-    except ModelError as error:
-        # Where errors are not findings yet, they end the search; to be left out once they are.
-        witness: Witness | None = getattr(error, "witness", None)
-        if witness is None or plain.errors.path is None or witness.depth != len(plain.errors.path[1]):
-            raise Disagreement(f"{who}: {ERROR}", f"{error} instead of {plain.errors.path}") from None
-        return None
+            _findings(f"{who}, {{}}", name, found, plain, counts=True)
+    who = "explorer, ending when all is decided"
+    found = explore(instance, Limits(depth, MEMORY), kernel=kernel)
+    _expect(f"{who}: levels", found.levels, plain.levels[: len(found.levels)])
+    _errors(who, found, plain, counts=False)
+    for name in plain.found:
+        _findings(f"{who}: {{}}", name, found, plain, counts=False)
 
 
 def _path(witness: Witness) -> Path:
@@ -341,12 +325,7 @@ def _bounded(instance: Instance, plain: PlainSearch) -> None:
     """Z3, asked about every depth up to a few steps."""
     depth = min(ASKED_DEPTH, len(plain.levels) - (0 if plain.is_all else 1))
     does_err = plain.errors.path is not None and len(plain.errors.path[1]) <= depth
-    try:
-        found = ask_to_depth(instance, Limits(depth))
-    except ModelError:
-        if does_err:
-            return  # where errors are not findings yet; to be left out once they are
-        raise
+    found = ask_to_depth(instance, Limits(depth))
     if does_err and ERROR in found.findings:
         _errors("Z3", found, plain, counts=False)
     _expect("Z3: stopped", found.stopped in (None, "decided"), True)

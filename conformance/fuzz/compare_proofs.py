@@ -71,8 +71,8 @@ def _differs(
     false: dict[str, Found],
     proof: Proof,
 ) -> tuple[str, str] | None:
-    closed = "proofs: nothing leaves the declaration", f"something does: {full.errors.path}"
     if proof.prop.name == ERROR:
+        closed = "proofs: nothing leaves the declaration", f"something does: {full.errors.path}"
         return closed if full.errors.count else None
     names = [proof.prop.name, *(name for name in proof.lemmas if name != ERROR)]
     how = "for every length" if proof.every_length else f"by {proof.steps}-induction"
@@ -80,9 +80,6 @@ def _differs(
         if name in false:
             what = "is proved" if name == proof.prop.name else f"is a premise of {proof.prop.name}"
             return f"a false claim is proved {how}", f"{name} {what}, and fails at {false[name].path}"
-    # Where that is not a claim of its own yet; to be left out once it is.
-    if getattr(proof, "is_closed", False) and full.errors.count > sum(one.count for one in full.unjudged.values()):
-        return closed
     free = _free(model, instance, proof)
     for values in _other_values(model, instance, free):
         difference = _at_other_values(program, model, instance, values, proof, names, how)
