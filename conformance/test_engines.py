@@ -67,6 +67,39 @@ def test_a_small_model_gives_the_same_least_counterexamples(tmp_path, depth, val
     assert (unrolled.judged, unrolled.exhausted) == (min(depth, unrolled.judged), depth == 20)
 
 
+ORDER = '''"""A bell is heard only before the door is shut."""
+from models.language import Flag, action, always, field, require
+
+
+class State:
+    shut = field(values=Flag)
+    heard = field(values=Flag)
+
+
+@action
+def shuts(s):
+    s.shut = True
+
+
+@action
+def hears(s):
+    require(not s.shut)
+    s.heard = True
+
+
+@always
+def stays_open_or_silent(s):
+    return not (s.shut and s.heard)
+'''
+
+
+def test_a_step_stands_before_one_that_writes_what_it_reads(tmp_path):
+    """Of two neighbours that could change places Z3 looks at one order only: these two cannot."""
+    (tmp_path / "order.py").write_text(ORDER)
+    found = same_findings(registry.load_file(tmp_path / "order.py").instance(), 2)
+    assert found.findings["stays_open_or_silent"].found.witness == Witness(0, (1, 0))
+
+
 def test_what_is_permitted_stands_beside_what_is_not(check):
     code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4")
     found = {name: (word, depth, permitted) for name, word, depth, permitted in decided(run)}

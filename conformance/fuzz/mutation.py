@@ -75,6 +75,7 @@ BUGS = (
         "the variable of a generator does not hide a constant of its name",
         "if expression.id in self.function.constants and expression.id not in self.renamed:",
         "if expression.id in self.function.constants:",
+        tests=("test_language",),
     ),
     Bug(
         "chain",
@@ -259,7 +260,7 @@ BUGS = (
         "a step may change places with one that writes what it reads",
         "and not own_reads & writes",
         "and True",
-        tests=("test_symbolic", "test_engines"),
+        tests=("test_engines", "test_symbolic"),
     ),
     Bug(
         "step_before",
@@ -314,7 +315,7 @@ BUGS = (
         "a budget that a claim asks about may be without limit",
         "is_read or fields & asked:",
         "is_read:",
-        tests=PROOFS,
+        tests=("test_kept_proofs", *PROOFS),
     ),
 )
 
