@@ -266,9 +266,10 @@ def _sweep(options: Options, seen: list[int], budget: Budget) -> int:
 
             with spark_session(options.spark.session, progress.announce) as session:
                 carry = carry_on(session, progress, len(cases), budget)
-                found = sweep.search(asked, cases, answers, carry, results, traces)
+                found = sweep.search(asked, cases, answers, carry, results, traces, budget)
         else:
-            found = sweep.search(asked, cases, answers, carry_here(progress, seen, len(cases), budget), results, traces)
+            carry = carry_here(progress, seen, len(cases), budget)
+            found = sweep.search(asked, cases, answers, carry, results, traces, budget)
     finally:
         progress.clear()
         results.close()

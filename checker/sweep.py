@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from checker.budget import UNLIMITED, Budget, Spent
 from checker.options import command_of
 from checker.report import Run, as_object, configuration_of, counted, faults_line, table, title
 from checker.searches import Traces
-from checker.sweep_cases import Carry, Case, Record, exploration_of
-from checker.sweep_results import Results
+from checker.sweep_cases import Carry, Case, Record, exploration_of, is_of_today
+from checker.sweep_results import CURE, Results
 from checker.sweep_values import Row, Sweep, refused_throughout
 from checker.verdict import WHY_STOPPED, Verdict, Word, range_verdict, verdicts
 from models.errors import UsageError
@@ -122,7 +123,13 @@ def _failing(found: Found, word: Word) -> Failing | None:
 
 
 def search(
-    sweep: Sweep, cases: Sequence[Case], answers: Mapping[int, int], carry: Carry, results: Results, traces: Traces
+    sweep: Sweep,
+    cases: Sequence[Case],
+    answers: Mapping[int, int],
+    carry: Carry,
+    results: Results,
+    traces: Traces,
+    budget: Budget = UNLIMITED,
 ) -> Table:
     """Search what an earlier run has not, and put the table together; `answers` maps rows to the cases that answer.
 
@@ -140,12 +147,13 @@ def search(
             _fill(found, known[position], record, traces)
 
     try:
-        for position, record in results.done.items():
+        done = _of_today(results, known, budget)
+        for position, record in done.items():
             take(position, record)
-        for position, record in carry([case for case in cases if case.position not in results.done]):
+        for position, record in carry([case for case in cases if case.position not in done]):
             table.stopped = record.get("stopped") == "interrupt"
             # What time has cut short is searched anew by a run that has more of it.
-            if record.get("stopped") not in ("interrupt", "seconds"):
+            if record.get("stopped") not in ("interrupt", "seconds") and position not in results.done:
                 results.keep(position, known[position].name, record)
             take(position, record)
             if table.stopped:
@@ -157,6 +165,24 @@ def search(
     if not table.runs:
         raise UsageError(refused_throughout(next(found.why for found in rows if found.why)))
     return table
+
+
+def _of_today(results: Results, cases: Mapping[int, Case], budget: Budget) -> dict[int, Record]:
+    """The searches that an earlier run had done, as far as there is time to see that they are of today's cases."""
+    done: dict[int, Record] = {}
+    for position, record in results.done.items():
+        case = cases[position]
+        try:
+            is_same = is_of_today(record, case, budget)
+        except Spent:
+            break
+        if not is_same:
+            raise UsageError(
+                f"{results.path}: {case.name} was searched from other initial states, or for other properties;"
+                f" delete the file to search anew, or {CURE}"
+            )
+        done[position] = record
+    return done
 
 
 def _fill(found: Found, case: Case, record: Record, traces: Traces) -> None:

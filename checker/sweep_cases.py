@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from checker.beginning import begin
+from checker.beginning import begin, enumerate_initial_states
 from checker.budget import UNLIMITED, Budget, Spent
 from checker.console import ProgressLine
 from checker.explore import Exploration, Finding, Findings, Limits, Witness, explore
@@ -27,7 +27,8 @@ from models.errors import ModelError, UsageError
 from models.language.model import Instance
 
 Record = dict[str, Any]
-"""`refused` or `failed` with the reason; or the fields of an exploration, and its `verdicts` in words."""
+"""`refused` or `failed` with the reason; or the fields of an exploration, its `verdicts` in words, and the digest of
+the `instance` that was searched."""
 
 BAR = 20
 """How many signs long the bar of the progress is."""
@@ -118,7 +119,19 @@ def search_case(case: Case, progress: ProgressLine | None = None, interrupts: Se
         return {"failed": str(error)}
     except UsageError as error:
         return {"refused": str(error)}
-    return record_of(found)
+    return {"instance": instance.digest, **record_of(found)}
+
+
+def is_of_today(record: Record, case: Case, budget: Budget) -> bool:
+    """Whether a record is of the case as it is now: what initial states are read from need not be in the model's text.
+
+    Raises Spent.
+    """
+    if "instance" not in record:  # nothing was searched
+        return True
+    instance = case.subject.instance()
+    enumerate_initial_states(instance, budget)
+    return bool(record["instance"] == instance.digest)
 
 
 def bar(done: int, total: int) -> str:
@@ -180,7 +193,7 @@ def _written(finding: Finding) -> Record:
 
 def exploration_of(record: Record, instance: Instance, limits: Limits) -> Exploration:
     """The search that a record is of."""
-    plain = {name: value for name, value in record.items() if name not in ("verdicts", "findings")}
+    plain = {name: value for name, value in record.items() if name not in ("instance", "verdicts", "findings")}
     findings = {
         name: Findings(_read(one["found"]), _read(one["permitted"]), _read(one["erred"]))
         for name, one in record["findings"].items()

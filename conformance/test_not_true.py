@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -457,3 +458,41 @@ def test_two_promises_of_one_name_are_refused(tmp_path, monkeypatch, capsys):
     code, out, err = checking(cli.main, capsys)("model.py")
     assert (code, out) == (2, "")
     assert err.endswith("low is defined twice; give one another name\n")
+
+
+LOST = "model.py:{}: low is declared, and is not in the module; declare it once, outside any block, class or function"
+
+
+@pytest.mark.parametrize(
+    ("around", "said"),
+    [
+        ("if True:\n    {}\nlow_again = 0\nif True:\n    {}\n", LOST),
+        ("{}\nlow = 0\n", LOST),
+        ("class Promises:\n    {}\n", LOST),
+        (
+            "@lemma\n{}\n",
+            "model.py:{}: loading the model failed: TypeError: low has two decorators of the language; keep one",
+        ),
+    ],
+)
+def test_no_promise_is_lost(tmp_path, monkeypatch, capsys, around, said):
+    """What Python forgets, or nobody finds, is a promise of which nobody would be told that it is broken."""
+    monkeypatch.chdir(tmp_path)
+    text = START + "class State:\n    x = field(values=between(0, 3))\n\n\n"
+    text += "@action\ndef rise(s):\n    require(s.x < 3)\n    s.x += 1\n\n\n"
+    indent = "    " if "    {}" in around else ""
+    promises = [f"@always\n{indent}def low(s):\n{indent}    return s.x <= {limit}" for limit in (1, 9)]
+    (tmp_path / "model.py").write_text(text + around.format(*promises))
+    code, out, err = checking(cli.main, capsys)("model.py")
+    assert (code, out) == (2, "")
+    assert said.format("LINE") in re.sub(r":[0-9]+:", ":LINE:", err)
+
+
+@pytest.mark.parametrize("name", ["Configuration", "State"])
+def test_what_is_no_class_is_refused(tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    text = CONSTANT.replace("from elsewhere.constants import LIMIT\n", "\nLIMIT = 5\n")
+    (tmp_path / "model.py").write_text(f"{text}\n\n{name} = 5\n")
+    code, out, err = checking(cli.main, capsys)("model.py")
+    assert (code, out) == (2, "")
+    assert err.endswith(f"model.py:1: `{name}` is no class; write it as `class {name}:`\n")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from checker import cli, kept_proofs, matrix
+from checker import cli, kept_proofs, matrix, subject
 from checker.explore import Limits, explore
 from checker.kept_proofs import proved
 from checker.kernels import Kernels
@@ -226,6 +226,27 @@ def test_sweeps(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
         return code, "taking up" in capsys.readouterr().err
 
     assert [swept("5"), swept("5"), swept("3")] == [(0, False), (0, True), (12, False)]
+
+
+def test_a_sweep_from_other_initial_states(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What an initial state is read from need not be text of the model, nor text at all."""
+    text = STARTING.replace("from lib.limits import LIMIT", "import os").replace("= LIMIT", "= 5")
+    text = text.replace("min(configuration.start, limits.LIMIT)", 'int(os.environ["STARTS_AT"])')
+    (tmp_path / "counter.py").write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    def swept(starts_at: str) -> tuple[int, str]:
+        monkeypatch.setenv("STARTS_AT", starts_at)
+        subject._instance.cache_clear()  # as in a process of its own
+        code = cli.main(["sweep", "counter.py", "--vary", "start=0,1", "--out", "kept"])
+        return code, capsys.readouterr().err
+
+    assert [swept("0")[0], swept("0")[0]] == [0, 0]
+    code, err = swept("6")
+    assert code == 2
+    assert "start=0 was searched from other initial states, or for other properties; delete the file" in err
 
 
 def test_checkpoints_and_executors(load: Load, local_spark, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

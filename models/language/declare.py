@@ -278,6 +278,8 @@ def is_marking(function: object) -> bool:
 
 def _marking(mark: Mark) -> Callable[[Any], Any]:
     def mark_function(function: Any) -> Any:
+        if mark_of(function) is not None:  # a promise would become a lemma, and nobody told
+            raise TypeError(f"{function.__name__} has two decorators of the language; keep one")
         function.isrcheck = mark
         return function
 

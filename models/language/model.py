@@ -21,7 +21,7 @@ from functools import cached_property
 from math import prod
 from pathlib import Path
 from string import Formatter
-from types import FunctionType, MappingProxyType, ModuleType
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from models.errors import LanguageError, ModelError, UsageError
@@ -44,7 +44,7 @@ from models.language.intervals import Interval, Intervals
 from models.language.plain import number
 from models.language.sources import sources_of
 from models.language.starts import Enumeration, InitialStates, Watch
-from models.language.syntax import Function, Parameter, Reader, Vocabulary
+from models.language.syntax import Function, Parameter, Reader, Vocabulary, is_of_the_language
 from models.language.text import place_of, text_of
 from models.printable import escaped, escaped_lines
 
@@ -291,9 +291,12 @@ class Model:
 
 
 def _declared(module: ModuleType, name: str, kind: type) -> dict[str, Any]:
-    holder = getattr(module, name, None)
+    holder = vars(module).get(name)
     if holder is None:
         return {}
+    if not isinstance(holder, type):
+        path = inspect.getsourcefile(module) or module.__name__
+        raise LanguageError(f"{path}:1: `{name}` is no class; write it as `class {name}:`")
     return {key: value for key, value in vars(holder).items() if isinstance(value, kind)}
 
 
@@ -339,6 +342,23 @@ def _no_name_twice(modules: Iterable[ModuleType]) -> None:
                 if line.name in seen:
                     raise LanguageError(f"{path}:{line.lineno}: {line.name} is defined twice; give one another name")
                 seen.add(line.name)
+
+
+def _nothing_lost(modules: Iterable[ModuleType]) -> None:
+    """What a block has declared and another one has declared anew, or what stands in a class, is not in the module."""
+    for module in modules:
+        path = inspect.getsourcefile(module)
+        if path is None:
+            continue
+        codes = [getattr(value, "__code__", None) for value in vars(module).values() if mark_of(value) is not None]
+        there = {(code.co_name, code.co_firstlineno) for code in codes if isinstance(code, CodeType)}
+        for place, definition in text_of(path).functions.items():
+            is_declared = any(is_of_the_language(one, vars(module)) for one in definition.decorator_list)
+            if is_declared and place not in there:
+                raise LanguageError(
+                    f"{path}:{definition.lineno}: {definition.name} is declared, and is not in the module;"
+                    " declare it once, outside any block, class or function"
+                )
 
 
 def assemble(
@@ -400,6 +420,7 @@ def assemble(
     starts = list(_marked(bases, Kind.INITIAL).values())
     if len(starts) > 1:
         raise LanguageError(f"{path}:1: several @initial functions; keep one")
+    _nothing_lost([*bases, *modules])
     protocols = {}
     for protocol, (module, switches) in versions.items():
         own = _functions([module], Kind.ACTION) if module is not None else {}

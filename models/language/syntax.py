@@ -270,14 +270,7 @@ class FunctionReader:
 
     def _decorator(self, decorator: ast.expr) -> None:
         """Only what notes something on the function may stand on it, and gives it back as it is."""
-        match decorator.func if isinstance(decorator, ast.Call) else decorator:
-            case ast.Name(id=name):
-                named = self.names.get(name)
-            case ast.Attribute(value=ast.Name(id=owner), attr=name):
-                named = vars(module).get(name) if type(module := self.names.get(owner)) is types.ModuleType else None
-            case _:
-                named = None
-        if not is_marking(named):
+        if not is_of_the_language(decorator, self.names):
             self._refuse(decorator, f"`@{shown(decorator)}` is not of the language", "leave the decorator out")
 
     def _domain(self, argument: ast.arg) -> type[Domain] | type[Subset] | None:
@@ -718,3 +711,13 @@ class _Flow:
 
     written: bool
     ended: bool
+
+
+def is_of_the_language(decorator: ast.expr, names: Mapping[str, Any]) -> bool:
+    """Whether a decorator is one of the language, where names mean this."""
+    match decorator.func if isinstance(decorator, ast.Call) else decorator:
+        case ast.Name(id=name):
+            return is_marking(names.get(name))
+        case ast.Attribute(value=ast.Name(id=owner), attr=name) if type(module := names.get(owner)) is types.ModuleType:
+            return is_marking(vars(module).get(name))
+    return False
