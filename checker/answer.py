@@ -272,7 +272,7 @@ def _undecided(answer: Answer, depth: int) -> str:
     undecided = answer.question.cluster.undecided_properties
     named = "; ".join(f"{', '.join(undecided)}: {why}" for why in dict.fromkeys(undecided.values()))
     if not answer.is_complete:
-        reach = f"that is promised breaks within {depth} steps; more was not searched"
+        reach = f"that is promised breaks within {depth} steps; more was not searched" if depth >= 0 else "was searched"
         return f"{named}; nothing else {reach}" if named else f"nothing {reach}"
     rest = overall([one for one in answer.promises if one.word is not Word.UNDECIDED], is_complete=True)
     how_far = {

@@ -18,6 +18,7 @@ from checker.bounded import Unrolled
 from checker.explore import Exploration
 from checker.prove import Attempt, Proof, Proofs
 from checker.verdict import Verdict, Word
+from models.language.declare import Kind
 from models.language.in_range import IN_RANGE
 from models.language.model import Instance
 
@@ -114,7 +115,10 @@ def _says_in_range(proofs: Proofs, exploration: Exploration | Unrolled) -> str:
         return nothing
     if proof is None:
         found = exploration.distinct if isinstance(exploration, Exploration) else 0
-        return f"{nothing}: a search to the end came through all {found:,} of them"
+        searched = f"a search to the end came through all {found:,} of them"
+        # A search asks what has to be reached until it is: beyond that nothing is known of it, and nothing rests on it.
+        is_asked_on = any(prop.kind is Kind.SOMETIMES for prop in exploration.instance.properties)
+        return f"{nothing}: {searched}" + (", asking what has to be reached until it was" if is_asked_on else "")
     how = "by induction" if proof.steps == 1 else f"by {proof.steps}-induction"
     return f"{nothing}: proved {how}{where(proof)}{using(proof)}"
 

@@ -65,7 +65,8 @@ def scope(instance: Instance, proof: Proof) -> str:
         ]
         open_sizes = f"any {counted_names(open_bounds)}, " if open_bounds else ""
         told = f"{open_sizes}any faults and settings, from the initial states of this configuration"
-        return f"{told}; with {', '.join(kept)}" if kept else told
+        told += f"; with {', '.join(kept)}" if kept else ""
+        return f"{told}; as long as no index leaves a size that is open" if open_bounds else told
     by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
     # Of a lemma that was proposed nobody has looked what it asks about; and a search to the end had these budgets.
     premise = proof.premise
