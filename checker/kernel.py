@@ -56,7 +56,7 @@ class Kernel:
 
 def _digest(text: str, layout: Layout) -> str:
     content = hashlib.sha256()
-    for name in ("kernel", "layout", "lower", "careful", "tally", "machine", "native"):
+    for name in ("kernel", "layout", "frame", "lower", "careful", "tally", "machine", "native"):
         source = Path(__file__).with_name(f"{name}.py")
         content.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     content.update(

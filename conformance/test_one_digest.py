@@ -213,9 +213,9 @@ def test_proofs(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         one = proved(instance, instance.properties, Phase.WITHIN_BOUNDS)
         return one.is_kept, list(one.proofs)
 
-    assert found("5") == (False, ["stays_low"])
-    assert found("5", "# a comment\n") == (True, ["stays_low"])
-    assert found("3") == (False, [])
+    assert found("5") == (False, ["stays_low", "in_range"])
+    assert found("5", "# a comment\n") == (True, ["stays_low", "in_range"])
+    assert found("3") == (False, ["in_range"])
 
 
 def test_sweeps(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
@@ -288,7 +288,7 @@ def test_traces(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
     assert trace_cli.main(["show", "found.itf.json", "--model", "counter.py"]) == 2
     assert (
         f"made with another version of model counter (digest {model.digest[:8]}, given {other.digest[:8]});"
-        " make it anew: check counter.py" in capsys.readouterr().err
+        " make the trace anew with check" in capsys.readouterr().err
     )
 
 
