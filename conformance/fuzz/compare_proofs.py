@@ -72,8 +72,7 @@ def _differs(
     proof: Proof,
 ) -> tuple[str, str] | None:
     if proof.prop.name == ERROR:
-        closed = "proofs: nothing leaves the declaration", f"something does: {full.errors.path}"
-        return closed if full.errors.count else None
+        return _leaves_declaration(instance, full)
     names = [proof.prop.name, *(name for name in proof.lemmas if name != ERROR)]
     how = "for every length" if proof.every_length else f"by {proof.steps}-induction"
     for name in names:
@@ -86,6 +85,13 @@ def _differs(
         if difference is not None:
             return difference
     return None
+
+
+def _leaves_declaration(instance: Instance, full: PlainSearch) -> tuple[str, str] | None:
+    """What errs although it is proved that nothing does. Lemmas are not promised: one that errs is no lemma."""
+    erring = [full.erring, *(full.unjudged[prop.name] for prop in instance.properties if prop.name in full.unjudged)]
+    found = [one.path for one in erring if one.count]
+    return ("proofs: nothing leaves the declaration", f"something does: {found[0]}") if found else None
 
 
 def _free(model: Model, instance: Instance, proof: Proof) -> list[str]:
