@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from checker.budget import Budget
+from checker.budget import Budget, Spent
+from checker.compiling import OutOfTimeError, compiling_within
 from checker.console import ProgressLine
 from checker.kernel import Kernel
 from checker.report import human_bytes
@@ -34,8 +35,11 @@ class Beginning:
 def begin(instance: Instance, budget: Budget, compiled: Compile, progress: ProgressLine | None = None) -> Beginning:
     """The initial states, and the kernel. Raises Spent; ModelError where an initial state is wrong."""
     seconds = enumerate_initial_states(instance, budget, progress)
-    with budget.kept():
-        kernel = compiled(instance, progress.announce if progress else lambda message: None)
+    try:
+        with budget.kept(), compiling_within(budget.left):
+            kernel = compiled(instance, progress.announce if progress else lambda message: None)
+    except OutOfTimeError:
+        raise Spent("seconds") from None
     return Beginning(kernel, seconds)
 
 

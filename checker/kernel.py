@@ -20,18 +20,14 @@ from pathlib import Path
 import llvmlite
 from llvmlite import binding
 
-from checker import machine, native
+from checker import native
 from checker.cache import cache_folder, keep, kept, why_not_kept
 from checker.careful import lower_carefully
+from checker.compiling import PARAMETERS, compiled
 from checker.layout import Layout, layout_of
 from checker.lower import lower
 from models.language.model import Instance
 from models.printable import escaped
-
-PARAMETERS = {"expand": 12, "check": 6}
-"""How many whole numbers each function of a kernel takes; it gives one."""
-
-OPERATIONS = ("read", "write", "element", "failed", "load_word", "store_word", "store_half")
 
 _SAID: set[str] = set()
 """What is wrong with the cache, as far as this process has said so."""
@@ -56,7 +52,7 @@ class Kernel:
 
 def _digest(text: str, layout: Layout) -> str:
     content = hashlib.sha256()
-    for name in ("kernel", "layout", "frame", "lower", "careful", "tally", "machine", "native"):
+    for name in ("kernel", "layout", "frame", "lower", "careful", "tally", "machine", "native", "compiling"):
         source = Path(__file__).with_name(f"{name}.py")
         content.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     content.update(
@@ -76,7 +72,7 @@ def _kernel(text: str, instance: Instance, layout: Layout, announce: Announce) -
     code = kept(path)
     if code is None:
         announce(f"compiling {escaped(instance.model.name)}{_why_compiled(path)}")
-        code = _compiled(text, layout)
+        code = compiled(text, layout)
         keep(path, code)
     functions = native.load(code, PARAMETERS)
 
@@ -95,13 +91,3 @@ def _why_compiled(path: Path) -> str:
         _SAID.add(why)
         return f" (not kept: {why})"
     return f" again ({escaped(str(path))} is damaged)" if path.exists() else " (once for this shape)"
-
-
-def _compiled(text: str, layout: Layout) -> bytes:
-    operations = {name: getattr(machine, name) for name in OPERATIONS}
-    operations |= {
-        "pack": machine.packer(layout),
-        "unpack": machine.unpacker(layout),
-        "copy": machine.copier(layout),
-    }
-    return native.object_code(text, operations, PARAMETERS)

@@ -40,9 +40,14 @@ def limitless(instance: Instance, claims: Sequence[Property]) -> list[str]:
 
 
 def _reads(function: Function, entry: str) -> bool:
-    return any(
-        isinstance(node, ast.Attribute) and node.attr == entry for line in function.body for node in ast.walk(line)
-    )
+    return entry in _attributes(function)
+
+
+@cache
+def _attributes(function: Function) -> frozenset[str]:
+    """Whatever a function asks for by name after a dot."""
+    nodes = (node for line in function.body for node in ast.walk(line))
+    return frozenset(node.attr for node in nodes if isinstance(node, ast.Attribute))
 
 
 @cache
@@ -53,7 +58,8 @@ def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
     found: set[str] = set()
     entry = instance.model.entries[name]
     assert entry.most is not None, "a budget that shapes nothing ends somewhere"
-    for budget in range(entry.least, entry.most + 1):
+    # The widest ranges first: in those inside no number has to be looked at again (models/language/intervals.py).
+    for budget in reversed(range(entry.least, entry.most + 1)):
         try:
             other = instance.model.instance(instance.protocol.name or None, {**values, name: budget}, instance.swaps)
             states = list(zip(instance.initial_states, other.initial_states, strict=True))

@@ -307,7 +307,7 @@ def test_what_a_log_says_does_not_reach_a_terminal_as_it_is(conform, log):
     lines[3]["action"] = "\x1b[2Jleader\nappends"
     code, out, err = conform(f"follow {put_lines(log, lines)}")
     assert (code, out) == (2, "")
-    assert err.startswith("conform: log.ndjson:4: there is no action  [2Jleader appends; ")
+    assert err.startswith("conform: log.ndjson:4: there is no action \\x1b[2Jleader\\nappends; ")
     assert err.count("\n") == 1
 
 

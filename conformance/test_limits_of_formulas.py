@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from checker.budget import Budget, Memory, UndecidedError, resident
 from checker.circuit import Circuit
+from checker.machine_memory import resident
+from checker.symbolic_budget import FormulaBudget, Memory, UndecidedError
 
 WIDE = '''\
 """A sum over many wide cells."""
@@ -92,7 +93,7 @@ def fill(circuit: Circuit) -> None:
 
 
 def test_a_circuit_keeps_to_its_deadline():
-    circuit = Circuit(Budget(time.monotonic() + 0.2))
+    circuit = Circuit(FormulaBudget(time.monotonic() + 0.2))
     began = time.monotonic()
     with pytest.raises(UndecidedError, match="seconds"):
         fill(circuit)

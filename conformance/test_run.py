@@ -560,7 +560,7 @@ def test_initial_states_keep_their_order_and_come_once(tmp_path: Path) -> None:
         ("yield {'last': 'a'}", "last starts with 'a', outside -1..2"),
         ("yield {'last': 0.5}", "last starts with 0.5, outside -1..2"),
         ("yield 3", "an initial state is 3; yield a dictionary"),
-        ("yield {'\\x1b[2J\\n': 3, None: 4}", r"initial states set None, \x1b[2J\n; there is no such field"),
+        ("yield {'\\x1b[2J\\n': 3, None: 4}", r"initial states set \x1b[2J\n, None; there is no such field"),
         ("raise ValueError('\\x1b[2J')\nyield {}", r"ValueError: \x1b[2J"),
         ("yield {'last': '\\x1b[2J'}", r"last starts with '\x1b[2J', outside -1..2"),
         ("return {'last': 0}", "an initial state is 'last'; yield a dictionary"),

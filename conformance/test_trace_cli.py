@@ -283,7 +283,7 @@ def test_ctrl_c(written: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
     monkeypatch.setattr(folder, "read", interrupt)
     assert cli.main(["show", str(written)]) == 130
-    assert capsys.readouterr() == ("", "")
+    assert capsys.readouterr() == ("", "trace: interrupted\n")
 
 
 def test_traces_needs_the_standard_library_alone() -> None:

@@ -349,9 +349,12 @@ def test_only_what_has_all_that_is_told_is_taken_for_kafka() -> None:
     model, _ = registry.load("kafka")
     assert is_kafka(model.instance("2.1"))
     fields = {name: field for name, field in model.fields.items() if name != "retries_left"}
-    assert not is_kafka(replace(model, fields=fields).instance("2.1"))
+    # Without its functions, which ask about every field.
+    without = replace(model, slots=(), properties=(), lemmas=())
+    assert is_kafka(without.instance("2.1"))
+    assert not is_kafka(replace(without, fields=fields).instance("2.1"))
     entries = {name: entry for name, entry in model.entries.items() if name != "TRUNC"}
-    assert not is_kafka(replace(model, entries=entries).instance("2.1"))
+    assert not is_kafka(replace(without, entries=entries).instance("2.1"))
 
 
 def test_markers_are_no_letters_in_the_fields_either() -> None:

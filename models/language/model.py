@@ -244,9 +244,9 @@ class Model:
         return digest.of_model(self)
 
     @cached_property
-    def small(self) -> set[Sequence[object]]:
-        """The shapes of instances whose numbers are known to stay small."""
-        return set()
+    def small(self) -> list[tuple[Sequence[int], Sequence[Interval]]]:
+        """The sizes of domains, and the ranges of fields and entries, with which numbers are known to stay small."""
+        return []
 
     def protocol(self, name: str | None) -> Protocol:
         """The protocol of this name; without a name the only one there is. Raises UsageError."""
@@ -540,6 +540,10 @@ class Place:
         return spell_value(self.field.values, value)
 
 
+def _lie_within(ranges: Iterable[Interval], wider: Iterable[Interval]) -> bool:
+    return all(low <= first and last <= high for (first, last), (low, high) in zip(ranges, wider, strict=True))
+
+
 def spell_value(values: Values, value: int) -> str:
     """A value as people read it: true/false, a member's name, a letter, none, or digits."""
     if values.is_flag:
@@ -661,8 +665,9 @@ class Instance:
         for name, entry in model.entries.items():
             value = getattr(self.configuration, name)
             named[name] = (value, value) if entry.is_bound or entry.most is None else (entry.least, entry.most)
-        shape = (*named.values(), *(choice.elements for choices in self.slot_choices for choice in choices))
-        if shape in model.small:
+        sizes = tuple(choice.elements for choices in self.slot_choices for choice in choices)
+        # What is small in wider ranges is small in these.
+        if any(sizes == known and _lie_within(named.values(), wider) for known, wider in model.small):
             return
         intervals = Intervals(named)
         for slot, choices in zip(model.slots, self.slot_choices, strict=True):
@@ -674,7 +679,7 @@ class Instance:
             intervals.of_call(prop.function, [None] * len(prop.function.parameters))
             if prop.permitted is not None:
                 intervals.of_call(prop.permitted, [None])
-        model.small.add(shape)
+        model.small.append((sizes, tuple(named.values())))
 
     @cached_property
     def cells(self) -> int:
