@@ -100,6 +100,31 @@ def test_a_step_stands_before_one_that_writes_what_it_reads(tmp_path):
     assert found.findings["stays_open_or_silent"].found.witness == Witness(0, (1, 0))
 
 
+KNOWN = '''"""A number that is known decides an `or`, and stays the number that it is."""
+from models.language import action, always, between, field
+
+
+class State:
+    n = field(values=between(0, 3))
+
+
+@action
+def steps(s):
+    s.n = 2 or s.n
+
+
+@always
+def never_two(s):
+    return s.n != 2
+'''
+
+
+def test_what_decides_an_or_is_a_number_and_no_truth_value(tmp_path):
+    (tmp_path / "known.py").write_text(KNOWN)
+    found = same_findings(registry.load_file(tmp_path / "known.py").instance(), 1)
+    assert found.findings["never_two"].found.witness == Witness(0, (0,))
+
+
 def test_what_is_permitted_stands_beside_what_is_not(check):
     code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4")
     found = {name: (word, depth, permitted) for name, word, depth, permitted in decided(run)}

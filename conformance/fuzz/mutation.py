@@ -142,6 +142,7 @@ BUGS = (
         "a permitted failure ends the search for a violation",
         "self.results[tally.place(number, self.decisive)]:",
         "(self.results[tally.place(number)] or self.results[tally.place(number, tally.PERMITTED)]):",
+        tests=("test_explore",),
     ),
     Bug("first_step_lost", "explore", "step 0 is lost from the end of a path", "if step >= 0 else", "if step > 0 else"),
     Bug(
@@ -193,6 +194,7 @@ BUGS = (
         "            if condition == FALSE:\n                break\n            asked.append((condition, found))",
         "            if condition == FALSE:\n                found = not is_and\n                break\n"
         "            asked.append((condition, found))",
+        tests=("test_engines",),
     ),
     Bug(
         "index_not_demanded",
