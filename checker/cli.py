@@ -43,6 +43,7 @@ from checker.spark.session import spark_session
 from checker.sweep_cases import carry_here, cases_of
 from checker.sweep_results import Results, described
 from checker.sweep_values import read_sweep
+from checker.symbolic_budget import Memory
 from checker.tables import Tables
 from checker.verdict import (
     DISAGREE,
@@ -69,7 +70,10 @@ def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
     began = time.monotonic() if began is None else began
     prepare_streams()
     with interrupts() as seen:
-        return _guarded(sys.argv[1:] if words is None else words, seen, began)
+        try:
+            return _guarded(sys.argv[1:] if words is None else words, seen, began)
+        finally:
+            Memory.lift()
 
 
 def _guarded(words: Sequence[str], seen: list[int], began: float) -> int:

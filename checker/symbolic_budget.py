@@ -57,6 +57,11 @@ class Memory:
         cls.most_resident = resident() + size
 
     @classmethod
+    def lift(cls) -> None:
+        """There is no limit any more: a command that has ended limits nobody who comes after it in this process."""
+        cls.most = cls.most_resident = float("inf")
+
+    @classmethod
     def is_full(cls, more: int = 0) -> bool:
         """Whether they are used up, or would be with so many bytes more."""
         if z3.Z3_get_estimated_alloc_size() + more > cls.most:

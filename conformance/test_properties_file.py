@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from checker.properties_file import PropertiesError, read_properties
@@ -184,6 +184,7 @@ def test_what_is_written_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, file_: tuple[list[tuple[str, str, int]], str]
 ) -> None:
     said, text = file_
+    assume(not text.startswith("\ufeff"))  # there it is a byte order mark
     path = tmp_path_factory.getbasetemp() / "written.properties"
     path.write_bytes(text.encode("utf-8"))
     assert [(each.key, each.value, each.line) for each in read_properties(path)] == said

@@ -293,7 +293,7 @@ def test_without_time_nothing_is_proved_and_nothing_is_called_unprovable(check):
     assert "the proofs were cut short: the time that they were given is used up" in out
     assert "PROVED" not in out
     code, found, proofs = proofs_of(check, JUGS + ALL_THE_WATER, "--seconds", "1e-9")
-    assert (code, found) == (3, {"right_stays_low": "UNDECIDED"})
+    assert (code, found) == (3, {"right_stays_low": "UNDECIDED", "in_range": "UNDECIDED"})
     assert (proofs["stopped"], proofs["proved"], proofs["not_proved"]) == ("seconds", [], [])
 
 

@@ -23,6 +23,7 @@ from checker.spark.parts import Answer, Merge, begin
 from checker.spark.session import SparkOptions
 from checker.spark_options import SparkAsked
 from checker.spread import Mode, Spread
+from checker.starts import Starts
 from checker.subject import Subject
 from checker.sweep_cases import record_of
 from checker.verdict import verdicts
@@ -160,7 +161,7 @@ def test_parts_find_the_same_levels_and_the_same_counterexamples(local_spark, sp
 def states_from(instance: Instance, starts, depth: int) -> set[tuple[int, ...]]:
     """Every state of a part, by a search of this process."""
     search = Search(instance, Limits(depth, MEMORY), kernel_of(instance))
-    search.starts = list(starts)
+    search.starts = Starts.of(list(starts), instance.cells)
     search.count_all = True
     search.run()
     words = search.kernel.layout.words
