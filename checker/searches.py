@@ -334,7 +334,8 @@ class Searches:
             return run
         instance = exploration.instance
         progress = ProgressLine(report.title(instance))
-        Memory.limit(self.options.limits.memory)
+        # The states are still held, so that they can be asked about.
+        Memory.limit(max(0, self.options.limits.memory - exploration.bytes_used))
         proofs = Proofs(is_kept=True)
         for phase in Phase:
             proofs = proofs.joined(self._prove_phase(run, phase, proofs, self.budget.left, progress))

@@ -165,3 +165,10 @@ def test_what_is_left_gets_less_and_never_less_than_nothing() -> None:
     assert Budget(None, 1 << 30).left is None
     with pytest.raises(Spent, match="memory"):
         budget.look(1 << 31)
+
+
+def test_the_states_of_a_search_leave_their_proofs_the_rest_of_the_memory(folder: Path) -> None:
+    """The states are still held while proofs are looked for, which cannot have all of the memory once more."""
+    code, text, _, used = process(folder, "kafka --protocol 2.1 --bound 16 --prove --memory 200M")
+    assert (code, used < (200 << 20) + ABOVE) == (3, True), (code, used, text)
+    assert "UNDECIDED" in text.splitlines()[-1]

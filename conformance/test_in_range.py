@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from checker import cli
-from checker.explore import Limits, explore
+from checker.explore import Limits, Witness, explore
 from conformance.engine_support import checking
 from conformance.test_engines import same_findings
 from conformance.test_explore import Naive, assert_same
@@ -293,3 +293,35 @@ def test_a_damaged_trace_of_it_is_refused(
     (folder_of_one / "damaged.itf.json").write_text(json.dumps(document))
     assert trace(["show", "damaged.itf.json", "--model", "countdown.py"]) == 2
     assert f"damaged.itf.json: {says}" in capsys.readouterr().err
+
+
+ASSIGNED = '''"""A loop that goes one further than its range."""
+from models.language import Domain, Flag, action, always, field
+
+
+class Lamp(Domain, size=3):
+    pass
+
+
+class State:
+    lit = field(Lamp, values=Flag)
+    beside = field(values=Flag)
+
+
+@action
+def lights(s):
+    for lamp in range(3):
+        lamp = lamp + 1
+        s.lit[lamp] = True
+
+
+@always
+def nothing_beside(s):
+    return not s.beside
+'''
+
+
+def test_a_loop_variable_that_is_assigned_is_an_index_like_any_other(tmp_path: Path) -> None:
+    found = explore(instance_of(tmp_path, ASSIGNED), Limits(1))
+    assert found.findings["in_range"].found.witness == Witness(0, (0,))
+    assert found.levels == [1]

@@ -68,6 +68,7 @@ BUGS = (
         "a loop variable is thought within its range although the loop assigns it",
         "if low >= 0 and statement.target.id in self.assigned_once:",
         "if low >= 0:",
+        tests=("test_in_range",),
     ),
     Bug(
         "constant_not_hidden",
