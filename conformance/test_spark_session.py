@@ -98,7 +98,7 @@ assert session.evidence.java.poll() is not None
 """, JAVA_HOME="", ISRCHECK_CACHE=str(folder / "cache"))  # fmt: skip
     assert (code, out, err) == (0, "starting Spark\ndone\n", "")
     assert left_behind(folder) == []
-    names = {"numpy.py", "checker.py", "pandas.py", "program.py", "cache"}
+    names = {"numpy.py", "checker.py", "pandas.py", "program.py"}
     assert {path.name for path in folder.iterdir()} == names
 
 
