@@ -125,6 +125,36 @@ def test_what_decides_an_or_is_a_number_and_no_truth_value(tmp_path):
     assert found.findings["never_two"].found.witness == Witness(0, (0,))
 
 
+DECIDED = '''"""Behind the element that decides nobody looks, where an index would be outside."""
+from models.language import Domain, Flag, action, always, between, field
+
+
+class Lamp(Domain, size=3):
+    pass
+
+
+class State:
+    n = field(values=between(0, 2))
+    lit = field(Lamp, values=Flag)
+
+
+@action
+def steps(s):
+    s.n = 0
+
+
+@always
+def one_decides(s):
+    return any(s.n == i or s.lit[i + 2] for i in range(3))
+'''
+
+
+def test_behind_the_element_that_decides_nothing_can_err(tmp_path):
+    (tmp_path / "decided.py").write_text(DECIDED)
+    found = same_findings(registry.load_file(tmp_path / "decided.py").instance(), 0)
+    assert [name for name, one in found.findings.items() if one.found.witness or one.erred.witness] == []
+
+
 def test_what_is_permitted_stands_beside_what_is_not(check):
     code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4")
     found = {name: (word, depth, permitted) for name, word, depth, permitted in decided(run)}

@@ -187,6 +187,7 @@ BUGS = (
         "all and any go on after the element that decides",
         "            frame.branch = self.circuit.all([branch, undecided, condition])",
         "            frame.branch = self.circuit.all([branch, condition])",
+        tests=("test_engines",),
     ),
     Bug(
         "or_is_a_truth_value",
