@@ -158,7 +158,7 @@ class Shards:
         """How many states each of so many steps has found; the `first` ones are there from the start, by step 0."""
         found = sum(store.found_by(0, steps) for store in self.stores)
         assert not isinstance(found, int)
-        found[0] -= min(first, self.count)
+        found[:1] -= min(first, self.count)  # a model may have no step at all
         return found
 
     def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:

@@ -325,3 +325,32 @@ def test_a_loop_variable_that_is_assigned_is_an_index_like_any_other(tmp_path: P
     found = explore(instance_of(tmp_path, ASSIGNED), Limits(1))
     assert found.findings["in_range"].found.witness == Witness(0, (0,))
     assert found.levels == [1]
+
+
+NO_STEPS = '''"""A domain without an element leaves an action without a step."""
+from models.language import Domain, Flag, action, always, field
+
+
+class Nobody(Domain, size=0):
+    pass
+
+
+class State:
+    lit = field(values=Flag)
+
+
+@action
+def lights(s, who: Nobody):
+    s.lit = True
+
+
+@always
+def dark(s):
+    return not s.lit
+'''
+
+
+def test_a_model_without_a_step_is_searched_by_any_number_of_threads(tmp_path: Path) -> None:
+    for threads in (1, 2):
+        found = explore(instance_of(tmp_path, NO_STEPS), Limits(threads=threads), count_all=True)
+        assert (found.levels, found.exhausted, found.new) == ([1], True, [0])
