@@ -39,8 +39,9 @@ from models.errors import ModelError, UsageError
 from models.language.declare import Kind
 from models.language.in_range import IN_RANGE
 from models.language.model import Instance, Property
-from models.run import Cells, holds, holds_step, is_permitted, successors, take
+from models.run import Cells, holds
 from traces.certify import from_any_state, from_steps
+from traces.erring import error_in_step, errors_in_properties, possible_steps
 from traces.folder import write as write_trace
 from traces.trace import Trace
 
@@ -137,17 +138,14 @@ def _known(cells: Sequence[int | None]) -> Cells:
 def _how_it_errs(instance: Instance, counterexample: Counterexample) -> str:
     """What plain Python says of a step, or of a property, that leaves the declaration."""
     before = _known(counterexample.before)
-    try:
-        if counterexample.step is not None:
-            take(instance, before, counterexample.step)
-        for prop in instance.properties:
-            if not prop.of_steps:
-                holds(instance, prop, before) or is_permitted(instance, prop, before)
-                continue
-            for step, after in successors(instance, before):
-                holds_step(instance, prop, before, step, after) or is_permitted(instance, prop, after)
-    except ModelError as error:
-        return str(error)
+    found = None if counterexample.step is None else error_in_step(instance, before, counterexample.step)
+    if found is not None:
+        return found
+    # A property of states is asked there, one of steps at the steps from there.
+    paths = [((before,), ()), *(((before, after), (step,)) for step, after in possible_steps(instance, before))]
+    for states, steps in paths:
+        for error in errors_in_properties(instance, states, steps):
+            return error.message
     raise AssertionError(f"Z3 reports that {counterexample.says} leaves its range, and the reference does not see it")
 
 
