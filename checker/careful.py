@@ -61,13 +61,10 @@ class CarefulText(KernelText):
     def _attempts(self, slot: int, function: Function) -> list[str]:
         """The loops over an action's arguments; every guard is asked of every step, as the reference does."""
         choices, indent = self.instance.slot_choices[slot], 3 * INDENT
-        first, after = self.instance.first_steps[slot : slot + 2]
-        if first == after:
+        if any(choice.count == 0 for choice in choices):
             return [f"{indent}pass"]
-        step, stride, lines = str(first), after - first, []
+        step, lines = self._step_number(slot), []
         for depth, choice in enumerate(choices):
-            stride //= choice.count
-            step += f" + p{depth} * {stride}"
             lines.append(f"{indent}for p{depth} in range({choice.count}):")
             indent += INDENT
         arguments = "".join(f", p{depth}" for depth in range(len(choices)))

@@ -114,10 +114,6 @@ class KernelText:
         guards = _leading_guards(function)
         lines: list[str] = []
         indent = 3 * INDENT
-        step, stride = (
-            str(self.instance.first_steps[slot]),
-            self.instance.first_steps[slot + 1] - self.instance.first_steps[slot],
-        )
         if any(choice.count == 0 for choice in choices):
             return [f"{indent}pass"]  # no step, so no guard is asked either
         for depth in range(len(choices) + 1):
@@ -130,8 +126,6 @@ class KernelText:
                 lines.append(f"{indent}if {' and '.join(known)}:")
                 indent += INDENT
             if depth < len(choices):
-                stride //= choices[depth].count or 1
-                step += f" + p{depth} * {stride}"
                 lines.append(f"{indent}for p{depth} in range({choices[depth].count}):")
                 indent += INDENT
         # What is left of the guards, and the writes, are the action's own function.
@@ -142,9 +136,18 @@ class KernelText:
             f"{indent}if {name}(s{arguments}):",
             f"{indent}    if failed(s):",
             f"{indent}        return pause(results, {self.status}, i, count, 1)",
-            f"{indent}    count = {self._emit(step, slot)}",
+            f"{indent}    count = {self._emit(self._step_number(slot), slot)}",
         ]
         return lines
+
+    def _step_number(self, slot: int) -> str:
+        """The number of a step of an action that has one, by the arguments p0, p1, ..."""
+        first, after = self.instance.first_steps[slot : slot + 2]
+        step, stride = str(first), after - first
+        for depth, choice in enumerate(self.instance.slot_choices[slot]):
+            stride //= choice.count
+            step += f" + p{depth} * {stride}"
+        return step
 
     def _emit(self, step: str, slot: int) -> str:
         return f"emit(before, s, words, parents, steps, fired, active, results, count, i, {step}, {slot})"
