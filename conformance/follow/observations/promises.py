@@ -19,22 +19,20 @@ from traces.trace import PERMITTED, VIOLATED, Trace
 
 @dataclass(frozen=True)
 class Failure:
-    """A promise that fails: VIOLATED or PERMITTED, and the part of the history that ends where it fails first."""
+    """A promise that fails: VIOLATED or PERMITTED, and the part of the history that ends where it fails first.
+
+    `loss` says what is lost, where the failure is a loss.
+    """
 
     name: str
     verdict: str
     until: Trace
+    loss: attribution.Loss | None
 
     @property
     def step(self) -> int:
         """The number of the step that breaks it."""
         return self.until.length
-
-    @property
-    def record(self) -> int | None:
-        """The record that is lost, where the failure is the loss of one."""
-        loss = attribution.find_loss(self.until)
-        return None if loss is None else loss.record
 
 
 def failures_of(history: Trace) -> list[Failure]:
@@ -56,7 +54,7 @@ def _failure(history: Trace, prop: Property) -> Failure | None:
         property_name=prop.name,
         verdict=verdict,
     )
-    return Failure(prop.name, verdict, until)
+    return Failure(prop.name, verdict, until, attribution.find_loss(until))
 
 
 def summary(failures: Sequence[Failure], recording: Recording) -> str:
@@ -66,7 +64,7 @@ def summary(failures: Sequence[Failure], recording: Recording) -> str:
 
 def _summary(failure: Failure, recording: Recording) -> str:
     told = f"{failure.verdict} {failure.name} at step {failure.step}"
-    loss = attribution.find_loss(failure.until)
+    loss = failure.loss
     return told if loss is None else f"{told}: {recording.values[loss.record]} is {loss.outcome}"
 
 
@@ -81,7 +79,7 @@ def lines(failure: Failure, recording: Recording, passed: Sequence[int]) -> list
 
 def _named(line: str, failure: Failure, recording: Recording) -> str:
     """The record by the recording's own name as well."""
-    if failure.record is None:
+    if failure.loss is None:
         return line
-    letter = f"record {spell_element(failure.record)}:"
-    return line.replace(letter, f"{letter[:-1]} ({recording.values[failure.record]}):", 1)
+    letter = f"record {spell_element(failure.loss.record)}:"
+    return line.replace(letter, f"{letter[:-1]} ({recording.values[failure.loss.record]}):", 1)
