@@ -5,6 +5,27 @@ import json
 from checker import kept_proofs
 from models import registry
 
+COUNTER = '''\
+"""A counter that goes too far."""
+
+from models.language import action, always, between, field, require
+
+
+class State:
+    count = field(values=between(0, 3))
+
+
+@action
+def counter_steps(s):
+    require(s.count < 3)
+    s.count += 1
+
+
+@always
+def stays_small(s):
+    return s.count < 2
+'''
+
 LAMPS = '''\
 """Somebody switches lamps, and a storm puts them out. Every behaviour ends."""
 

@@ -11,34 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from conformance.engine_support import COUNTER
+
 PROJECT = Path(__file__).resolve().parents[1]
 MAIN = "import sys; from checker.cli import main; sys.exit(main())"
-
-MODEL = '''\
-"""A counter that goes too far."""
-
-from models.language import action, always, between, field, require
-
-
-class State:
-    count = field(values=between(0, 3))
-
-
-@action
-def counter_steps(s):
-    require(s.count < 3)
-    s.count += 1
-
-
-@always
-def stays_small(s):
-    return s.count < 2
-'''
 
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "model.py").write_text(COUNTER)
     return tmp_path
 
 

@@ -11,32 +11,12 @@ from trace_support import COMMITTED, kafka, weak_isr
 
 from checker.cli import main as check
 from conformance.cli import main as conform
+from conformance.engine_support import COUNTER
 from traces import folder
 from traces.cli import main as trace
 
 ODD = "a\x1b[31mred\n\x9b\u202e"
 SHOWN = r"a\x1b[31mred\n\x9b\u202e"
-
-MODEL = '''\
-"""A counter that goes too far."""
-
-from models.language import action, always, between, field, require
-
-
-class State:
-    count = field(values=between(0, 3))
-
-
-@action
-def counter_steps(s):
-    require(s.count < 3)
-    s.count += 1
-
-
-@always
-def stays_small(s):
-    return s.count < 2
-'''
 
 OURS = [
     "check kafka --protocol 0.10 --bound 6",
@@ -132,7 +112,7 @@ def test_the_trace_of_a_model_with_an_odd_name_is_read_back(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     model = Path(f"{ODD}.py")
-    model.write_text(MODEL)
+    model.write_text(COUNTER)
     assert check([str(model), "--bound", "2"]) == 12
     out, err = capsys.readouterr()
     assert (out + err).replace("\n", "").isprintable()
