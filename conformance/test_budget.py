@@ -113,11 +113,16 @@ FORMS = [
 ]
 
 
+SHORTER = {"published": 0.5}
+"""What a fast machine ends within `SECONDS` is given less: all fifty rows took 1.7 s there."""
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_seconds_are_of_the_whole_command(folder: Path, form: str) -> None:
+    seconds = SHORTER.get(form, SECONDS)
     (folder / "topic.properties").write_text("replication.factor=3\nmin.insync.replicas=2\nacks=all\nretries=3\n")
-    code, text, took, _ = process(folder, f"{form} --seconds {SECONDS}")
-    assert (code, took < SECONDS + LATE) == (3, True), (code, took, text)
+    code, text, took, _ = process(folder, f"{form} --seconds {seconds}")
+    assert (code, took < seconds + LATE) == (3, True), (code, took, text)
     assert "UNDECIDED" in text or "undecided" in text
 
 
