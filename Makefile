@@ -18,13 +18,13 @@ test: .venv/ready-for-tests
 lint: .venv/ready-for-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy models checker traces conformance/cluster conformance/replay conformance/follow conformance/fuzz conformance/console.py conformance/cli.py
+	$(BIN)/mypy -p isrcheck
 
 # Random programs, on which all engines have to agree: `make fuzz SECONDS=3600 SEED=2`.
 SECONDS ?= 120
 SEED ?= 1
 fuzz: .venv/ready-for-tests
-	$(BIN)/python -m conformance.fuzz --seconds $(SECONDS) --seed $(SEED)
+	$(BIN)/python -m isrcheck.conformance.fuzz --seconds $(SECONDS) --seed $(SEED)
 
 benchmark: .venv/ready
 	$(BIN)/python -m benchmarks.limit_loop

@@ -14,7 +14,7 @@ bit-vectors 10.79. kafka 2.1 to depth 6: 6.91 s; unordered 1.23; untold 1.28; gu
   each depth. Two steps that could change places only in the order of the model, and each cell said to have one value.
 - cases, unordered: the same, in any order.
 - cases, untold: the same, without saying that each cell has one value.
-- cases, guessing: the same, with Z3's own guesses and restarts instead of checker.solver.STRATEGY.
+- cases, guessing: the same, with Z3's own guesses and restarts instead of isrcheck.checker.symbolic.solver.STRATEGY.
 - cases, incremental: the same clauses to one solver (QF_FD) that keeps what it learns.
 - bit-vectors: numbers of 8 bits, new ones for every state (QF_BV, incremental).
 """
@@ -28,20 +28,20 @@ from collections.abc import Callable, Iterator, Sequence
 import z3
 
 from benchmarks.limit_loop import limit_loop
-from checker.bounded import Order
-from checker.cases import Cases
-from checker.circuit import FALSE, Circuit
-from checker.explore import Limits, explore
-from checker.reading import Value
-from checker.relation import Relation, new_state, plain_state
-from checker.solver import STRATEGY, Solver, once
-from checker.symbolic import Evaluator
-from checker.symbolic_budget import Answer
-from checker.terms import IntegerArithmetic, Linear
-from checker.unroll import Unrolling
-from models import registry
-from models.language.declare import Kind
-from models.language.model import Instance, Property
+from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.resources.formula_budget import Answer
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, Circuit
+from isrcheck.checker.symbolic.bounded_model_checking import Order
+from isrcheck.checker.symbolic.evaluator import Evaluator
+from isrcheck.checker.symbolic.linear_integers import IntegerArithmetic, Linear
+from isrcheck.checker.symbolic.one_hot_integers import Cases
+from isrcheck.checker.symbolic.solver import STRATEGY, Solver, once
+from isrcheck.checker.symbolic.symbolic_state import Value
+from isrcheck.checker.symbolic.transition_relation import Relation, new_state, plain_state
+from isrcheck.checker.symbolic.unrolling import Unrolling
+from isrcheck.models import registry
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.model import Instance, Property
 
 WIDTH = 8
 """Bits of a number: as many as a cell has."""
@@ -94,7 +94,7 @@ def guessing(answers: Iterator[Answer]) -> Iterator[Answer]:
 
 
 class BitVectors(IntegerArithmetic):
-    """The arithmetic of checker/terms.py on bit-vectors."""
+    """The arithmetic of checker/symbolic/linear_integers.py on bit-vectors."""
 
     def number(self, low: int | None, high: int | None) -> int | Linear:
         """A new number."""

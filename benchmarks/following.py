@@ -21,11 +21,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.limit_loop import limit_loop
-from conformance.follow.follow import follow_log
-from conformance.follow.outcome import Verdict
-from conformance.follow.plan import Plan
-from conformance.follow.record import record
-from models import registry
+from isrcheck.conformance.follow.recorder.plan import Plan
+from isrcheck.conformance.follow.recorder.record import record
+from isrcheck.conformance.follow.runs.follow import follow_log
+from isrcheck.conformance.follow.runs.outcome import Verdict
+from isrcheck.models import registry
 
 ROUNDS = 3
 

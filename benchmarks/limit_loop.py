@@ -16,9 +16,9 @@ import time
 import numpy as np
 from numba import njit
 
-from checker.explore import Limits, Search, explore
-from checker.kernel import kernel_of
-from models import published, run
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit.search import Limits, Search, explore
+from isrcheck.models import published, run
 
 STATES = 9_985_570
 WORDS = 5

@@ -12,14 +12,14 @@ import statistics
 import sys
 
 from benchmarks.limit_loop import insert_nothing_much, limit_loop
-from checker.explore import Limits, explore
-from checker.kernel import kernel_of
-from checker.spark.engine import explore_on_spark
-from checker.spark.session import Session, SparkOptions, spark_session
-from checker.spark_options import SparkAsked
-from checker.spread import Mode
-from models import published, registry
-from models.language.model import Instance
+from isrcheck.checker.command.spark_options import SparkAsked
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.spark.engine import explore_on_spark
+from isrcheck.checker.spark.runtime.session import Session, SparkOptions, spark_session
+from isrcheck.checker.spark.summary import Mode
+from isrcheck.models import published, registry
+from isrcheck.models.language.model import Instance
 
 OPTIONS = SparkOptions(master="local[2]", driver_memory=4 << 30)
 MEMORY = 8 << 30

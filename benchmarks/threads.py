@@ -11,9 +11,9 @@ import statistics
 import sys
 
 from benchmarks.limit_loop import STATES, insert_nothing_much, limit_loop
-from checker.explore import Limits, explore
-from checker.kernel import kernel_of
-from models import published
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.models import published
 
 
 def main() -> None:

@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 from benchmarks.limit_loop import insert_nothing_much, limit_loop
-from conformance import trace_support
-from traces import folder
+from conformance.tests.support import trace as trace_support
+from isrcheck.traces.format import folder
 
 
 def main() -> None:
@@ -27,7 +27,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as here:
         path = folder.write(trace, Path(here))
         page = Path(here) / "page.html"
-        words = [sys.executable, "-m", "traces.cli", "page", str(path), "-o", str(page), "--force"]
+        words = [sys.executable, "-m", "isrcheck.traces.cli", "page", str(path), "-o", str(page), "--force"]
         for number in range(rounds):
             limits.append(limit_loop())
             started = time.perf_counter()

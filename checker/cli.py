@@ -8,7 +8,7 @@ from __future__ import annotations
 if __name__ == "__main__":
     import sys
 
-    from checker.start import main as start
+    from isrcheck.checker.start import main as start
 
     sys.exit(start())  # before anything else is imported
 
@@ -21,31 +21,16 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from checker import answer, matrix, mutate, published, report, sweep
-from checker.availability import AVAILABILITY_SHARE, search_availability
-from checker.beginning import begin
-from checker.bounded import Unrolled
-from checker.budget import Budget, Spent
-from checker.console import ProgressLine, give_up_stdout, interrupts, prepare_streams
-from checker.explore import Exploration, Progress
-from checker.kernel import Kernel, kernel_of
-from checker.options import Options, command_of, instance_of, read_options
-from checker.properties_file import PropertiesError
-from checker.question import PATIENCE, PROMISE, SECONDS, Part, Question, read_question
-from checker.report import Run
-from checker.reports import folder as reports
-from checker.reports import gather
-from checker.reports.gather import Printed
-from checker.reports.told import Told
-from checker.searches import Searches, Traces
-from checker.spark.faults import SparkLostError
-from checker.spark.session import spark_session
-from checker.sweep_cases import carry_here, cases_of
-from checker.sweep_results import Results, described
-from checker.sweep_values import read_sweep
-from checker.symbolic_budget import Memory
-from checker.tables import Tables
-from checker.verdict import (
+from isrcheck.checker.analyses import matrix, mutate, published
+from isrcheck.checker.command.console import ProgressLine, give_up_stdout, interrupts, prepare_streams
+from isrcheck.checker.command.options import Options, command_of, instance_of, read_options
+from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.checker.explicit.search import Exploration, Progress
+from isrcheck.checker.kafka_config import answer
+from isrcheck.checker.kafka_config.availability import AVAILABILITY_SHARE, search_availability
+from isrcheck.checker.kafka_config.cluster_plan import PATIENCE, PROMISE, SECONDS, Part, Question, read_question
+from isrcheck.checker.kafka_config.properties_file import PropertiesError
+from isrcheck.checker.outcome.verdict import (
     DISAGREE,
     INTERRUPTED,
     SAFE,
@@ -58,11 +43,29 @@ from checker.verdict import (
     exit_code,
     verdicts,
 )
-from models.errors import UsageError
-from models.language.in_range import IN_RANGE
-from models.language.model import Instance
-from models.printable import escaped, escaped_lines
-from traces.show import view
+from isrcheck.checker.reports import folder as reports
+from isrcheck.checker.reports import gather
+from isrcheck.checker.reports.content import Told
+from isrcheck.checker.reports.gather import Printed
+from isrcheck.checker.resources.budget import Budget, Spent
+from isrcheck.checker.resources.formula_budget import Memory
+from isrcheck.checker.session import text as report
+from isrcheck.checker.session.beginning import begin
+from isrcheck.checker.session.session import Searches, Traces
+from isrcheck.checker.session.text import Run
+from isrcheck.checker.spark.runtime.faults import SparkLostError
+from isrcheck.checker.spark.runtime.session import spark_session
+from isrcheck.checker.sweep import table
+from isrcheck.checker.sweep.axes import read_sweep
+from isrcheck.checker.sweep.cases import carry_here, cases_of
+from isrcheck.checker.sweep.results_file import Results, described
+from isrcheck.checker.symbolic.bounded_model_checking import Unrolled
+from isrcheck.checker.tables.write import Tables
+from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped, escaped_lines
+from isrcheck.traces.terminal.show import view
 
 
 def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
@@ -266,14 +269,14 @@ def _sweep(options: Options, seen: list[int], budget: Budget) -> int:
     traces = Traces(options.out)
     try:
         if options.engine == "spark":
-            from checker.spark.sweep import carry_on  # here, for it needs Spark's packages
+            from isrcheck.checker.sweep.on_spark import carry_on  # here, for it needs Spark's packages
 
             with spark_session(options.spark.session, progress.announce) as session:
                 carry = carry_on(session, progress, len(cases), budget)
-                found = sweep.search(asked, cases, answers, carry, results, traces, budget)
+                found = table.search(asked, cases, answers, carry, results, traces, budget)
         else:
             carry = carry_here(progress, seen, len(cases), budget)
-            found = sweep.search(asked, cases, answers, carry, results, traces, budget)
+            found = table.search(asked, cases, answers, carry, results, traces, budget)
     finally:
         progress.clear()
         results.close()
@@ -283,14 +286,18 @@ def _sweep(options: Options, seen: list[int], budget: Budget) -> int:
     code = exit_code(found.word, strict=options.strict, found=found.verdicts)
     stopped = found.stopped or tables.is_interrupted
     return _finish(
-        *(options, sweep.text(found), sweep.as_objects(found), traces, code, stopped),
+        *(options, table.text(found), table.as_objects(found), traces, code, stopped),
         lambda printed: gather.of_sweep(printed, found, strict=options.strict),
     )
 
 
 def _graph(options: Options, searches: Searches) -> int:
-    from checker.graph import CutShortError, state_graph, summary  # here, for networkx takes a while to load
-    from checker.graph_files import text, write_graph
+    from isrcheck.checker.graph.files import text, write_graph
+    from isrcheck.checker.graph.state_graph import (  # here, for networkx takes a while to load
+        CutShortError,
+        state_graph,
+        summary,
+    )
 
     assert options.graph is not None
     asked, instance = options.graph, instance_of(options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from models.start import run
+from isrcheck.models.start import run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,6 @@ def main() -> int:
 
 
 def _load(began: float) -> Callable[[], int]:
-    from checker.cli import main as command  # here, for it takes a second
+    from isrcheck.checker.cli import main as command  # here, for it takes a second
 
     return lambda: command(None, began)

@@ -9,7 +9,7 @@ from __future__ import annotations
 if __name__ == "__main__":
     import sys
 
-    from conformance.start import main as start
+    from isrcheck.conformance.start import main as start
 
     sys.exit(start())  # before anything else is imported
 
@@ -19,12 +19,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from checker.console import give_up_stdout, interrupts, prepare_streams
-from conformance.cluster.storage import StorageError
-from conformance.console import DONE, INTERRUPTED, complain
-from conformance.follow.command import add_follow, add_run
-from conformance.replay.command import add_replay
-from models.errors import UsageError
+from isrcheck.checker.command.console import give_up_stdout, interrupts, prepare_streams
+from isrcheck.conformance.cluster.log.storage import StorageError
+from isrcheck.conformance.console import DONE, INTERRUPTED, complain
+from isrcheck.conformance.follow.command import add_follow, add_run
+from isrcheck.conformance.replay.command import add_replay
+from isrcheck.models.messages.errors import UsageError
 
 
 class _Parser(argparse.ArgumentParser):

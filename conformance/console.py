@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from checker.console import give_up_stdout, parse_memory
-from conformance.cluster.bugs import Bug
-from models import registry
-from models.errors import UsageError
-from models.language.model import Instance, nearest, parse
-from models.printable import escaped, escaped_lines
+from isrcheck.checker.command.console import give_up_stdout, parse_memory
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance, nearest, parse
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped, escaped_lines
 
 DONE, USAGE, UNDECIDED, VIOLATED, DIVERGED, NOTHING, INTERRUPTED = 0, 2, 3, 12, 20, 21, 130
 GRAVEST = (DIVERGED, VIOLATED, USAGE, UNDECIDED, NOTHING)

@@ -5,7 +5,7 @@ with NONE in every cell outside the log (from the log end offset on, and below a
 the bounds `replicas` and `log_size`.
 """
 
-from models.language import NONE
+from isrcheck.models.language import NONE
 
 
 def has_entry(s, r, offset):

@@ -15,14 +15,14 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from models.errors import UsageError
-from models.language.model import Model, assemble, nearest
-from models.printable import escaped
+from isrcheck.models.language.model import Model, assemble, nearest
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
 
-FAMILIES = {"kafka": "models.kafka", "published": "models.published"}
+FAMILIES = {"kafka": "isrcheck.models.kafka", "published": "isrcheck.models.published"}
 """Models whose package assembles base and variants into `MODEL`."""
 
-SINGLE = {"examples/two_phase_commit": "models.examples.two_phase_commit"}
+SINGLE = {"examples/two_phase_commit": "isrcheck.models.examples.two_phase_commit"}
 """Models that are one module."""
 
 

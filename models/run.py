@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from models.errors import ModelError
-from models.language.declare import Disabled
-from models.language.model import Instance, Place, Property, Step
-from models.language.syntax import Function
+from isrcheck.models.language.declare import Disabled
+from isrcheck.models.language.model import Instance, Place, Property, Step
+from isrcheck.models.language.syntax import Function
+from isrcheck.models.messages.errors import ModelError
 
 Cells = tuple[int, ...]
 """One state: the cells of every field in order of declaration."""

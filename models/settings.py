@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-from models import registry
-from models.errors import UsageError
-from models.language.model import Instance, Model, nearest, parse, spell
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance, Model, nearest, parse, spell
+from isrcheck.models.messages.errors import UsageError
 
 
 class Asked(Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 if __name__ == "__main__":
     import sys
 
-    from traces.start import main as start
+    from isrcheck.traces.start import main as start
 
     sys.exit(start())  # before anything else is imported
 
@@ -22,17 +22,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from models.errors import UsageError
-from models.language.model import Model
-from models.printable import escaped
-from models.registry import load_file
-from traces import colour, cone, diff, folder, foreign, foreign_show, pages, walk_options
-from traces.colour import Ink, Look
-from traces.evaluate import question
-from traces.kafka_lanes import BASICS, LEGEND, spell_legend
-from traces.one_step import view_step
-from traces.show import view, why
-from traces.table import GAP, UNCHANGED, WIDTH
+from isrcheck.models.language.model import Model
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
+from isrcheck.models.registry import load_file
+from isrcheck.traces.drawing import pages
+from isrcheck.traces.explaining import slicing
+from isrcheck.traces.explaining.evaluate import question
+from isrcheck.traces.format import folder
+from isrcheck.traces.kafka.lanes import BASICS, LEGEND, spell_legend
+from isrcheck.traces.lanes.table import GAP, UNCHANGED, WIDTH
+from isrcheck.traces.other_tools import reading, showing
+from isrcheck.traces.terminal import colour, diff, walk_options
+from isrcheck.traces.terminal.colour import Ink, Look
+from isrcheck.traces.terminal.one_step import view_step
+from isrcheck.traces.terminal.show import view, why
 
 Commands = Any
 """What `add_subparsers` gives; its type is private to argparse."""
@@ -122,7 +126,7 @@ def _add_show(commands: Commands) -> None:
 
 def _show(arguments: argparse.Namespace) -> int:
     look = _look(arguments)
-    found = foreign.find(arguments.file)
+    found = reading.find(arguments.file)
     if found is not None:
         return _show_foreign(found, arguments, look)
     trace = folder.read(arguments.file, _model(arguments))
@@ -139,14 +143,14 @@ def _show(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _show_foreign(found: foreign.Foreign, arguments: argparse.Namespace, look: Look) -> int:
+def _show_foreign(found: reading.Foreign, arguments: argparse.Namespace, look: Look) -> int:
     """The trace of another tool, of which there is no model to be asked."""
     for option in ("model", "why", "eval"):
         if getattr(arguments, option):
             raise UsageError(
                 f"{arguments.file}: --{option} asks a model, and this is a trace of another tool; leave it out"
             )
-    _print(foreign_show.view(found, arguments.full, arguments.step, look.width))
+    _print(showing.view(found, arguments.full, arguments.step, look.width))
     return 0
 
 
@@ -165,7 +169,7 @@ def _add_page(commands: Commands) -> None:
 
 
 def _page(arguments: argparse.Namespace) -> int:
-    found = foreign.find(arguments.file)
+    found = reading.find(arguments.file)
     if found is not None and arguments.model is not None:
         raise UsageError(f"{arguments.file}: a trace of another tool, which has no use for a model; leave --model out")
     history = found or folder.read(arguments.file, _model(arguments))
@@ -208,8 +212,8 @@ def _add_slice(commands: Commands) -> None:
 
 def _slice(arguments: argparse.Namespace) -> int:
     trace = folder.read(arguments.file, _model(arguments))
-    found = cone.slice_of(trace, cone.command_of(trace, arguments.file, arguments.model))
-    lines = cone.tell(trace, found)
+    found = slicing.slice_of(trace, slicing.command_of(trace, arguments.file, arguments.model))
+    lines = slicing.tell(trace, found)
     if found.left_out:
         path = folder.write(found.trace, arguments.out)
         model = [] if arguments.model is None else ["--model", str(arguments.model)]
@@ -283,7 +287,7 @@ def _explore(arguments: argparse.Namespace) -> int:
     if os.environ.get("TERM", "dumb") == "dumb":
         raise UsageError("explore needs a terminal with a cursor, and TERM says that this one is dumb; set TERM")
     try:
-        from traces.explore import Explorer
+        from isrcheck.traces.terminal.explore import Explorer
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "textual":
             raise

@@ -18,16 +18,16 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from checker.reports.junit import junit
-from checker.reports.page import page
-from checker.reports.regressions import regressions
-from checker.reports.sarif import sarif
-from checker.reports.told import Told, unfinished
-from checker.verdict import UNDECIDED
-from models.errors import UsageError
-from traces.folder import SUFFIX
-from traces.output import DRAFT, draft_in, write_through
-from traces.page import page as trace_page
+from isrcheck.checker.outcome.verdict import UNDECIDED
+from isrcheck.checker.reports.content import Told, unfinished
+from isrcheck.checker.reports.junit import junit
+from isrcheck.checker.reports.page import page
+from isrcheck.checker.reports.regressions import regressions
+from isrcheck.checker.reports.sarif import sarif
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.drawing.page import page as trace_page
+from isrcheck.traces.format.folder import SUFFIX
+from isrcheck.traces.format.output import DRAFT, draft_in, write_through
 
 MARKER = "isrcheck-report.json"
 VERSION = 1

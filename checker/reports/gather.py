@@ -10,18 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from checker import matrix, sweep
-from checker.answer import Answer, Asked, aside_line, first_sentence
-from checker.matrix import Match, Pair, Recorded
-from checker.proof_report import lines as proof_lines
-from checker.question import Question
-from checker.report import Run, title
-from checker.reports.told import Grid, History, Judged, Outcome, Row, Search, Told, by_property, outcome_of
-from checker.sweep import Table
-from checker.verdict import WHY_STOPPED, Verdict, Word
-from models.language.declare import Kind
-from models.language.model import Property
-from traces.folder import read
+from isrcheck.checker.analyses import matrix
+from isrcheck.checker.analyses.matrix import Match, Pair, Recorded
+from isrcheck.checker.kafka_config.answer import Answer, Asked, aside_line, first_sentence
+from isrcheck.checker.kafka_config.cluster_plan import Question
+from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
+from isrcheck.checker.reports.content import Grid, History, Judged, Outcome, Row, Search, Told, by_property, outcome_of
+from isrcheck.checker.session.proof_text import lines as proof_lines
+from isrcheck.checker.session.text import Run, title
+from isrcheck.checker.sweep import table
+from isrcheck.checker.sweep.table import Table
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.model import Property
+from isrcheck.traces.format.folder import read
 
 NOTHING = Grid((), (), ())
 CLUSTER = "a cluster's own settings"
@@ -144,10 +145,10 @@ def _recorded(record: Recorded, run: Run, *, strict: bool) -> Search:
 
 def _not_searched(record: Recorded) -> Search:
     judged = [
-        Judged(Verdict(prop, Word.UNDECIDED, note=sweep.NOT_SEARCHED), matrix.NOT_SEARCHED, Outcome.ERROR)
+        Judged(Verdict(prop, Word.UNDECIDED, note=table.NOT_SEARCHED), matrix.NOT_SEARCHED, Outcome.ERROR)
         for prop in matrix.promised(record)
     ]
-    return Search(record.title, record.instance, None, tuple(judged), Outcome.ERROR, sweep.NOT_SEARCHED)
+    return Search(record.title, record.instance, None, tuple(judged), Outcome.ERROR, table.NOT_SEARCHED)
 
 
 # ----------------------------------------------------------------------------------------------------------- a sweep
@@ -158,14 +159,14 @@ def of_sweep(printed: Printed, found: Table, *, strict: bool) -> Told:
     searches = []
     for row in found.rows:
         if row.run is not None:
-            searches.append(_search(row.row.name, row.run, _judged(row.run, strict=strict, spell=sweep.cell)))
+            searches.append(_search(row.row.name, row.run, _judged(row.run, strict=strict, spell=table.cell)))
         else:
             outcome = Outcome.SKIPPED if row.word is Word.NOT_APPLICABLE else Outcome.ERROR
             searches.append(Search(row.row.name, row.row.instance, None, (), outcome, f"{row.word.value}: {row.why}"))
     shown = [
         (position, prop)
         for position, prop in enumerate(found.properties)
-        if {sweep.verdict_on(run, prop).word for run in found.runs} - _unremarkable(prop)
+        if {table.verdict_on(run, prop).word for run in found.runs} - _unremarkable(prop)
     ]
     columns = tuple(_name(prop) for _, prop in shown)
     rows = tuple(

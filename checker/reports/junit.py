@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from checker.reports.told import UNFINISHED, Judged, Outcome, Search, Told
-from traces.markup import Element, append, as_xml, element
-from traces.show import view
+from isrcheck.checker.reports.content import UNFINISHED, Judged, Outcome, Search, Told
+from isrcheck.traces.drawing.markup import Element, append, as_xml, element
+from isrcheck.traces.terminal.show import view
 
 ITSELF = "the search itself"
 KINDS = {Outcome.FAILED: "failure", Outcome.ERROR: "error", Outcome.SKIPPED: "skipped"}

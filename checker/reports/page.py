@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from checker.bounded import Unrolled
-from checker.explore import Exploration
-from checker.proof_report import unrolled_lines
-from checker.report import Run, asked_of, counted, never_fired, totals, verdict_line
-from checker.reports.plots import Bar, bars, line
-from checker.reports.style import STYLE
-from checker.reports.told import Cell, Grid, History, Judged, Outcome, Search, Told
-from checker.spread import spread_lines
-from checker.switched_off import switched_off
-from checker.verdict import INTERRUPTED, SAFE, UNDECIDED, Word
-from traces.markup import Content, Element, append, as_html, element, page_head
+from isrcheck.checker.explicit.search import Exploration
+from isrcheck.checker.outcome.verdict import INTERRUPTED, SAFE, UNDECIDED, Word
+from isrcheck.checker.reports.content import Cell, Grid, History, Judged, Outcome, Search, Told
+from isrcheck.checker.reports.plots import Bar, bars, line
+from isrcheck.checker.reports.style import STYLE
+from isrcheck.checker.session.disabled_actions import switched_off
+from isrcheck.checker.session.proof_text import unrolled_lines
+from isrcheck.checker.session.text import Run, asked_of, counted, never_fired, totals, verdict_line
+from isrcheck.checker.spark.summary import spread_lines
+from isrcheck.checker.symbolic.bounded_model_checking import Unrolled
+from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element, page_head
 
 MOST_PLOTTED = 40
 """Searches whose plots are drawn; a sweep can have thousands."""

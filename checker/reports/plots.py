@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from traces.markup import Content, Element, element
+from isrcheck.traces.drawing.markup import Content, Element, element
 
 WIDTH, HEIGHT = 520, 260
 LEFT, RIGHT, TOP, BOTTOM = 64, 14, 12, 40

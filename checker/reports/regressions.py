@@ -13,9 +13,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from checker.reports.told import History, Judged, Outcome, Search, Told
-from checker.verdict import Word
-from traces.itf import is_built_in
+from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.reports.content import History, Judged, Outcome, Search, Told
+from isrcheck.traces.format.itf import is_built_in
 
 HEAD = '''\
 """Histories that break what a model promises, found by isrcheck: a test for each.
@@ -28,7 +28,7 @@ from pathlib import Path
 
 import pytest
 
-from traces.again import again
+from isrcheck.traces.format.recheck import again
 
 FOLDER = Path(__file__).resolve().parent
 

@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import models
-from checker.answer import first_sentence
-from checker.reports.told import UNFINISHED, History, Judged, Outcome, Search, Told
-from checker.verdict import SAFE, UNEXPECTED, VIOLATED, Word
-from models.language.model import Instance, Model, Property
-from models.language.syntax import Function
-from traces.generic_lanes import rows, titles
-from traces.itf import configuration_digest, label, version
-from traces.markup import clean
-from traces.show import erring_row, view
+from isrcheck import models
+from isrcheck.checker.kafka_config.answer import first_sentence
+from isrcheck.checker.outcome.verdict import SAFE, UNEXPECTED, VIOLATED, Word
+from isrcheck.checker.reports.content import UNFINISHED, History, Judged, Outcome, Search, Told
+from isrcheck.models.language.model import Instance, Model, Property
+from isrcheck.models.language.syntax import Function
+from isrcheck.traces.drawing.markup import clean
+from isrcheck.traces.format.itf import configuration_digest, label, version
+from isrcheck.traces.lanes.generic_lanes import rows, titles
+from isrcheck.traces.terminal.show import erring_row, view
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 OURS, HERE = "ISRCHECK", "SRCROOT"

@@ -3,7 +3,7 @@
 In:  nothing. Out: `STYLE`, which page.py puts into the page.
 """
 
-from traces.theme import adaptive_colours
+from isrcheck.traces.drawing.theme import adaptive_colours
 
 STYLE = (
     adaptive_colours()

@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 STATE = "state"
-"""The column of packed states: 8 bytes a word, little-endian, in the order of checker/layout.py."""
+"""The column of packed states: 8 bytes a word, little-endian, in the order of checker/compile/layout.py."""
 
 
 @dataclass(frozen=True)

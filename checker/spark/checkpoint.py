@@ -23,13 +23,13 @@ from typing import Any
 
 from pyspark import RDD
 
-from checker.spark.blobs import unpack
-from checker.spark.carry import Pairs, carried
-from checker.spark.folder import Folder
-from checker.spark.level import BLOB_STATES
-from checker.spark.outbox import Outbox
-from checker.spark.session import Session
-from models.errors import UsageError
+from isrcheck.checker.spark.blobs import unpack
+from isrcheck.checker.spark.level import BLOB_STATES
+from isrcheck.checker.spark.partitioning import Pairs, carried
+from isrcheck.checker.spark.runtime.folder import Folder
+from isrcheck.checker.spark.runtime.session import Session
+from isrcheck.checker.spark.shuffle import Outbox
+from isrcheck.models.messages.errors import UsageError
 
 Row = tuple[int, int, int, int, bytearray, int]
 

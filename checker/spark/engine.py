@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from checker.explore import Exploration, Limits, Progress, Search
-from checker.kernel import Kernel
-from checker.spark.everywhere import require_same
-from checker.spark.parts import explore_parts
-from checker.spark.search import SpreadSearch
-from checker.spark.session import Session
-from checker.spark_options import SparkAsked
-from checker.spread import Mode, Spread
-from models.language.model import Instance
+from isrcheck.checker.command.spark_options import SparkAsked
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.search import Exploration, Limits, Progress, Search
+from isrcheck.checker.spark.parts import explore_parts
+from isrcheck.checker.spark.runtime.environment_check import require_same
+from isrcheck.checker.spark.runtime.session import Session
+from isrcheck.checker.spark.search import SpreadSearch
+from isrcheck.checker.spark.summary import Mode, Spread
+from isrcheck.models.language.model import Instance
 
 
 def explore_on_spark(

@@ -16,16 +16,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from checker import tally
-from checker.attempts import Attempts
-from checker.kernel import Kernel
-from checker.spark.arrivals import PARENT, STEP, Arrivals
-from checker.spark.blobs import Blob, pack, unpack
-from checker.spark.outbox import Outbox
-from checker.spark.told import Told
-from checker.store import Full, Store
-from checker.subject import Subject
-from models.language.model import Instance
+from isrcheck.checker.compile.instance_specification import Subject
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.attempts import Attempts
+from isrcheck.checker.explicit.visited_set import Full, Store
+from isrcheck.checker.outcome import result_words
+from isrcheck.checker.spark.blobs import Blob, pack, unpack
+from isrcheck.checker.spark.runtime.task_statistics import Told
+from isrcheck.checker.spark.shard_intake import PARENT, STEP, Arrivals
+from isrcheck.checker.spark.shuffle import Outbox
+from isrcheck.models.language.model import Instance
 
 EXPANDED = 1 << 12
 """States that are expanded at a time."""
@@ -90,7 +90,7 @@ class _Buffers:
         self.before = kernel.layout.buffer(instance)
         self.after = kernel.layout.buffer(instance)
         self.active = np.array([*active, 0], np.int8)
-        self.results = tally.new(len(active))
+        self.results = result_words.new(len(active))
         self.attempts = Attempts(kernel)
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
 

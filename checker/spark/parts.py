@@ -18,29 +18,21 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.explore import (
-    Exploration,
-    Finding,
-    Findings,
-    Limits,
-    Progress,
-    Search,
-    Witness,
-)
-from checker.spark.arrivals import Arrivals
-from checker.spark.blobs import unpack
-from checker.spark.carry import carried
-from checker.spark.faults import SparkLostError
-from checker.spark.outbox import Outbox
-from checker.spark.session import Session
-from checker.spark.shares import task_memory
-from checker.spark.told import Told, run_job, told_by, values_of
-from checker.spread import Mode, Overlap, Spread
-from checker.starts import Start, Starts
-from checker.store import Full, Store
-from checker.subject import Subject
-from checker.sweep_cases import Record, exploration_of, unjudged_record_of
-from models.language.in_range import IN_RANGE
+from isrcheck.checker.compile.instance_specification import Subject
+from isrcheck.checker.explicit.search import Exploration, Finding, Findings, Limits, Progress, Search, Witness
+from isrcheck.checker.explicit.starts import Start, Starts
+from isrcheck.checker.explicit.visited_set import Full, Store
+from isrcheck.checker.spark.blobs import unpack
+from isrcheck.checker.spark.partitioning import carried
+from isrcheck.checker.spark.runtime.faults import SparkLostError
+from isrcheck.checker.spark.runtime.session import Session
+from isrcheck.checker.spark.runtime.task_memory import task_memory
+from isrcheck.checker.spark.runtime.task_statistics import Told, run_job, told_by, values_of
+from isrcheck.checker.spark.shard_intake import Arrivals
+from isrcheck.checker.spark.shuffle import Outbox
+from isrcheck.checker.spark.summary import Mode, Overlap, Spread
+from isrcheck.checker.sweep.cases import Record, exploration_of, unjudged_record_of
+from isrcheck.models.language.in_range import IN_RANGE
 
 ENOUGH_STARTS = 64
 """With fewer initial states than these, the states at some depth are divided instead."""

@@ -2,8 +2,8 @@
 
 In:  an instance, limits, a Spark context. Out: an `Exploration`.
 
-It is the search of checker/explore.py with other hands: what a level takes, checker/spark/level.py does in tasks, and
-the states stay in Spark's partitions. The driver sees statistics, and at the end the paths that it asks for.
+It is the search of checker/explicit/search.py with other hands: what a level takes, checker/spark/level.py does in
+tasks, and the states stay in Spark's partitions. The driver sees statistics, and at the end the paths that it asks for.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from typing import Any
 import numpy as np
 from pyspark import StorageLevel
 
-from checker import tally
-from checker.engine_digest import SEMANTICS
-from checker.explore import Limits, Progress, Search
-from checker.kernel import Kernel
-from checker.spark.arrivals import PARENT, STEP
-from checker.spark.carry import Pairs, carried
-from checker.spark.checkpoint import Checkpoints
-from checker.spark.everywhere import source_digest
-from checker.spark.faults import SparkLostError
-from checker.spark.level import Expanded, Level, Ordered, expand, merge, order, scatter
-from checker.spark.outbox import Outbox
-from checker.spark.session import Session
-from checker.spark.shares import task_memory
-from checker.spark.states import SpreadStates, Stored
-from checker.spark.told import run_job, told_by, values_of
-from checker.spread import Mode, Spread
-from checker.store import Full
-from checker.subject import Subject
-from models.language.declare import Kind
-from models.language.model import Instance
+from isrcheck.checker.compile.instance_specification import Subject
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.search import Limits, Progress, Search
+from isrcheck.checker.explicit.visited_set import Full
+from isrcheck.checker.outcome import result_words
+from isrcheck.checker.resources.engine_digest import SEMANTICS
+from isrcheck.checker.spark.checkpoint import Checkpoints
+from isrcheck.checker.spark.level import Expanded, Level, Ordered, expand, merge, order, scatter
+from isrcheck.checker.spark.partitioning import Pairs, carried
+from isrcheck.checker.spark.runtime.environment_check import source_digest
+from isrcheck.checker.spark.runtime.faults import SparkLostError
+from isrcheck.checker.spark.runtime.session import Session
+from isrcheck.checker.spark.runtime.task_memory import task_memory
+from isrcheck.checker.spark.runtime.task_statistics import run_job, told_by, values_of
+from isrcheck.checker.spark.shard_intake import PARENT, STEP
+from isrcheck.checker.spark.shuffle import Outbox
+from isrcheck.checker.spark.states import SpreadStates, Stored
+from isrcheck.checker.spark.summary import Mode, Spread
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.model import Instance
 
 KEPT = StorageLevel.MEMORY_AND_DISK
 MOST_OF_LEVEL = (1 << 32) - 1
@@ -108,7 +108,7 @@ class SpreadSearch(Search):
 
     def _settle(self, of_steps: bool) -> None:
         """Also asks for the paths to what broke a promise, or would have, as long as Spark has them."""
-        any_will_do = {tally.place(number) for number, prop in self.properties if prop.kind is Kind.SOMETIMES}
+        any_will_do = {result_words.place(number) for number, prop in self.properties if prop.kind is Kind.SOMETIMES}
         self.store.find_paths(int(self.results[at + 1]) for at in self._found() if at not in any_will_do)
         super()._settle(of_steps)
 
@@ -129,7 +129,9 @@ class SpreadSearch(Search):
 
     def _found(self) -> list[int]:
         """Where in the results something stands."""
-        return [at for at in range(0, tally.status(len(self.properties)), tally.ENTRY) if self.results[at]]
+        return [
+            at for at in range(0, result_words.status(len(self.properties)), result_words.ENTRY) if self.results[at]
+        ]
 
     def _level(self, depth: int, offsets: Sequence[int]) -> Level:
         active = tuple(int(one) for one in self.active[:-1])

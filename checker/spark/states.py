@@ -14,10 +14,10 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.spark.carry import Pairs
-from checker.spark.level import Link, predecessors
-from checker.spark.session import Session
-from checker.spark.told import run_job
+from isrcheck.checker.spark.level import Link, predecessors
+from isrcheck.checker.spark.partitioning import Pairs
+from isrcheck.checker.spark.runtime.session import Session
+from isrcheck.checker.spark.runtime.task_statistics import run_job
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""One partition's replication, executable, deterministic, by messages: `conformance.cluster.cluster.Cluster`.
+"""One partition's replication, executable, deterministic, by messages: `isrcheck.conformance.cluster.cluster.Cluster`.
 
 The second implementation, against which the formal models are held. It shares no code with them.
 """

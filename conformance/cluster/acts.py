@@ -8,13 +8,13 @@ The level of a formal model's steps: "the leader handles a fetch" is a timer of 
 
 from __future__ import annotations
 
-from conformance.cluster.broker import TimerKind
-from conformance.cluster.cluster import CONSUMER, PRODUCER, Cluster
-from conformance.cluster.fetcher import Mode
-from conformance.cluster.messages import Acks, Isolation, LeaderAndIsr, ProduceRequest
-from conformance.cluster.network import Message
-from conformance.cluster.observe import BrokerView
-from conformance.cluster.settings import ClusterError
+from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.fetcher import Mode
+from isrcheck.conformance.cluster.cluster import CONSUMER, PRODUCER, Cluster
+from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr, ProduceRequest
+from isrcheck.conformance.cluster.network.network import Message
+from isrcheck.conformance.cluster.observe import BrokerView
 
 
 def view_of(cluster: Cluster, broker: int) -> BrokerView:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from conformance.cluster.broker import TimerKind
-from conformance.cluster.controller import Election
-from conformance.cluster.messages import Acks
+from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.network.messages import Acks
 
 INTERVALS = {
     TimerKind.FETCHER_DO_WORK: 50,

@@ -16,20 +16,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conformance.cluster.broker import Broker, TimerKind
-from conformance.cluster.bugs import bug_named
-from conformance.cluster.clients import Clients
-from conformance.cluster.clock import Clock
-from conformance.cluster.controller import Controller, Election
-from conformance.cluster.epoch_cache import EpochEntry
-from conformance.cluster.messages import Acks, Isolation
-from conformance.cluster.network import Message, Network
-from conformance.cluster.observe import ClusterView, observe
-from conformance.cluster.records import Control, Record
-from conformance.cluster.settings import ClusterError, Settings, Start
-from conformance.cluster.storage import MemoryStorage, Storage, StorageError
-from conformance.cluster.storage_files import FileStorage
-from conformance.cluster.switches import Switches, generation
+from isrcheck.conformance.cluster.broker.broker import Broker, TimerKind
+from isrcheck.conformance.cluster.clients.clients import Clients
+from isrcheck.conformance.cluster.configuration.bugs import bug_named
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.switches import Switches, generation
+from isrcheck.conformance.cluster.controller.controller import Controller, Election
+from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
+from isrcheck.conformance.cluster.log.storage import MemoryStorage, Storage, StorageError
+from isrcheck.conformance.cluster.log.storage_files import FileStorage
+from isrcheck.conformance.cluster.network.clock import Clock
+from isrcheck.conformance.cluster.network.messages import Acks, Isolation
+from isrcheck.conformance.cluster.network.network import Message, Network
+from isrcheck.conformance.cluster.network.records import Control, Record
+from isrcheck.conformance.cluster.observe import ClusterView, observe
 
 PRODUCER = "producer"
 CONSUMER = "consumer"

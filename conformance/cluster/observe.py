@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from conformance.cluster.broker import Broker
-from conformance.cluster.consumer import Consumer
-from conformance.cluster.controller import Controller
-from conformance.cluster.epoch_cache import EpochEntry
-from conformance.cluster.fetcher import FetcherThread, Mode
-from conformance.cluster.messages import AlterIsr, DeleteRecordsResponse, Errors, LeaderAndIsr
-from conformance.cluster.network import Message, Network, Node
-from conformance.cluster.partition import Partition
-from conformance.cluster.producer import Producer, Sent
-from conformance.cluster.records import UNDEFINED_OFFSET, Control, Record
-from conformance.cluster.replica_manager import ReplicaManager
-from conformance.cluster.transactions import Marker, TransactionCoordinator
+from isrcheck.conformance.cluster.broker.broker import Broker
+from isrcheck.conformance.cluster.broker.fetcher import FetcherThread, Mode
+from isrcheck.conformance.cluster.broker.partition import Partition
+from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager
+from isrcheck.conformance.cluster.clients.consumer import Consumer
+from isrcheck.conformance.cluster.clients.producer import Producer, Sent
+from isrcheck.conformance.cluster.clients.transactions import Marker, TransactionCoordinator
+from isrcheck.conformance.cluster.controller.controller import Controller
+from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
+from isrcheck.conformance.cluster.network.messages import AlterIsr, DeleteRecordsResponse, Errors, LeaderAndIsr
+from isrcheck.conformance.cluster.network.network import Message, Network, Node
+from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Control, Record
 
 
 @dataclass(frozen=True)

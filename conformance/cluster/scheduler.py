@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
-from conformance.cluster.broker import TimerKind
-from conformance.cluster.chances import INTERVALS, Chances
-from conformance.cluster.cluster import Cluster
-from conformance.cluster.messages import FetchResponse, Isolation
-from conformance.cluster.network import Message
-from conformance.cluster.observe import BrokerView
-from conformance.cluster.records import Control
-from conformance.cluster.settings import ClusterError
+from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.chances import INTERVALS, Chances
+from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.cluster.network.messages import FetchResponse, Isolation
+from isrcheck.conformance.cluster.network.network import Message
+from isrcheck.conformance.cluster.network.records import Control
+from isrcheck.conformance.cluster.observe import BrokerView
 
 
 @dataclass(frozen=True)

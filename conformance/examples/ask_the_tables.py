@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from checker.spark.session import SparkOptions, spark_session
-from models.errors import UsageError
+from isrcheck.checker.spark.runtime.session import SparkOptions, spark_session
+from isrcheck.models.messages.errors import UsageError
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -5,7 +5,7 @@ conform replay --driver own_broker.py --walks 200 --set replicas=2 --set electio
 
 from types import SimpleNamespace
 
-from conformance.replay.system import StepRefusedError
+from isrcheck.conformance.replay.system import StepRefusedError
 
 
 class Driver:

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
-from checker.budget import Budget
-from checker.console import ProgressLine, interrupts
-from checker.report import human_bytes
-from checker.spark_options import ENGINE, add_session_options, read_session_options
-from conformance.console import (
+from isrcheck.checker.command.console import ProgressLine, interrupts
+from isrcheck.checker.command.spark_options import ENGINE, add_session_options, read_session_options
+from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.session.text import human_bytes
+from isrcheck.conformance.console import (
     BUGS,
     INTERRUPTED,
     NOTHING,
@@ -36,21 +36,21 @@ from conformance.console import (
     share,
     values_of,
 )
-from conformance.follow.follow import MOST_STATES, follow_log
-from conformance.follow.logs import logs_of
-from conformance.follow.many import Manner, follow_many
-from conformance.follow.ndjson import lines_of
-from conformance.follow.observations.explain import Explained, follow_recording
-from conformance.follow.observations.reading import is_observation
-from conformance.follow.observations.search import Progress as SearchProgress
-from conformance.follow.observations.tell import tell
-from conformance.follow.plan import Plan
-from conformance.follow.record import record
-from conformance.follow.verdicts import Asked
-from conformance.follow.watch import Progress, TimeOverError, Watch
-from models.errors import UsageError
-from models.printable import escaped
-from traces import folder
+from isrcheck.conformance.follow.format.ndjson import lines_of
+from isrcheck.conformance.follow.logs import logs_of
+from isrcheck.conformance.follow.many import Manner, follow_many
+from isrcheck.conformance.follow.observations.explain import Explained, follow_recording
+from isrcheck.conformance.follow.observations.reading import is_observation
+from isrcheck.conformance.follow.observations.search import Progress as SearchProgress
+from isrcheck.conformance.follow.observations.tell import tell
+from isrcheck.conformance.follow.recorder.plan import Plan
+from isrcheck.conformance.follow.recorder.record import record
+from isrcheck.conformance.follow.runs.follow import MOST_STATES, follow_log
+from isrcheck.conformance.follow.runs.watch import Progress, TimeOverError, Watch
+from isrcheck.conformance.follow.verdicts import Asked
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
+from isrcheck.traces.format import folder
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:

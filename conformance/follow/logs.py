@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from models.errors import UsageError
+from isrcheck.models.messages.errors import UsageError
 
 SUFFIX = ".ndjson"
 """How the name of a log ends, where a folder is looked through."""

@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checker.console import ProgressLine, interrupts
-from checker.spark.faults import SparkLostError
-from checker.spark.session import SparkOptions, spark_session
-from conformance.console import INTERRUPTED, UNDECIDED, USAGE, complain, say
-from conformance.follow.verdicts import Asked, Found, Word, follow_one
-from models.errors import UsageError
-from models.printable import escaped
-from traces import folder
-from traces.itf import parse_document, read_trace
+from isrcheck.checker.command.console import ProgressLine, interrupts
+from isrcheck.checker.spark.runtime.faults import SparkLostError
+from isrcheck.checker.spark.runtime.session import SparkOptions, spark_session
+from isrcheck.conformance.console import INTERRUPTED, UNDECIDED, USAGE, complain, say
+from isrcheck.conformance.follow.verdicts import Asked, Found, Word, follow_one
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
+from isrcheck.traces.format import folder
+from isrcheck.traces.format.itf import parse_document, read_trace
 
 MOST_REJECTIONS = 3
 """Of how many rejected runs in one log more is said than the verdict."""
@@ -150,7 +150,7 @@ def _follow_here(report: Report, asked: Asked) -> None:
 
 def _follow_there(report: Report, asked: Asked, options: SparkOptions) -> None:
     with spark_session(options, report.line.announce) as session:
-        from conformance.follow.on_spark import follow_on_spark  # here, for it needs Spark's packages
+        from isrcheck.conformance.follow.on_spark import follow_on_spark  # here, for it needs Spark's packages
 
         report.begin(f" on {session.master}, which took {session.start_seconds:.1f} s to start")
         follow_on_spark(session, report.paths, asked, report.take, report.look)

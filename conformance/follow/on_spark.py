@@ -12,12 +12,12 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from checker.spark.everywhere import require_same
-from checker.spark.session import Session
-from checker.spark.told import Told, run_job, told_by, values_of
-from conformance.follow.ndjson import content_of
-from conformance.follow.verdicts import Asked, Found, Word, follow_one, unreadable
-from models.errors import UsageError
+from isrcheck.checker.spark.runtime.environment_check import require_same
+from isrcheck.checker.spark.runtime.session import Session
+from isrcheck.checker.spark.runtime.task_statistics import Told, run_job, told_by, values_of
+from isrcheck.conformance.follow.format.ndjson import content_of
+from isrcheck.conformance.follow.verdicts import Asked, Found, Word, follow_one, unreadable
+from isrcheck.models.messages.errors import UsageError
 
 MOST_BYTES = 64 << 20
 """How long a log may be that travels: a task holds all of it in memory, and Spark sends no task of 128 MiB."""

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE, VIOLATED
-from conformance.follow import outcome as events
-from conformance.follow.follow import follow_log
-from conformance.follow.ndjson import lines_of
-from conformance.follow.observations import explain as observations
-from conformance.follow.observations.explain import follow_recording
-from conformance.follow.observations.promises import summary
-from conformance.follow.observations.reading import is_observation
-from conformance.follow.observations.tell import WHY, place, says, spell_lack
-from conformance.follow.watch import Watch
-from models.errors import UsageError
-from traces.itf import to_text
+from isrcheck.conformance.console import DIVERGED, DONE, NOTHING, UNDECIDED, USAGE, VIOLATED
+from isrcheck.conformance.follow.format.ndjson import lines_of
+from isrcheck.conformance.follow.observations import explain as observations
+from isrcheck.conformance.follow.observations.explain import follow_recording
+from isrcheck.conformance.follow.observations.promises import summary
+from isrcheck.conformance.follow.observations.reading import is_observation
+from isrcheck.conformance.follow.observations.tell import WHY, place, says, spell_lack
+from isrcheck.conformance.follow.runs import outcome as events
+from isrcheck.conformance.follow.runs.follow import follow_log
+from isrcheck.conformance.follow.runs.watch import Watch
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.format.itf import to_text
 
 
 class Word(StrEnum):

@@ -1,4 +1,4 @@
-"""`python -m conformance.fuzz`: random programs, on which all engines have to agree with a plain search.
+"""`python -m isrcheck.conformance.fuzz`: random programs, on which all engines have to agree with a plain search.
 
 In:  --seconds or --programs, --seed, --out; or --again FILE, a program that a failure was written to.
 Out: one line a failure, with the command that shows it again, and a closing line. Exit code 0, 1 where engines differ,
@@ -12,16 +12,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from conformance.fuzz.campaign import MOST_FAILURES, fresh_cache, run
-from conformance.fuzz.compare import compare
-from conformance.fuzz.program import read_program
+from isrcheck.conformance.fuzz.campaign import MOST_FAILURES, fresh_cache, run
+from isrcheck.conformance.fuzz.compare import compare
+from isrcheck.conformance.fuzz.program import read_program
 
 DIFFERENT, USAGE = 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m conformance.fuzz", description=__doc__, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="python -m isrcheck.conformance.fuzz", description=__doc__, allow_abbrev=False
+    )
     parser.add_argument("--seconds", type=float, help="stop after so many seconds (120, unless --programs is given)")
     parser.add_argument("--programs", type=int, help="stop after so many programs")
     parser.add_argument("--seed", type=int, default=1, help="which programs (1)")

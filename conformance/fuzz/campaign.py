@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance.fuzz.compare import Comparison, Difference, compare
-from conformance.fuzz.program import Program
-from conformance.fuzz.programs import random_program
-from conformance.fuzz.shrink import shrink
+from isrcheck.conformance.fuzz.compare import Comparison, Difference, compare
+from isrcheck.conformance.fuzz.program import Program
+from isrcheck.conformance.fuzz.programs import random_program
+from isrcheck.conformance.fuzz.shrink import shrink
 
-COMMAND = "python -m conformance.fuzz --again {path}"
+COMMAND = "python -m isrcheck.conformance.fuzz --again {path}"
 
 MOST_FAILURES = 5
 """After so many a run ends."""

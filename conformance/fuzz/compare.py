@@ -13,16 +13,26 @@ from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any
 
-from checker.bounded import Unrolled, ask_to_depth
-from checker.explore import Exploration, Limits, Witness, explore
-from checker.kernels import Kernels
-from conformance.fuzz.compare_proofs import proofs_differ
-from conformance.fuzz.plain_search import ERROR, Asked, Found, OutOfRange, Path, PlainSearch, PlainSystem, order, search
-from conformance.fuzz.program import SECOND, Program, loaded
-from conformance.symbolic_support import compare_all
-from models import run
-from models.errors import LanguageError, ModelError, UsageError
-from models.language.model import Instance, Model
+from conformance.tests.support.symbolic import compare_all
+from isrcheck.checker.compile.kernels import Kernels
+from isrcheck.checker.explicit.search import Exploration, Limits, Witness, explore
+from isrcheck.checker.symbolic.bounded_model_checking import Unrolled, ask_to_depth
+from isrcheck.conformance.fuzz.compare_proofs import proofs_differ
+from isrcheck.conformance.fuzz.plain_search import (
+    ERROR,
+    Asked,
+    Found,
+    OutOfRange,
+    Path,
+    PlainSearch,
+    PlainSystem,
+    order,
+    search,
+)
+from isrcheck.conformance.fuzz.program import SECOND, Program, loaded
+from isrcheck.models import run
+from isrcheck.models.language.model import Instance, Model
+from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
 
 MOST_DEPTH = 12
 MOST_STATES = 250
@@ -267,7 +277,7 @@ def _findings(who: str, name: str, found: Exploration, plain: PlainSearch, *, co
 
 
 def _reference(instance: Instance, system: PlainSystem, plain: PlainSearch) -> None:
-    """models.run, step by step and property by property, in reached states and in random ones."""
+    """isrcheck.models.run, step by step and property by property, in reached states and in random ones."""
     chance = random.Random(len(plain.paths))
     properties = {prop.name: prop for prop in (*instance.properties, *instance.lemmas)}
     asked = [one for one in (*system.properties, *system.lemmas) if one.applies]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from checker.limitless import limitless
-from checker.prove import Phase, Proof, Proofs, prove
-from conformance.fuzz.plain_search import ERROR, Asked, Found, PlainSearch, PlainSystem, search
-from conformance.fuzz.program import Program
-from models.errors import UsageError
-from models.language.declare import Kind
-from models.language.model import Instance, Model
+from isrcheck.checker.proofs.budget_independence import limitless
+from isrcheck.checker.proofs.prove import Phase, Proof, Proofs, prove
+from isrcheck.conformance.fuzz.plain_search import ERROR, Asked, Found, PlainSearch, PlainSystem, search
+from isrcheck.conformance.fuzz.program import Program
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.model import Instance, Model
+from isrcheck.models.messages.errors import UsageError
 
 SECONDS = 1.0
 """How long each phase of the prover may take: a proof that takes longer is not looked at."""

@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from conformance.fuzz.declarations import Cells, Space, World
+from isrcheck.conformance.fuzz.declarations import Cells, Space, World
 
 NAMES = ("x", "y", "total", "count", "i", "j", "k", "p0", "at_1", "word", "low", "results", "state")
 """Names of locals; some are those that the engines use in what they make of a program."""

@@ -1,6 +1,6 @@
 """A check of the fuzzer: bugs are put into the engines, one at a time, and the fuzzer, or else the tests, must notice.
 
-In:  `python -m conformance.fuzz.mutation [--seconds N] [NAME ...]`.
+In:  `python -m isrcheck.conformance.fuzz.mutation [--seconds N] [NAME ...]`.
 Out: a row for each bug: who noticed it, and after how many programs. Exit code 0 where every bug that can show was
      noticed, otherwise 1.
 
@@ -20,9 +20,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import checker
+from isrcheck import checker
 
-ROOT = Path(checker.__file__).parents[1]
+ROOT = Path(checker.__file__).resolve().parents[1]
 SEED = 5
 SECONDS = 120
 GRACE = 60
@@ -358,7 +358,7 @@ def _environment(bug: Bug, scratch: Path) -> dict[str, str]:
 
 
 def _fuzzed(bug: Bug, root: Path, scratch: Path, seconds: int) -> str:
-    command = [sys.executable, "-m", "conformance.fuzz", "--seed", str(SEED), "--seconds", str(seconds)]
+    command = [sys.executable, "-m", "isrcheck.conformance.fuzz", "--seed", str(SEED), "--seconds", str(seconds)]
     command += ["--as-found", "--out", str(scratch / "found")]
     try:
         ended = subprocess.run(
@@ -396,7 +396,7 @@ def _tested(bug: Bug, root: Path, scratch: Path) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
-    parser = argparse.ArgumentParser(prog="python -m conformance.fuzz.mutation", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m isrcheck.conformance.fuzz.mutation", description=__doc__)
     parser.add_argument("--seconds", type=int, default=SECONDS, help=f"how long the fuzzer looks for each ({SECONDS})")
     parser.add_argument("names", nargs="*", metavar="NAME", help="bugs (all)")
     options = parser.parse_args(arguments)

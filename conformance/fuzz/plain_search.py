@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from conformance.fuzz.program import SECOND, SWITCHES, Program
+from isrcheck.conformance.fuzz.program import SECOND, SWITCHES, Program
 
 Cells = tuple[int, ...]
 Path = tuple[int, tuple[int, ...]]

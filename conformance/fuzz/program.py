@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.language.model import Model, assemble
-from models.registry import load_file
+from isrcheck.models.language.model import Model, assemble
+from isrcheck.models.registry import load_file
 
 FIRST, SECOND = "first", "second"
 """The protocols of a program that has a second module."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import random
 
-from conformance.fuzz.declarations import Cells, World, random_world
-from conformance.fuzz.expressions import Helper, Scope, Writer
-from conformance.fuzz.plain_search import PlainSystem, search
-from conformance.fuzz.program import SWITCHES, Program
-from conformance.fuzz.statements import Body, action, countdown, helper, indented, returning
-from models import language
+from isrcheck.conformance.fuzz.declarations import Cells, World, random_world
+from isrcheck.conformance.fuzz.expressions import Helper, Scope, Writer
+from isrcheck.conformance.fuzz.plain_search import PlainSystem, search
+from isrcheck.conformance.fuzz.program import SWITCHES, Program
+from isrcheck.conformance.fuzz.statements import Body, action, countdown, helper, indented, returning
+from isrcheck.models import language
 
 KINDS = ("always", "always", "always", "always_step", "always_step", "sometimes", "sometimes", "lemma")
 
@@ -73,7 +73,7 @@ class _Making:
             f'"""{self.name}: a random program."""',
             "",
             "from enum import IntEnum",
-            f"from models.language import {words}",
+            f"from isrcheck.language import {words}",
         ]
         return Program(self.name, "\n".join([*head, world.text(), *self.parts]), second)
 
@@ -193,7 +193,7 @@ class _Making:
         names = [*world.constants, *world.enumerations, *(one.name for one in world.spaces), *world.subsets, *base]
         lines = [
             f'"""The second protocol of {self.name}."""',
-            "from models.language import NONE, action, require",
+            "from isrcheck.language import NONE, action, require",
             f"from {self.name} import {', '.join(names)}",
             f"{SWITCHES} = {values!r}",
         ]

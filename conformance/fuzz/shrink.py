@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from conformance.fuzz.program import Program
+from isrcheck.conformance.fuzz.program import Program
 
 ATTEMPTS = 400
 """How many smaller programs are tried at most."""
@@ -80,7 +80,7 @@ def _changes(tree: ast.Module) -> Iterator[Change]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             yield from _left_out(node.body)
-        elif isinstance(node, ast.ImportFrom) and node.module != "models.language" and len(node.names) > 1:
+        elif isinstance(node, ast.ImportFrom) and node.module != "isrcheck.models.language" and len(node.names) > 1:
             for at in range(len(node.names)):
                 yield partial(node.names.__delitem__, at)
     for node in ast.walk(tree):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 
-from conformance.fuzz.declarations import Cells, Space, World
-from conformance.fuzz.expressions import NAMES, Helper, Number, Scope, Writer
+from isrcheck.conformance.fuzz.declarations import Cells, Space, World
+from isrcheck.conformance.fuzz.expressions import NAMES, Helper, Number, Scope, Writer
 
 INDENT = "    "
 MOST_STATEMENTS = 8

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from checker.console import ProgressLine
-from conformance.console import (
+from isrcheck.checker.command.console import ProgressLine
+from isrcheck.conformance.console import (
     BUGS,
     DIVERGED,
     DONE,
@@ -27,17 +27,17 @@ from conformance.console import (
     instance_of,
     say,
 )
-from conformance.replay.compare import Divergence, replay
-from conformance.replay.coverage import Coverage, spelled
-from conformance.replay.driver import Driver
-from conformance.replay.system import Guarded, System, load_driver
-from conformance.replay.timing import UntimelyError
-from conformance.replay.walks import walk
-from models.errors import UsageError
-from models.printable import escaped
-from traces import folder
-from traces.itf import label
-from traces.trace import Trace
+from isrcheck.conformance.replay.compare import Divergence, replay
+from isrcheck.conformance.replay.coverage import Coverage, spelled
+from isrcheck.conformance.replay.driver import Driver
+from isrcheck.conformance.replay.system import Guarded, System, load_driver
+from isrcheck.conformance.replay.timing import UntimelyError
+from isrcheck.conformance.replay.walks import walk
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
+from isrcheck.traces.format import folder
+from isrcheck.traces.format.itf import label
+from isrcheck.traces.format.trace import Trace
 
 
 def add_replay(parser: argparse.ArgumentParser) -> None:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from conformance.replay.system import StepRefusedError, System
-from models.errors import UsageError
-from models.language.model import Instance, Place
-from models.run import Cells
-from traces.generic_lanes import full_state
-from traces.trace import Trace
+from isrcheck.conformance.replay.system import StepRefusedError, System
+from isrcheck.models.language.model import Instance, Place
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import Cells
+from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.lanes.generic_lanes import full_state
 
 
 @dataclass(frozen=True)

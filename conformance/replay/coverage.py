@@ -15,8 +15,8 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-from models.language.model import Instance
-from traces.trace import Trace
+from isrcheck.models.language.model import Instance
+from isrcheck.traces.format.trace import Trace
 
 CLUSTER = Path(__file__).parents[1] / "cluster"
 
@@ -67,7 +67,7 @@ class Coverage:
     def untouched_lines(self) -> dict[Path, tuple[list[int], int]]:
         """For each file of the cluster the lines inside functions that never ran, and how many such lines it has."""
         found = {}
-        for path in sorted(CLUSTER.glob("*.py")):
+        for path in sorted(CLUSTER.rglob("*.py")):
             lines = set(_lines_of(compile(path.read_text(encoding="utf-8"), str(path), "exec")))
             found[path] = (sorted(line for line in lines if (str(path), line) not in self.ran), len(lines))
         return found
@@ -90,7 +90,7 @@ def spelled(coverage: Coverage) -> list[str]:
     lines = coverage.untouched_lines()
     total, missed = sum(count for _, count in lines.values()), sum(len(one) for one, _ in lines.values())
     report.append(f"lines of the cluster that never ran: {missed} of {total}")
-    report += [f"  {path.name}: {_ranges(one)}" for path, (one, _) in lines.items() if one]
+    report += [f"  {path.relative_to(CLUSTER)}: {_ranges(one)}" for path, (one, _) in lines.items() if one]
     return report
 
 

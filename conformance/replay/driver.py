@@ -14,23 +14,23 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 
-from conformance.cluster import acts
-from conformance.cluster.broker import TimerKind
-from conformance.cluster.cluster import PRODUCER, Cluster
-from conformance.cluster.controller import Election
-from conformance.cluster.messages import Acks, Isolation, LeaderAndIsr
-from conformance.cluster.observe import BrokerView
-from conformance.cluster.records import Control, Record
-from conformance.cluster.settings import ClusterError, Settings, Start
-from conformance.cluster.switches import Switches, generation
-from conformance.replay.projection import Projected, Witnessed, payload_of, producer_of, project
-from conformance.replay.system import StepRefusedError
-from conformance.replay.timing import timing_of
-from models.errors import UsageError
-from models.kafka.state import Fetch
-from models.language.model import Instance, Step, spell
-from models.run import Cells
-from traces.trace import Trace
+from isrcheck.conformance.cluster import acts
+from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.cluster import PRODUCER, Cluster
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.switches import Switches, generation
+from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr
+from isrcheck.conformance.cluster.network.records import Control, Record
+from isrcheck.conformance.cluster.observe import BrokerView
+from isrcheck.conformance.replay.projection import Projected, Witnessed, payload_of, producer_of, project
+from isrcheck.conformance.replay.system import StepRefusedError
+from isrcheck.conformance.replay.timing import timing_of
+from isrcheck.models.kafka.state.fields import Fetch
+from isrcheck.models.language.model import Instance, Step, spell
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import Cells
+from isrcheck.traces.format.trace import Trace
 
 LAG = 10
 """After how many milliseconds a follower that has not caught up is slow."""

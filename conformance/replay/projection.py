@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from conformance.cluster.fetcher import Mode
-from conformance.cluster.messages import Acks, Errors, FetchResponse, Isolation
-from conformance.cluster.observe import BrokerView, ClusterView
-from conformance.cluster.records import Control, ProducerStamp, Record
-from models.kafka.state import BUDGETS, Fetch, TransactionState, Truncation
-from models.language import NONE
-from models.language.model import Instance
+from isrcheck.conformance.cluster.broker.fetcher import Mode
+from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
+from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
+from isrcheck.models.kafka.state.fields import BUDGETS, Fetch, TransactionState, Truncation
+from isrcheck.models.language import NONE
+from isrcheck.models.language.model import Instance
 
 LEFT_OUT = frozenset(f"{name}_left" for name in BUDGETS)
 """Variables of the model that are nowhere in a cluster."""

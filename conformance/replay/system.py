@@ -11,9 +11,9 @@ from pathlib import Path
 from runpy import run_path
 from typing import Any, Protocol
 
-from models.errors import UsageError
-from models.language.model import Step
-from traces.trace import Trace
+from isrcheck.models.language.model import Step
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.format.trace import Trace
 
 
 class StepRefusedError(Exception):

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from models.errors import UsageError
-from models.kafka.state import ShrinkRule
-from models.run import State
-from traces.trace import Trace
+from isrcheck.models.kafka.state.fields import ShrinkRule
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import State
+from isrcheck.traces.format.trace import Trace
 
 RESTARTS = ("broker_restarts", "broker_bounces")
 SHRINK = "leader_shrinks_isr"

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import random
 
-from conformance.replay.timing import TIMED, UntimelyError, timing_of
-from models import run
-from models.language.model import Instance, Step
-from traces.trace import Trace
+from isrcheck.conformance.replay.timing import TIMED, UntimelyError, timing_of
+from isrcheck.models import run
+from isrcheck.models.language.model import Instance, Step
+from isrcheck.traces.format.trace import Trace
 
 
 def walk(instance: Instance, seed: int, steps: int) -> Trace:

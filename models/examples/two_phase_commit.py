@@ -7,7 +7,7 @@ delays and duplicates. Left out: crashes, and everything that a resource manager
 
 from enum import IntEnum
 
-from models.language import Domain, Flag, action, always, bound, field, lemma, require, sometimes
+from isrcheck.models.language import Domain, Flag, action, always, bound, field, lemma, require, sometimes
 
 
 class Configuration:

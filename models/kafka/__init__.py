@@ -4,28 +4,22 @@ A generation is data: values of switches, and the actions that it swaps. models/
 each switch stands for. `2.0` is 2.0.0; `2.1` is 2.1.1, where an answer of another epoch is dropped (KAFKA-7786).
 """
 
-from models.kafka import (
-    controller,
-    faults,
-    follower,
-    leader,
-    lemmas,
-    lemmas_commit,
-    lemmas_log,
-    lemmas_offsets,
-    metadata,
-    producer,
-    properties,
-    state,
-    transactions,
+from isrcheck.models.kafka.actions import controller, faults, follower, leader, metadata, producer, transactions
+from isrcheck.models.kafka.properties import lemmas, lemmas_commit, lemmas_log, lemmas_offsets, promises
+from isrcheck.models.kafka.state import fields
+from isrcheck.models.kafka.state.fields import (
+    EpochBelowFirstEntry,
+    EpochCacheAssign,
+    FollowerSkip,
+    ShrinkRule,
+    Truncation,
 )
-from models.kafka.state import EpochBelowFirstEntry, EpochCacheAssign, FollowerSkip, ShrinkRule, Truncation
-from models.language.model import assemble
+from isrcheck.models.language.model import assemble
 
 MODEL = assemble(
     "kafka",
     [
-        *(state, producer, transactions, leader, follower, controller, metadata, faults, properties),
+        *(fields, producer, transactions, leader, follower, controller, metadata, faults, promises),
         *(lemmas_offsets, lemmas, lemmas_log, lemmas_commit),
     ],
     {

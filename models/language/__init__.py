@@ -1,6 +1,6 @@
 """The modelling language, as one table of contents: see models/README.md for what each word means."""
 
-from models.language.declare import (
+from isrcheck.models.language.declare import (
     NONE,
     Domain,
     Flag,

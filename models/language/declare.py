@@ -15,7 +15,7 @@ from enum import Enum, IntEnum
 from types import FunctionType
 from typing import Any, ClassVar
 
-from models.language.plain import members_of, number
+from isrcheck.models.language.text.plain import members_of, number
 
 CELL_LOW, CELL_HIGH = -128, 127
 """What one cell of a state, and one run-time value, can hold in every engine."""
@@ -79,7 +79,8 @@ def bound(
 ) -> Any:
     """A number that shapes the state, from `least` to `most`; `option` is its own flag on the command line.
 
-    One that is open is left open by proofs for every length, as budgets and settings are (checker/slice.py).
+    One that is open is left open by proofs for every length, as budgets and settings are
+    (checker/proofs/unbounded_abstraction.py).
     """
     return Entry(default, says, True, None, least, most, option, is_open=is_open)
 

@@ -17,13 +17,13 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from models.language.declare import Domain, Entry, Field, LastOf, Subset
-from models.language.plain import members_of
-from models.language.syntax import Function
-from models.language.text import text_of
+from isrcheck.models.language.declare import Domain, Entry, Field, LastOf, Subset
+from isrcheck.models.language.syntax import Function
+from isrcheck.models.language.text.plain import members_of
+from isrcheck.models.language.text.source_text import text_of
 
 if TYPE_CHECKING:
-    from models.language.model import Instance, Model, Property, Slot
+    from isrcheck.models.language.model import Instance, Model, Property, Slot
 
 SEMANTICS = 1
 """The version of what the language means: it grows where the same text starts to mean something else."""

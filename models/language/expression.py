@@ -13,10 +13,10 @@ from enum import IntEnum
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
-from models.errors import LanguageError
-from models.language.declare import Kind, mark_of
-from models.language.model import Instance, nearest
-from models.language.syntax import Function, FunctionReader, Reader, with_callees
+from isrcheck.models.language.declare import Kind, mark_of
+from isrcheck.models.language.model import Instance, nearest
+from isrcheck.models.language.syntax import Function, FunctionReader, Reader, with_callees
+from isrcheck.models.messages.errors import LanguageError
 
 MOST_TEXT = 1000
 """Characters of an expression."""

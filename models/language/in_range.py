@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from models.language.declare import always, mark_of
-from models.language.model import IMPLICIT_PROPERTY, Property
-from models.language.syntax import Reader, Vocabulary
+from isrcheck.models.language.declare import always, mark_of
+from isrcheck.models.language.model import IMPLICIT_PROPERTY, Property
+from isrcheck.models.language.syntax import Reader, Vocabulary
 
 
 @always

@@ -14,10 +14,10 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from models.errors import LanguageError
-from models.language.chains import alternatives, branches, summands
-from models.language.spelling import shown
-from models.language.syntax import FOLDS, Function
+from isrcheck.models.language.syntax import FOLDS, Function
+from isrcheck.models.language.text.chains import alternatives, branches, summands
+from isrcheck.models.language.text.spelling import shown
+from isrcheck.models.messages.errors import LanguageError
 
 LEAST, MOST = -(1 << 62), (1 << 62) - 1
 """What a number may be: one bit less than the 64-bit arithmetic of the kernels holds, so that nothing wraps around."""

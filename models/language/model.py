@@ -24,9 +24,8 @@ from string import Formatter
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
-from models.errors import LanguageError, ModelError, UsageError
-from models.language import digest
-from models.language.declare import (
+from isrcheck.models.language import digest
+from isrcheck.models.language.declare import (
     CELL_HIGH,
     CELL_LOW,
     NONE,
@@ -40,13 +39,14 @@ from models.language.declare import (
     mark_of,
     size_of,
 )
-from models.language.intervals import Interval, Intervals
-from models.language.plain import number
-from models.language.sources import sources_of
-from models.language.starts import Enumeration, InitialStates, Watch
-from models.language.syntax import Function, Parameter, Reader, Vocabulary, is_of_the_language
-from models.language.text import place_of, text_of
-from models.printable import escaped, escaped_lines
+from isrcheck.models.language.intervals import Interval, Intervals
+from isrcheck.models.language.sources import sources_of
+from isrcheck.models.language.starts import Enumeration, InitialStates, Watch
+from isrcheck.models.language.syntax import Function, Parameter, Reader, Vocabulary, is_of_the_language
+from isrcheck.models.language.text.plain import number
+from isrcheck.models.language.text.source_text import place_of, text_of
+from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
+from isrcheck.models.messages.printable import escaped, escaped_lines
 
 MOST_STEPS = 1 << 20
 """How many different steps a model may have under one configuration."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
-from models.language.syntax import Function
+from isrcheck.models.language.syntax import Function
 
 
 @dataclass(frozen=True, eq=False)

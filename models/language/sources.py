@@ -17,11 +17,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from models.language.text import text_of
+from isrcheck.models.language.text.source_text import text_of
 
 OWN = (
-    *("models.errors.", "models.language.", "models.printable.", "models.registry.", "models.run.", "models.settings."),
-    *("checker.", "traces."),
+    *("isrcheck.models.language.", "isrcheck.models.messages.", "isrcheck.models.registry.", "isrcheck.models.run."),
+    *("isrcheck.models.settings.", "isrcheck.models.start.", "isrcheck.language.", "isrcheck.testing."),
+    *("isrcheck.checker.", "isrcheck.traces.", "isrcheck.conformance."),
 )
 """The modules and packages of this program that are no part of a model."""
 
@@ -70,7 +71,7 @@ class _Search:
                 yield found
 
     def _belongs(self, name: str, file: str, importing: str, top: str) -> bool:
-        if name == "models" or f"{name}.".startswith(OWN) or not file.endswith(".py"):
+        if name in ("isrcheck", "isrcheck.models") or f"{name}.".startswith(OWN) or not file.endswith(".py"):
             return False
         # What is installed together with the model is a part of it.
         is_near = Path(file).parent == Path(importing).parent or name.partition(".")[0] == top

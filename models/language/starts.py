@@ -17,13 +17,13 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, overload
 
-from models.errors import ModelError
-from models.language.declare import NONE
-from models.language.plain import plain
-from models.printable import escaped
+from isrcheck.models.language.declare import NONE
+from isrcheck.models.language.text.plain import plain
+from isrcheck.models.messages.errors import ModelError
+from isrcheck.models.messages.printable import escaped
 
 if TYPE_CHECKING:
-    from models.language.model import Place
+    from isrcheck.models.language.model import Place
 
 Cells = tuple[int, ...]
 

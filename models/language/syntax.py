@@ -17,15 +17,15 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, NoReturn
 
-from models.errors import LanguageError
-from models.language.chains import alternatives, branches, summands
-from models.language.declare import Domain, Kind, Mark, Subset, is_marking, mark_of, require
-from models.language.nesting import MOST_IN_ALL, MOST_PARAMETERS, Nesting
-from models.language.plain import members_of, plain
-from models.language.sealed import sealed
-from models.language.spelling import shown
-from models.language.text import written
-from models.printable import escaped_lines
+from isrcheck.models.language.declare import Domain, Kind, Mark, Subset, is_marking, mark_of, require
+from isrcheck.models.language.text.chains import alternatives, branches, summands
+from isrcheck.models.language.text.nesting import MOST_IN_ALL, MOST_PARAMETERS, Nesting
+from isrcheck.models.language.text.plain import members_of, plain
+from isrcheck.models.language.text.sealed import sealed
+from isrcheck.models.language.text.source_text import written
+from isrcheck.models.language.text.spelling import shown
+from isrcheck.models.messages.errors import LanguageError
+from isrcheck.models.messages.printable import escaped_lines
 
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.Return, ast.Expr, ast.Pass)
 """Statements: assignment and += -= to a local or a cell, if/elif/else, for over a range, return in a helper, a call."""
@@ -83,7 +83,7 @@ class Function:
     """A function of the modelling language, checked: what every engine reads."""
 
     python: Callable[..., Any]
-    """What plain CPython calls: sealed (models/language/sealed.py), the very code that the text compiles to."""
+    """What plain CPython calls: sealed (models/language/text/sealed.py), the very code that the text compiles to."""
     name: str
     path: str
     line: int

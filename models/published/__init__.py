@@ -3,8 +3,8 @@
 A generation is data: the actions of `replication.py`, with the ones that its own module defines put in their place.
 """
 
-from models.language.model import assemble
-from models.published import (
+from isrcheck.models.language.model import assemble
+from isrcheck.models.published import (
     kip_101,
     kip_279,
     kip_320,

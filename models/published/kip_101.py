@@ -3,8 +3,14 @@
 Kip101.tla.
 """
 
-from models.language import action, require
-from models.published.replication import LeaderEpoch, Replica, become_follower_at, may_become_follower, names_leader
+from isrcheck.models.language import action, require
+from isrcheck.models.published.replication import (
+    LeaderEpoch,
+    Replica,
+    become_follower_at,
+    may_become_follower,
+    names_leader,
+)
 
 
 def first_offset_above_epoch(s, leader, epoch, otherwise):

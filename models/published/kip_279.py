@@ -1,8 +1,8 @@
 """KIP-279 (Kafka 2.0): a follower truncates to the end of what it has in common with the leader. Kip279.tla."""
 
-from models.language import action, require
-from models.log import same_entry
-from models.published.replication import (
+from isrcheck.models.language import action, require
+from isrcheck.models.log import same_entry
+from isrcheck.models.published.replication import (
     LeaderEpoch,
     Replica,
     become_follower_at,

@@ -1,10 +1,10 @@
 """KIP-320 (Kafka 2.1): what a follower does counts only while it is in the leader's epoch. Kip320.tla."""
 
-from models.language import action, require
-from models.log import has_entry
-from models.published.kip_279 import matching_end_offset
-from models.published.kip_320_first_try import has_committed_in_own_epoch
-from models.published.replication import (
+from isrcheck.models.language import action, require
+from isrcheck.models.log import has_entry
+from isrcheck.models.published.kip_279 import matching_end_offset
+from isrcheck.models.published.kip_320_first_try import has_committed_in_own_epoch
+from isrcheck.models.published.replication import (
     LeaderEpoch,
     Replica,
     become_follower_at,

@@ -3,10 +3,10 @@
 Kip320FirstTry.tla, a negative example: a fetch of an older epoch can still be counted.
 """
 
-from models.language import action, require
-from models.log import cut_log, has_entry
-from models.published.kip_279 import matching_end_offset
-from models.published.replication import (
+from isrcheck.models.language import action, require
+from isrcheck.models.log import cut_log, has_entry
+from isrcheck.models.published.kip_279 import matching_end_offset
+from isrcheck.models.published.replication import (
     LeaderEpoch,
     Replica,
     adopt_request,

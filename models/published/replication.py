@@ -6,19 +6,8 @@ reach each replica at any time, and can be skipped. Left out, as there: messages
 in one step), crashes, clients, acknowledgements. Each module beside this one is one generation of the protocol.
 """
 
-from models.language import (
-    NONE,
-    Domain,
-    Flag,
-    action,
-    always,
-    between,
-    bound,
-    field,
-    optional,
-    require,
-)
-from models.log import append_entry, cut_log, has_entry, logs_match, same_entry
+from isrcheck.models.language import NONE, Domain, Flag, action, always, between, bound, field, optional, require
+from isrcheck.models.log import append_entry, cut_log, has_entry, logs_match, same_entry
 
 
 class Configuration:

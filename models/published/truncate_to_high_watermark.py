@@ -1,7 +1,13 @@
 """Kafka up to 0.10: a follower truncates to its own high watermark. KafkaTruncateToHighWatermark.tla."""
 
-from models.language import action, require
-from models.published.replication import LeaderEpoch, Replica, become_follower_at, may_become_follower, names_leader
+from isrcheck.models.language import action, require
+from isrcheck.models.published.replication import (
+    LeaderEpoch,
+    Replica,
+    become_follower_at,
+    may_become_follower,
+    names_leader,
+)
 
 
 @action

@@ -1,6 +1,6 @@
 """Packed states, many at a time: the values of one variable as a column.
 
-In:  states as words (checker/layout.py), one row each.
+In:  states as words (checker/compile/layout.py), one row each.
 Out: columns of whole numbers.
 """
 
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.layout import Layout
-from models.language.model import Instance
+from isrcheck.checker.compile.layout import Layout
+from isrcheck.models.language.model import Instance
 
 Words = NDArray[np.uint64]
 """States, one row each; or one number per state."""

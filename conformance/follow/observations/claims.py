@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from conformance.follow.observations.cells import Cells, Numbers, Truths, Words
-from conformance.follow.observations.lines import Acked, Befalls, Disk, Fault, Metadata, Read
-from conformance.follow.observations.monitor import Monitor
-from conformance.follow.observations.script import Script, is_old
-from models.language.declare import NONE
+from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Truths, Words
+from isrcheck.conformance.follow.observations.lines import Acked, Befalls, Disk, Fault, Metadata, Read
+from isrcheck.conformance.follow.observations.monitor import Monitor
+from isrcheck.conformance.follow.observations.script import Script, is_old
+from isrcheck.models.language.declare import NONE
 
 Told = Callable[[Sequence[int]], str]
 

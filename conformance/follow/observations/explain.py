@@ -13,21 +13,21 @@ from pathlib import Path
 
 import numpy as np
 
-from checker.budget import Budget
-from checker.explore import Limits
-from checker.kernel import kernel_of
-from conformance.follow.observations.claims import Claim
-from conformance.follow.observations.lines import Line
-from conformance.follow.observations.promises import Failure, failures_of
-from conformance.follow.observations.recording import Recording, read_recording
-from conformance.follow.observations.script import SEND_AGAIN, Script, deaths, elections_required
-from conformance.follow.observations.search import Progress, Search
-from models import registry
-from models.errors import UsageError
-from models.language.model import Instance, spell
-from models.printable import escaped
-from traces.certify import from_steps
-from traces.trace import VIOLATED, Trace
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit.search import Limits
+from isrcheck.checker.resources.budget import Budget
+from isrcheck.conformance.follow.observations.claims import Claim
+from isrcheck.conformance.follow.observations.lines import Line
+from isrcheck.conformance.follow.observations.promises import Failure, failures_of
+from isrcheck.conformance.follow.observations.recording import Recording, read_recording
+from isrcheck.conformance.follow.observations.script import SEND_AGAIN, Script, deaths, elections_required
+from isrcheck.conformance.follow.observations.search import Progress, Search
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance, spell
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
+from isrcheck.traces.format.certify import from_steps
+from isrcheck.traces.format.trace import VIOLATED, Trace
 
 FROM_THE_RECORDING = (
     *("replicas", "records", "log_size", "elections", "crashes", "bounces", "preferred_elections"),

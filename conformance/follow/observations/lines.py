@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from models.kafka.state import Acks
+from isrcheck.models.kafka.state.fields import Acks
 
 
 @dataclass(frozen=True)

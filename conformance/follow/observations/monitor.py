@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance.follow.observations.cells import Cells, Numbers, Truths, Words
-from conformance.follow.observations.lines import Acked
-from conformance.follow.observations.script import Script
-from conformance.follow.observations.sightings import Known, Sightings
-from models.errors import UsageError
+from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Truths, Words
+from isrcheck.conformance.follow.observations.lines import Acked
+from isrcheck.conformance.follow.observations.script import Script
+from isrcheck.conformance.follow.observations.sightings import Known, Sightings
+from isrcheck.models.messages.errors import UsageError
 
 WORD_BITS = 64
 NEVER = -1

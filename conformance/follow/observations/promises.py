@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from conformance.follow.observations.recording import Recording
-from models.language.declare import Kind
-from models.language.model import Property, spell_element
-from traces import attribution
-from traces.certify import judgements
-from traces.trace import PERMITTED, VIOLATED, Trace
+from isrcheck.conformance.follow.observations.recording import Recording
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.model import Property, spell_element
+from isrcheck.traces.explaining import attribution
+from isrcheck.traces.format.certify import judgements
+from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace
 
 
 @dataclass(frozen=True)

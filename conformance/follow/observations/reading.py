@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from conformance.follow.ndjson import UnreadableError, bad_line, parsed
-from conformance.follow.observations.lines import (
+from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, parsed
+from isrcheck.conformance.follow.observations.lines import (
     Acked,
     Befalls,
     Disk,
@@ -25,7 +25,7 @@ from conformance.follow.observations.lines import (
     Remark,
     Sent,
 )
-from models.kafka.state import Acks
+from isrcheck.models.kafka.state.fields import Acks
 
 REMARKS = ("roles", "note", "result")
 """Kinds that claim nothing."""

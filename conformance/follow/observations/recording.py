@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance.follow.ndjson import bad_line, objects_of
-from conformance.follow.observations.lines import (
+from isrcheck.conformance.follow.format.ndjson import bad_line, objects_of
+from isrcheck.conformance.follow.observations.lines import (
     Acked,
     Befalls,
     Disk,
@@ -24,9 +24,9 @@ from conformance.follow.observations.lines import (
     Remark,
     Sent,
 )
-from conformance.follow.observations.reading import read_line
-from models.errors import UsageError
-from models.kafka.state import Acks
+from isrcheck.conformance.follow.observations.reading import read_line
+from isrcheck.models.kafka.state.fields import Acks
+from isrcheck.models.messages.errors import UsageError
 
 MOST_BYTES = 16 << 20
 """The largest file that is read; every line of it is a search."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance.follow.observations.cells import Cells, Numbers, Truths, Words
-from conformance.follow.observations.monitor import Monitor
-from conformance.follow.observations.script import NOBODY, Permission, Script
+from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Truths, Words
+from isrcheck.conformance.follow.observations.monitor import Monitor
+from isrcheck.conformance.follow.observations.script import NOBODY, Permission, Script
 
 Permissions = NDArray[np.uint8]
 

@@ -16,10 +16,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance.follow.observations.lines import Befalls, Fault, Line, Metadata, Sent
-from conformance.follow.observations.recording import Recording
-from models.kafka.state import Replica
-from models.language.model import Instance, Step
+from isrcheck.conformance.follow.observations.lines import Befalls, Fault, Line, Metadata, Sent
+from isrcheck.conformance.follow.observations.recording import Recording
+from isrcheck.models.kafka.state.fields import Replica
+from isrcheck.models.language.model import Instance, Step
 
 FREE = (
     *("producer_appends", "producer_is_refused", "send_is_lost", "answer_is_lost", "producer_retries"),

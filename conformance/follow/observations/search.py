@@ -18,20 +18,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checker import tally
-from checker.explore import Limits
-from checker.kernel import Kernel
-from checker.store import Batch, Full, Store
-from conformance.follow.observations.cells import Cells, Numbers, Words
-from conformance.follow.observations.claims import Claims
-from conformance.follow.observations.monitor import Monitor
-from conformance.follow.observations.rules import Rules
-from conformance.follow.observations.script import NOBODY, Passing, Permission, Script
-from models import run
-from models.kafka.state import BUDGETS
-from models.language.declare import NONE
-from models.language.model import Instance
-from models.run import State
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.search import Limits
+from isrcheck.checker.explicit.visited_set import Batch, Full, Store
+from isrcheck.checker.outcome import result_words
+from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Words
+from isrcheck.conformance.follow.observations.claims import Claims
+from isrcheck.conformance.follow.observations.monitor import Monitor
+from isrcheck.conformance.follow.observations.rules import Rules
+from isrcheck.conformance.follow.observations.script import NOBODY, Passing, Permission, Script
+from isrcheck.models import run
+from isrcheck.models.kafka.state.fields import BUDGETS
+from isrcheck.models.language.declare import NONE
+from isrcheck.models.language.model import Instance
+from isrcheck.models.run import State
 
 ROOM = 1 << 16
 """Successors that are looked at together."""
@@ -144,8 +144,8 @@ class Search:
     def _expand(self, first: int, end: int) -> None:
         """Every step that is allowed from the nodes first..end-1, which lie at one depth."""
         active = np.zeros(len(self.instance.model.properties) + 1, np.int8)
-        results = tally.new(len(self.instance.model.properties))
-        status = tally.status(len(self.instance.model.properties))
+        results = result_words.new(len(self.instance.model.properties))
+        status = result_words.status(len(self.instance.model.properties))
         fired = np.zeros(len(self.instance.model.slots), np.int64)
         before, after = self.kernel.layout.buffer(self.instance), self.kernel.layout.buffer(self.instance)
         at = first

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from conformance.follow.observations.lines import Befalls, Disk, Fault
-from conformance.follow.observations.script import FaultStage, Script
+from isrcheck.conformance.follow.observations.lines import Befalls, Disk, Fault
+from isrcheck.conformance.follow.observations.script import FaultStage, Script
 
 
 class Known(Enum):

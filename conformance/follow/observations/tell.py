@@ -7,15 +7,23 @@ Out: lines of text. Brokers and records carry the recording's own names where it
 
 from __future__ import annotations
 
-from conformance.follow.observations.explain import Effort, Explained, Lack, Nothing, Outcome, Rejected, Undecided
-from conformance.follow.observations.lines import Acked, Disk, Fault, Line, Metadata, Read, Sent
-from conformance.follow.observations.promises import lines as failure_lines
-from conformance.follow.observations.promises import summary
-from conformance.follow.observations.recording import Recording
-from models.kafka.state import Acks
-from models.language.model import spell_element
-from traces.show import view
-from traces.table import wrapped
+from isrcheck.conformance.follow.observations.explain import (
+    Effort,
+    Explained,
+    Lack,
+    Nothing,
+    Outcome,
+    Rejected,
+    Undecided,
+)
+from isrcheck.conformance.follow.observations.lines import Acked, Disk, Fault, Line, Metadata, Read, Sent
+from isrcheck.conformance.follow.observations.promises import lines as failure_lines
+from isrcheck.conformance.follow.observations.promises import summary
+from isrcheck.conformance.follow.observations.recording import Recording
+from isrcheck.models.kafka.state.fields import Acks
+from isrcheck.models.language.model import spell_element
+from isrcheck.traces.lanes.table import wrapped
+from isrcheck.traces.terminal.show import view
 
 WHY = {
     "memory": "the memory is used up; give more with --memory",

@@ -1,0 +1,459 @@
+"""The matrix: every generation against every property, held against what is recorded.
+
+In:  models/verdicts.toml, and a search of each of its runs: as far as a person asks for, or as the record reaches.
+Out: for each cell whether it is as recorded; the text of the matrix, and the object that `--json` prints.
+
+A generation has one run without a name, with what the matrix is about by default, and may have others: each has a
+configuration of its own and a list of the properties that it judges, which the unnamed run then leaves out. So every
+cell is drawn from exactly one run.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from isrcheck import models
+from isrcheck.checker.explicit.search import Limits
+from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
+from isrcheck.checker.session.proof_text import scope
+from isrcheck.checker.session.text import Run, as_object, configuration_of, counted, faults_line, table
+from isrcheck.models import registry
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import Instance, Model, Property, parse
+from isrcheck.models.messages.errors import UsageError
+
+RECORD = Path(models.__file__).with_name("verdicts.toml")
+EXHAUSTED = "exhausted"
+KEYS = {
+    *("model", "protocol", "name", "properties", "explored", "states", "configuration", "violated", "permitted"),
+    "proved",
+}
+
+PROOF_SECONDS = 20.0
+"""How long proofs are looked for in all; what an earlier run has found takes no time."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One recorded run: the instance, the properties it judges, the depths of its violations and permitted failures.
+
+    `explored` is how deep the record reaches (None: to the end, through so many `states` where that is recorded),
+    `proved` what is proved at any depth.
+    """
+
+    instance: Instance
+    name: str
+    judges: tuple[str, ...]
+    violated: Mapping[str, int]
+    permitted: Mapping[str, int]
+    explored: int | None
+    states: int | None
+    proved: tuple[str, ...] = ()
+    digest: str | None = None
+    """The digest that the model had when this was recorded."""
+
+    @property
+    def is_of_another_model(self) -> bool:
+        """Whether the model has been changed since."""
+        return self.digest is not None and self.digest != self.instance.model.digest
+
+    @property
+    def column(self) -> str:
+        """The column of the matrix that the run belongs to."""
+        return " ".join(part for part in (self.instance.model.name, self.instance.protocol.name) if part)
+
+    @property
+    def title(self) -> str:
+        """The column, and the name of the run if it has one."""
+        return f"{self.column} {self.name}" if self.name else self.column
+
+    @cached_property
+    def differs(self) -> str:
+        """What of the configuration is not the default one, as it is spelled on the command line."""
+        usual = configuration_of(self.instance.model.instance(self.instance.protocol.name))
+        own = configuration_of(self.instance)
+        return ", ".join(f"{name}={value}" for name, value in own.items() if value != usual[name])
+
+    @property
+    def reach(self) -> str:
+        """How far the record reaches, in words."""
+        if self.explored is not None:
+            return f"to depth {self.explored}"
+        return EXHAUSTED if self.states is None else f"{EXHAUSTED}, {counted(self.states, 'state')}"
+
+    def limits(self, left: Limits, runs_left: int) -> Limits:
+        """The limits of this run, where `runs_left` runs share what is left."""
+        depth = self.explored if left.depth is None else left.depth
+        seconds = None if left.seconds is None else left.seconds / runs_left
+        return replace(left, depth=depth, seconds=seconds)
+
+    def only_judged(self, run: Run) -> Run:
+        """The run with the verdicts that the matrix takes from it; nobody records that the declaration is left."""
+        judged = (*self.judges, IN_RANGE.name)
+        return replace(run, verdicts=[verdict for verdict in run.verdicts if verdict.prop.name in judged])
+
+
+class Match(Enum):
+    """How a cell compares with its record, gravest first."""
+
+    NEW = "not recorded"
+    MISSING = "recorded, but not found"
+    STALE = "recorded of another model"
+    OPEN = "undecided"
+    SAME = "as recorded"
+
+
+Pair = tuple[Recorded, Run]
+T = TypeVar("T")
+
+
+# ------------------------------------------------------------------------------------------------------- the record
+
+
+def recorded(path: Path | None = None) -> list[Recorded]:
+    """The recorded runs. Raises UsageError where the file is damaged, or says of a property by which of two runs."""
+    path = path or RECORD
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = [(table, *registry.load(table["model"])) for table in content["run"]]
+        listed = [
+            (model.name, table.get("protocol", protocol), name)
+            for table, model, protocol in tables
+            for name in table.get("properties", ())
+        ]
+        digests = {model: str(digest) for model, digest in content.get("digest", {}).items()}
+        runs = [replace(_recorded(*table, listed), digest=digests.get(table[1].name)) for table in tables]
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}; correct the file") from None
+    except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        raise UsageError(f"{path}: the recorded verdicts cannot be read ({error}); restore the file") from None
+    for run in runs:
+        _refuse_doubles(path, run, [other for other in runs if other.column == run.column])
+    return runs
+
+
+def _recorded(
+    run: Mapping[str, Any], model: Model, protocol: str | None, listed: Sequence[tuple[str, str | None, str]]
+) -> Recorded:
+    unknown = set(run) - KEYS
+    if unknown:
+        raise UsageError(f"a run says {', '.join(sorted(unknown))}, which means nothing here")
+    protocol, states = run.get("protocol", protocol), run.get("states")
+    values = {}
+    for name, value in run["configuration"].items():
+        if name not in model.entries:
+            raise UsageError(f"{model.name} has no configuration entry {name}")
+        values[name] = parse(name, model.entries[name], str(value))
+    known = [prop.name for prop in model.properties]
+    others = {name for *where, name in listed if where == [model.name, protocol]}
+    judges = run.get("properties", [name for name in known if name not in others])
+    if ("name" in run) != ("properties" in run) or not judges:
+        raise UsageError(f"a run of {model.name} {protocol} needs both a name and a list of properties, or neither")
+    proved = tuple(run.get("proved", ()))
+    for name in (*judges, *run["violated"], *run["permitted"], *proved):
+        if name not in known:
+            raise UsageError(f"{model.name} has no property {name}")
+        if name not in judges:
+            raise UsageError(
+                f"{name} has a depth or a proof in a run of {model.name} {protocol} that does not judge it"
+            )
+    if not all(type(number) is int for number in (*run["violated"].values(), *run["permitted"].values(), states or 0)):
+        raise UsageError(f"a run of {model.name} {protocol} gives a depth, or states, that is no number")
+    explored = None if run["explored"] == EXHAUSTED else int(run["explored"])
+    instance = model.instance(protocol, values)
+    depths = run["violated"], run["permitted"]
+    return Recorded(instance, run.get("name", ""), tuple(judges), *depths, explored, states, proved)
+
+
+def _refuse_doubles(path: Path, run: Recorded, runs: Sequence[Recorded]) -> None:
+    """A cell is drawn from exactly one of the runs of a generation."""
+    for name in run.judges:
+        if sum(name in other.judges for other in runs) > 1:
+            raise UsageError(f"{path}: {name} is in two runs of {run.column}; leave it in one of them")
+    if sum(not other.name for other in runs) != 1:
+        raise UsageError(f"{path}: {run.column} needs one run without a name, for what no other run judges")
+    if run.name and sum(other.name == run.name for other in runs) > 1:
+        raise UsageError(f"{path}: two runs of {run.column} are called {run.name}; rename one")
+
+
+# ------------------------------------------------------------------------------------------------------ the comparison
+
+
+def judge(record: Recorded, run: Run, verdict: Verdict) -> Match:
+    """Hold one cell against its record. A `sometimes` that is unreachable counts as missing."""
+    if verdict.prop.kind is Kind.SOMETIMES:
+        return Match.MISSING if verdict.word is Word.UNREACHABLE else Match.SAME
+    name = verdict.prop.name
+    if verdict.word is Word.PROVED and (name in record.violated or name in record.permitted):
+        return Match.MISSING
+    if name in record.proved and verdict.is_unproved:
+        return Match.MISSING
+    found = verdict.depth if verdict.word is Word.VIOLATED else None
+    permitted = verdict.permitted.witness.depth if verdict.permitted and verdict.permitted.witness else None
+    sought = record.violated.get(name), record.permitted.get(name)
+    if verdict.word is Word.NOT_APPLICABLE:
+        return Match.SAME if sought == (None, None) else Match.MISSING
+    bound = run.explored.limits.depth
+    for here, there in zip((found, permitted), sought, strict=True):
+        if here is not None and here != there:
+            return Match.NEW if there is None or here < there else Match.MISSING
+        if here is None and there is not None and (run.explored.exhausted or run.explored.judged >= there):
+            return Match.MISSING
+    is_cut = not run.explored.is_complete
+    if is_cut and found is None and (bound is None or run.explored.judged < bound):
+        return Match.OPEN
+    return Match.SAME
+
+
+def judged(record: Recorded, run: Run) -> list[Match | None]:
+    """Every verdict of a run against its record; None for a `sometimes` that is as it has to be."""
+    return [
+        None if verdict.prop.kind is Kind.SOMETIMES and match is Match.SAME else match
+        for verdict in run.verdicts
+        for match in [judge(record, run, verdict)]
+    ]
+
+
+def has_other_states(record: Recorded, run: Run) -> bool:
+    """Whether a search to the end came through another number of states than is recorded."""
+    exploration = run.explored
+    return record.states is not None and exploration.exhausted and exploration.distinct != record.states
+
+
+def worst(records: Sequence[Recorded], pairs: Sequence[Pair]) -> Match:
+    """The gravest of all cells; a run that never came about is undecided."""
+    matches = {match for record, run in pairs for match in judged(record, run)}
+    if any(has_other_states(record, run) for record, run in pairs):
+        matches.add(Match.MISSING)
+    if any(record.is_of_another_model for record in records):
+        matches.add(Match.STALE)
+    if len(pairs) < len(records):
+        matches.add(Match.OPEN)
+    return next((match for match in Match if match in matches), Match.SAME)
+
+
+# ---------------------------------------------------------------------------------------------------------- the output
+
+
+NOT_SEARCHED = "UNDECIDED, not searched"
+NOT_ATTEMPTED = "not attempted: check --prove"
+
+CLOSING = {
+    Match.SAME: "as recorded: every cell shows what models/verdicts.toml says",
+    Match.OPEN: "UNDECIDED: a search was cut short before its bound",
+    Match.MISSING: "NOT FOUND: a recorded violation, a `sometimes` or a number of states does not show",
+    Match.STALE: "UNEXPECTED: every cell shows what models/verdicts.toml says, and it was recorded of another model",
+    Match.NEW: "VIOLATED: a failure shows that is not recorded",
+}
+
+
+def cell(verdict: Verdict, run: Run) -> str:
+    """A cell as it is printed."""
+    match verdict.word:
+        case Word.NO_VIOLATION:
+            return f"none to {verdict.depth}"
+        case Word.PROVED:
+            return verdict.text
+        case Word.UNDECIDED:
+            return f"{verdict.word.value}, none to {run.explored.judged}"
+        case _:
+            return verdict.bare
+
+
+def text(records: Sequence[Recorded], pairs: Sequence[Pair]) -> str:
+    """The matrix, what it rests on, how far each run went, the traces, and what differs from the record."""
+    lines = [*table(_rows(records, pairs)), ""]
+    lines += [*_bounds(records), *_configurations(records), *_reaches(records, pairs)]
+    lines += _proofs(pairs)
+    for record, run in pairs:
+        lines += ["", *_run_lines(record, run)]
+    return "\n".join([*lines, "", *_changed(records), CLOSING[worst(records, pairs)]])
+
+
+def _changed(records: Sequence[Recorded]) -> list[str]:
+    """Which models are others than those of which the verdicts were recorded."""
+    models = {record.instance.model.name: record for record in records if record.is_of_another_model}
+    return [
+        f"models/verdicts.toml was recorded of another {name} (digest {(record.digest or '')[:8]}, here"
+        f" {record.instance.model.digest[:8]}): check every cell, then write {name} = "
+        f'"{record.instance.model.digest}" under [digest] there'
+        for name, record in models.items()
+    ]
+
+
+def _rows(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[list[str]]:
+    """The matrix itself: a row for each property, a column for each generation."""
+    cells = {(prop.name, record.column): NOT_SEARCHED for record in records for prop in promised(record)}
+    for record, run in pairs:
+        for verdict in run.verdicts:
+            if verdict.prop.kind is not Kind.SOMETIMES:
+                mark = mark_of(judge(record, run, verdict), verdict)
+                cells[verdict.prop.name, record.column] = cell(verdict, run) + (f"  <- {mark}" if mark else "")
+    columns, rows = laid_out(records, cells, "")
+    return [["", *columns], *([name, *row] for name, row in rows)]
+
+
+def laid_out(
+    records: Sequence[Recorded], cells: Mapping[tuple[str, str], T], empty: T
+) -> tuple[list[str], list[tuple[str, list[T]]]]:
+    """Cells by property and generation: the generations, and the properties, each with its row."""
+    columns = list(dict.fromkeys(record.column for record in records))
+    order = dict.fromkeys(prop.name for record in records for prop in record.instance.model.properties)
+    names = [name for name in (*order, IN_RANGE.name) if any(name == known for known, _ in cells)]
+    return columns, [(name, [cells.get((name, column), empty) for column in columns]) for name in names]
+
+
+def promised(record: Recorded) -> list[Property]:
+    """The properties that a run judges and that the matrix shows."""
+    known = {prop.name: prop for prop in record.instance.model.properties}
+    return [known[name] for name in record.judges if known[name].kind is not Kind.SOMETIMES]
+
+
+def mark_of(match: Match, verdict: Verdict) -> str:
+    """What a cell says of its record, where that is not plain from the cell."""
+    return "" if match is Match.SAME or verdict.word is Word.UNDECIDED else match.value
+
+
+def _bounds(records: Sequence[Recorded]) -> list[str]:
+    """What every cell rests on where nothing else is said: sizes, client settings and budgets; switches are the
+    generation's own."""
+    groups: dict[str, list[str]] = {}
+    for record in records:
+        usual = configuration_of(record.instance.model.instance(record.instance.protocol.name))
+        told = ", ".join(f"{name}={value}" for name, value in usual.items() if not name.isupper())
+        columns = groups.setdefault(told, [])
+        if record.column not in columns:
+            columns.append(record.column)
+    if len(groups) == 1:
+        return [f"bounds of every cell: {told}" for told in groups]
+    return [f"bounds in {', '.join(columns)}: {told}" for told, columns in groups.items()]
+
+
+def _configurations(records: Sequence[Recorded]) -> list[str]:
+    """Which properties rest on which configuration, and in which generations."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for record in records:
+        kinds = {prop.name: prop.kind for prop in record.instance.model.properties}
+        names = ", ".join(name for name in record.judges if kinds[name] is not Kind.SOMETIMES)
+        names = (names or record.name) if record.name else "all else"
+        if record.differs:
+            groups.setdefault((names, record.differs), []).append(record.column)
+    return [f"{names}: {differs} in {', '.join(columns)}" for (names, differs), columns in groups.items()]
+
+
+def _reaches(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[str]:
+    """Which runs came to the end, so that their cells speak of every behaviour, and how far the others came."""
+    whole = []
+    part: dict[str, list[str]] = {}
+    for record, run in pairs:
+        exploration = run.explored
+        if exploration.exhausted:
+            whole.append(f"{record.title} ({counted(exploration.distinct, 'state')})")
+        else:
+            why = WHY_STOPPED.get(exploration.stopped or "")
+            far = f"to depth {exploration.judged}" + (f": {why}" if why else "")
+            part.setdefault(far, []).append(record.title)
+    for record in records[len(pairs) :]:
+        part.setdefault("not searched", []).append(record.title)
+    lines = [f"exhaustive: {'; '.join(whole) or 'none'}"]
+    told = [f"{', '.join(titles)} ({far})" for far, titles in part.items()]
+    return [*lines, f"not exhaustive: {'; '.join(told)}"] if told else lines
+
+
+def _proofs(pairs: Sequence[Pair]) -> list[str]:
+    """What is proved, in which generations, and the bounds and budgets that each proof rests on; what was not tried."""
+    lines = []
+    for (names, bounds), columns in _proved(pairs).items():
+        lines.append(f"proved {names} in {', '.join(columns)}: {bounds}")
+    left = [f"{name} in {', '.join(columns)}" for name, columns in _unattempted(pairs).items()]
+    return [*lines, *([f"{NOT_ATTEMPTED}: {'; '.join(left)}"] if left else [])]
+
+
+def _proved(pairs: Sequence[Pair]) -> dict[tuple[str, str], list[str]]:
+    """The generations in which properties are proved, by these properties and by what the proofs rest on."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for record, run in pairs:
+        names: dict[str, list[str]] = {}
+        for verdict in run.verdicts:
+            if verdict.proof is not None:
+                names.setdefault(scope(record.instance, verdict.proof), []).append(verdict.prop.name)
+        for bounds, proved in names.items():
+            groups.setdefault((", ".join(proved), bounds), []).append(record.column)
+    return groups
+
+
+def _unattempted(pairs: Sequence[Pair]) -> dict[str, list[str]]:
+    """The generations in which no proof was looked for, by property."""
+    groups: dict[str, list[str]] = {}
+    for record, run in pairs:
+        for verdict in run.verdicts:
+            if verdict.is_unattempted:
+                groups.setdefault(verdict.prop.name, []).append(record.column)
+    return groups
+
+
+def _run_lines(record: Recorded, run: Run) -> list[str]:
+    """How much one run searched, against which faults, what it had to reach, and its traces."""
+    exploration = run.explored
+    sought = [v for v in run.verdicts if v.prop.kind is Kind.SOMETIMES and v.word is not Word.NOT_APPLICABLE]
+    reached = [verdict for verdict in sought if verdict.word is Word.REACHED]
+    missing = ", ".join(f"{v.prop.name} ({v.text})" for v in sought if v.word is not Word.REACHED)
+    reach = EXHAUSTED if exploration.exhausted else f"{counted(exploration.frontier, 'frontier state')} left"
+    lines = [
+        f"{record.title}: {counted(exploration.distinct, 'distinct state')}, {exploration.generated:,} generated,"
+        f" {exploration.seconds:.2f} s; judged to depth {exploration.judged},"
+        f" {reach}; recorded: {record.reach}"
+        + (f"  <- {Match.MISSING.value}" if has_other_states(record, run) else ""),
+        f"  faults considered: {faults_line(record.instance)}",
+    ]
+    if record.differs:
+        lines.insert(1, f"  configuration: {record.differs}")
+    if sought:
+        lines.append(f"  sometimes: {len(reached)} of {len(sought)} reached" + (f"; {missing}" if missing else ""))
+    return lines + table([["  " + name, run.show(path)] for name, path in run.traces.items()])
+
+
+def as_objects(records: Sequence[Recorded], pairs: Sequence[Pair]) -> dict[str, Any]:
+    """The object of `--json`: the runs, the cells, the gravest comparison and the gravest verdict."""
+    words = {run.word for _, run in pairs}
+    if len(pairs) < len(records):
+        words.add(Word.UNDECIDED)
+    return {
+        "runs": [{"name": record.name or None} | as_object(run) for record, run in pairs],
+        "cells": [
+            _cell_object(record, run, verdict, match)
+            for record, run in pairs
+            for verdict, match in zip(run.verdicts, judged(record, run), strict=True)
+            if match is not None
+        ],
+        "record": worst(records, pairs).value,
+        "verdict": next(word for word in Word if word in words).value,
+    }
+
+
+def _cell_object(record: Recorded, run: Run, verdict: Verdict, match: Match) -> dict[str, Any]:
+    return {
+        "model": record.instance.model.name,
+        "protocol": record.instance.protocol.name,
+        "run": record.name or None,
+        "property": verdict.prop.name,
+        "verdict": verdict.word.value,
+        "depth": verdict.depth,
+        "exhaustive": run.explored.exhausted,
+        "proof": _proof_word(verdict),
+        "record": match.value,
+    }
+
+
+def _proof_word(verdict: Verdict) -> str | None:
+    """What became of a proof: for every length, at any depth, not proved, not attempted, or none was looked for."""
+    if verdict.proof is not None:
+        return "every length" if verdict.proof.every_length else "any depth"
+    return "not proved" if verdict.is_unproved else "not attempted" if verdict.is_unattempted else None

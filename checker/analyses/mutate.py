@@ -1,0 +1,446 @@
+"""`check mutate`: a model with each of its guards dropped in turn, and which property notices.
+
+In:  an `Instance`, limits for each search, and a way to compile kernels.
+Out: the search of the model as it stands (`Original`), a `Judgement` for each mutant; and both as text and as JSON.
+
+A mutant is killed where a property gets a worse verdict or the same one in fewer steps; one of them is `in_range`, that
+nothing leaves the model's declaration. The search of a mutant ends with the first level that shows so. It takes every
+step that the model takes: nothing that the model reaches becomes unreachable, and one that takes as many steps as the
+model takes the same ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.search import CHUNK, Exploration, Findings, Limits, Progress, Search, Witness
+from isrcheck.checker.outcome import result_words
+from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
+from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
+from isrcheck.checker.session.disabled_actions import switched_off
+from isrcheck.checker.session.text import (
+    Run,
+    as_object,
+    configuration_of,
+    counted,
+    faults_line,
+    table,
+    title,
+    verdict_line,
+)
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import Instance, Slot
+from isrcheck.models.language.mutants import Mutant, mutants
+from isrcheck.traces.format.certify import from_steps
+from isrcheck.traces.format.erring import error_in_step
+from isrcheck.traces.format.why_false import spell_expression
+
+MOST_MUTANTS = 100
+"""How many mutants one kernel holds: which of them is searched is a run-time value, a signed byte for each action."""
+
+
+class Fate(StrEnum):
+    """What became of a mutant."""
+
+    KILLED = "killed"
+    NO_DIFFERENCE = "makes no difference"
+    SURVIVES = "survives"
+    UNDECIDED = "undecided"
+    NOT_ASKED = "not asked"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A property that fails, VIOLATED or PERMITTED, and the shortest path to that."""
+
+    name: str
+    word: Word
+    path: Witness
+
+    def is_worse_than(self, known: Failure | None) -> bool:
+        """Whether it gives the property another verdict than the failure that is known of it, or in fewer steps."""
+        if known is None or self.word is not known.word:
+            return known is None or self.word is Word.VIOLATED
+        return self.path.depth < known.path.depth
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A mutant of an action, the instance that has it in the action's place, and the kernel that explores it."""
+
+    slot: int
+    mutant: Mutant
+    instance: Instance
+    kernel: Kernel
+
+    @property
+    def action(self) -> str:
+        """The name of the action."""
+        return self.instance.model.slots[self.slot].name
+
+    @property
+    def place(self) -> str:
+        """FILE:LINE of the guard, as seen from the current folder."""
+        path = Path(self.mutant.function.path)
+        return f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}:{self.mutant.line}"
+
+
+@dataclass(frozen=True)
+class Original:
+    """The model as it stands: what the search of it did, of each property that fails the gravest failure, and the
+    mutants, with their fate where no search of their own is needed to know it. `cut` is the limit that ended the making
+    of mutants."""
+
+    exploration: Exploration
+    failures: Mapping[str, Failure]
+    candidates: Sequence[tuple[Candidate, Fate | None]]
+    cut: str = ""
+
+    @property
+    def limits(self) -> Limits:
+        """How far a mutant can be compared with it: no farther than it was searched itself."""
+        limits = self.exploration.limits
+        return limits if self.exploration.is_complete else replace(limits, depth=self.exploration.judged)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A mutant and what became of it.
+
+    One that is killed has the path that shows it, and the property that failed; in `message`, how it left its
+    declaration if it did. The reference has confirmed it.
+    """
+
+    candidate: Candidate
+    fate: Fate
+    exploration: Exploration | None = None
+    failure: Failure | None = None
+    path: Witness | None = None
+    message: str = ""
+
+
+KernelOf = Callable[[Instance], Kernel]
+Report = Callable[[Progress], None]
+
+
+def search_original(
+    instance: Instance, limits: Limits, kernel_of: KernelOf, report: Report, budget: Budget = UNLIMITED
+) -> Original:
+    """Search the model as it stands, to the end of its bounds, also where every property has failed before; then see
+    which mutants do nothing else in the states that were found.
+
+    Raises KeyboardInterrupt and Spent.
+    """
+    kernel = kernel_of(instance)
+    hunt = _Hunt(instance, budget.limits(limits), kernel, report)
+    exploration = hunt.run()
+    if exploration.stopped == "interrupt":
+        raise KeyboardInterrupt
+    failures: dict[str, Failure] = {}
+    for failure in hunt.failures():
+        failures.setdefault(failure.name, failure)
+    exploration.limits = limits  # of a mutant, too, which has what is left then
+    found, cut = list[tuple[Candidate, Fate | None]](), ""
+    try:
+        with budget.kept():
+            for one in candidates(instance, kernel_of):
+                found.append((one, _settled(one, hunt)))
+    except Spent as spent:
+        cut = spent.why
+    return Original(exploration, failures, found, cut)
+
+
+def _settled(candidate: Candidate, searched: Search) -> Fate | None:
+    if candidate.slot in switched_off(candidate.instance):
+        return Fate.NOT_ASKED
+    if searched.result.is_complete and not _Probe(candidate, searched).takes_more():
+        return Fate.NO_DIFFERENCE
+    return None
+
+
+def candidates(instance: Instance, kernel_of: KernelOf) -> Iterator[Candidate]:
+    """Every mutant of the actions that the protocol has, in the order of the model.
+
+    Mutants are further alternatives of their action, so that one kernel serves all instances of one such model.
+    """
+    chosen = [(slot, instance.function(slot)) for slot in range(len(instance.model.slots))]
+    every = [(slot, mutant) for slot, action in chosen if action is not None for mutant in mutants(action)]
+    for first in range(0, len(every), MOST_MUTANTS):
+        part = every[first : first + MOST_MUTANTS]
+        slots = list(instance.model.slots)
+        for slot, mutant in part:
+            slots[slot] = Slot(slots[slot].name, (*slots[slot].alternatives, mutant.function))
+        model = replace(instance.model, slots=tuple(slots))
+        kernel = kernel_of(replace(instance, model=model))
+        for slot, mutant in part:
+            choices = list(instance.choices)
+            choices[slot] = slots[slot].alternatives.index(mutant.function)
+            candidate = replace(instance, model=model, choices=tuple(choices)).like(instance)
+            yield Candidate(slot, mutant, candidate, kernel)
+
+
+def judgements(
+    original: Original, command: str, report: Callable[[Candidate], Report], budget: Budget = UNLIMITED
+) -> Iterator[Judgement]:
+    """Judge every mutant, in the order of the model; `command` is what repeats that.
+
+    Raises KeyboardInterrupt, and NotCertifiedError, an AssertionError, where the reference does not confirm what
+    killed a mutant.
+    """
+    for candidate, fate in original.candidates:
+        if fate is None:
+            yield _judge(original, candidate, command, report(candidate), budget)
+        else:
+            yield Judgement(candidate, fate, original.exploration if fate is Fate.NO_DIFFERENCE else None)
+
+
+def _judge(original: Original, candidate: Candidate, command: str, report: Report, budget: Budget) -> Judgement:
+    hunt = _Hunt(candidate.instance, budget.limits(original.limits), candidate.kernel, report, original.failures)
+    found = hunt.run()
+    if found.stopped == "interrupt":
+        raise KeyboardInterrupt
+    failure = hunt.worse_failure()
+    if failure is not None:
+        path = failure.path
+        trace = from_steps(candidate.instance, path.initial, path.steps, failure.name, command, failure.word.value)
+        message = "" if trace.error is None else trace.error.message
+        return Judgement(candidate, Fate.KILLED, found, failure, path, message)
+    if not (found.is_complete and original.exploration.is_complete):
+        return Judgement(candidate, Fate.UNDECIDED, found)
+    states, steps = _more(original, found)
+    steps_that_err = _erring(found) - _erring(original.exploration)
+    assert states >= 0 and steps >= 0 and (steps or steps_that_err), (
+        f"the search of a mutant misses steps that it takes (reproduce: {command})"
+    )
+    return Judgement(candidate, Fate.SURVIVES, found)
+
+
+def _more(original: Original, found: Exploration) -> tuple[int, int]:
+    """How many more states, and transitions, than in the model as it stands."""
+    return found.distinct - original.exploration.distinct, found.generated - original.exploration.generated
+
+
+def _erring(exploration: Exploration) -> int:
+    """How many steps have left the declaration."""
+    return exploration.findings.get(IN_RANGE.name, Findings()).erred.count
+
+
+class _Hunt(Search):
+    """A search up to the first level in which a property fails worse than known; if nothing is known, to the end."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        limits: Limits,
+        kernel: Kernel,
+        report: Report,
+        known: Mapping[str, Failure] | None = None,
+    ) -> None:
+        super().__init__(instance, limits, kernel, report)
+        self.known = known
+        if known is not None:
+            self.watched = [prop for prop in self.watched if prop.kind is not Kind.SOMETIMES]
+
+    def is_open(self) -> bool:
+        """Whether the search goes on, also where no property is left to look at: what there is is compared as well."""
+        return self.known is None or self.worse_failure() is None
+
+    def failures(self) -> Iterator[Failure]:
+        """Every failure so far, in the order of the properties, what is VIOLATED before what is PERMITTED.
+
+        Whatever leaves the declaration stands before them: it says more than that some promise is broken as well.
+        """
+        errors = self.found_errors()
+        if errors is not None and errors.witness is not None:
+            yield Failure(IN_RANGE.name, Word.VIOLATED, errors.witness)
+        for number, prop in self.properties:
+            if prop in self.watched and prop.kind is not Kind.SOMETIMES:
+                for word, entry in ((Word.VIOLATED, result_words.FOUND), (Word.PERMITTED, result_words.PERMITTED)):
+                    path = self._finding(result_words.place(number, entry)).witness
+                    if path is not None:
+                        yield Failure(prop.name, word, path)
+
+    def worse_failure(self) -> Failure | None:
+        """The shortest failure that is worse than what is known, and of several the one of the first property."""
+        known = self.known or {}
+        worse = [failure for failure in self.failures() if failure.is_worse_than(known.get(failure.name))]
+        return min(worse, key=lambda failure: failure.path.depth, default=None)
+
+
+class _Probe(Search):
+    """A mutant, and none of the other actions, in every state that the search of the model has expanded."""
+
+    def __init__(self, candidate: Candidate, searched: Search) -> None:
+        instance = candidate.instance
+        alone = [choice if slot == candidate.slot else None for slot, choice in enumerate(instance.choices)]
+        super().__init__(replace(instance, choices=tuple(alone)).like(instance), searched.limits, candidate.kernel)
+        self.slot = candidate.slot
+        self.erring = result_words.of_steps(len(self.properties))
+        self.store = searched.store
+        self.searched = searched
+
+    def takes_more(self) -> bool:
+        """Whether it takes a step that the action does not take: it takes all that the action does."""
+        at = 0
+        while at < self.searched.expanded:
+            last = min(at + CHUNK, self.searched.expanded)
+            at, _ = self._attempt(at, last)
+            if self.fired[self.slot] > self.searched.fired[self.slot]:
+                return True
+        return bool(self.results[self.erring]) and self._errs_more()
+
+    def _errs_more(self) -> bool:
+        """Whether more of its steps err in these states than of the action's."""
+        cells = (self.kernel.layout.unpack([int(word) for word in one]) for one in self._states())
+        steps = range(*self.instance.first_steps[self.slot : self.slot + 2])
+        instance = self.searched.instance
+        erring = sum(
+            error_in_step(instance, state, instance.step(number)) is not None for state in cells for number in steps
+        )
+        return bool(self.results[self.erring] > erring)
+
+    def _states(self) -> Iterator[NDArray[np.uint64]]:
+        return iter(self.store.states_at(range(self.searched.expanded)))
+
+
+# ------------------------------------------------------------------------------------------------------------- report
+
+
+def text(original: Run, known: Original, found: Sequence[Judgement]) -> str:
+    """The report: the model as it stands, then a line for each mutant, action by action; the score stands last."""
+    exploration = original.explored
+    instance = exploration.instance
+    configuration = ", ".join(f"{name}={value}" for name, value in configuration_of(instance).items())
+    depth = exploration.limits.depth
+    asked = "until nothing new is found" if depth is None else f"at most {counted(depth, 'step')}"
+    lines = [
+        f"{title(instance)}: each guard, and each conjunct of a guard, dropped in turn",
+        "",
+        f"configuration  {configuration or 'nothing to configure'}",
+        f"faults         {faults_line(instance)}",
+        f"search         breadth first, {asked}, for each mutant up to the level that kills it",
+        f"unmutated      {verdict_line(original)}",
+        f"               {counted(exploration.distinct, 'distinct state')}, {exploration.generated:,} generated",
+    ]
+    if known.failures:
+        lines.append("               what fails already kills a mutant only where it fails worse, or in fewer steps")
+    rows: list[list[str]] = []
+    for action, group in groupby(found, key=lambda one: one.candidate.action):
+        of_action = list(group)
+        asked_for = [one for one in of_action if one.fate is not Fate.NOT_ASKED]
+        rows += [["", "", ""], [action, "", ""]]
+        rows += [[f"  {one.candidate.place}", _outcome(known, one), _dropped(one)] for one in asked_for]
+        if len(asked_for) < len(of_action):
+            others = counted(len(of_action) - len(asked_for), "mutant")
+            rows.append([f"  {others}", "not asked: switched off by the configuration", ""])
+    return "\n".join([*lines, *table(rows), "", score_line(known, found)])
+
+
+def _dropped(judgement: Judgement) -> str:
+    """What was dropped, of which helpers and which guard; and what was wrong where the mutant left its declaration."""
+    mutant = judgement.candidate.mutant
+    dropped, guard = spell_expression(mutant.dropped), spell_expression(mutant.guard)
+    inner = "".join(f" of {helper}" for helper in mutant.within[:0:-1])
+    within = "" if dropped == guard else f"{inner} of {guard}"
+    return f"without {dropped}{within}{f' ({_short(judgement.message)})' if judgement.message else ''}"
+
+
+def _outcome(original: Original, judgement: Judgement) -> str:
+    """What became of a mutant that was searched, in a few words."""
+    found, failure = judgement.exploration, judgement.failure
+    if failure is not None:
+        notes = ["permitted"] if failure.word is Word.PERMITTED else []
+        known = original.failures.get(failure.name)
+        if known is not None:
+            word = f"{known.word.value} " if known.word is not failure.word else ""
+            notes.append(f"unmutated {word}at step {known.path.depth}")
+        note = f" ({', '.join(notes)})" if notes else ""
+        return f"killed by {failure.name} at step {failure.path.depth}{note}"
+    assert found is not None
+    if judgement.fate is Fate.UNDECIDED:
+        why = WHY_STOPPED[found.stopped or original.exploration.stopped or ""]
+        return f"undecided: survives to depth {found.judged}, then {why}"
+    if judgement.fate is Fate.NO_DIFFERENCE:
+        return f"makes no difference {_within(original)}"
+    states, steps = _more(original, found)
+    more = f"{counted(states, 'more state')}" if states else f"the same states, {counted(steps, 'more transition')}"
+    return f"survives{'' if found.exhausted else f' to depth {found.judged}'}: {more}"
+
+
+def _short(message: str) -> str:
+    """What went wrong, without the place before it and the cure behind it."""
+    return message.partition(";")[0].rpartition(": ")[2]
+
+
+def _within(original: Original) -> str:
+    exploration = original.exploration
+    return "within these bounds" if exploration.exhausted else f"to depth {exploration.judged}"
+
+
+def score_line(original: Original, found: Sequence[Judgement]) -> str:
+    """How many mutants there are of each fate, in one line."""
+    cut = f"UNDECIDED: {WHY_STOPPED[original.cut]}; there may be more mutants" if original.cut else ""
+    if not original.candidates:
+        return cut or "there is no guard to drop"
+    count = Counter(judgement.fate for judgement in found)
+    asked = len(found) - count[Fate.NOT_ASKED]
+    words = [f"{count[Fate.KILLED]} of {counted(asked, 'mutant')} killed"]
+    if count[Fate.NO_DIFFERENCE]:
+        verb = "makes" if count[Fate.NO_DIFFERENCE] == 1 else "make"
+        words.append(f"{count[Fate.NO_DIFFERENCE]} {verb} no difference {_within(original)}")
+    words.append(f"{count[Fate.SURVIVES]} survive{'s' * (count[Fate.SURVIVES] == 1)}")
+    if count[Fate.UNDECIDED]:
+        words.append(f"{count[Fate.UNDECIDED]} undecided")
+    if count[Fate.NOT_ASKED]:
+        words.append(f"{count[Fate.NOT_ASKED]} not asked")
+    if len(found) < len(original.candidates):
+        words.append(f"{len(original.candidates) - len(found)} not reached")
+    return ", ".join(words) + (f"; {cut}" if cut else "")
+
+
+def objects(original: Run, known: Original, found: Sequence[Judgement]) -> dict[str, Any]:
+    """The object that `--json` prints: the run of the model as it stands, and the mutants."""
+    count = Counter(judgement.fate for judgement in found)
+    return {
+        "runs": [as_object(original)],
+        "mutants": [_object(known, judgement) for judgement in found],
+        "score": {fate.value: count[fate] for fate in Fate} | {"not reached": len(known.candidates) - len(found)},
+    }
+
+
+def _object(original: Original, judgement: Judgement) -> dict[str, Any]:
+    mutant, instance = judgement.candidate.mutant, judgement.candidate.instance
+    found, failure, path = judgement.exploration, judgement.failure, judgement.path
+    known = original.failures.get(failure.name) if failure is not None else None
+    steps = [instance.spell_step(instance.step(number)) for number in path.steps] if path is not None else None
+    return {
+        "action": judgement.candidate.action,
+        "place": judgement.candidate.place,
+        "guard": spell_expression(mutant.guard),
+        "dropped": spell_expression(mutant.dropped),
+        "within": list(mutant.within),
+        "fate": judgement.fate.value,
+        "property": failure.name if failure is not None else None,
+        "verdict": failure.word.value if failure is not None else None,
+        "depth": path.depth if path is not None else None,
+        "unmutated": {"verdict": known.word.value, "depth": known.path.depth} if known is not None else None,
+        "message": judgement.message or None,
+        "initial": path.initial if path is not None else None,
+        "steps": steps,
+        "distinct": found.distinct if found is not None else None,
+        "generated": found.generated if found is not None else None,
+        "exhausted": found.exhausted if found is not None else None,
+        "stopped": found.stopped if found is not None else None,
+        "judged_to_depth": found.judged if found is not None else None,
+    }

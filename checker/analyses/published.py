@@ -1,0 +1,71 @@
+"""`check published`: the five published models against the figures that TLC gives for them.
+
+In:  models/published/tlc.csv.
+Out: for each of its rows our figures beside TLC's, and whether all of them are equal.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from isrcheck.checker.explicit.search import Exploration
+from isrcheck.models import published
+from isrcheck.models.language.model import Instance
+
+TABLE = Path(published.__file__).with_name("tlc.csv")
+SIZES = ("replicas", "log_size", "records", "max_epoch")
+PROPERTIES = ("weak_isr", "strong_isr", "leader_in_isr", "log_matching", "epoch_monotone")
+FIGURES = ("distinct", "levels", *PROPERTIES)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table: a variant, its size, and TLC's figures as text (`52@10`: 52 states, first in level 10)."""
+
+    variant: str
+    sizes: dict[str, int]
+    figures: dict[str, str]
+
+    @property
+    def title(self) -> str:
+        """The variant and its size."""
+        return f"{self.variant} {' '.join(map(str, self.sizes.values()))}"
+
+    def instance(self) -> Instance:
+        """The model of this row."""
+        return published.MODEL.instance(self.variant, self.sizes)
+
+
+def rows() -> Iterator[Row]:
+    """The rows of the table, in its order."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(one for one in file if not one.startswith("#")):
+            sizes = {name: int(line[name]) for name in SIZES}
+            yield Row(line["variant"], sizes, {name: line[name] for name in FIGURES})
+
+
+def figures_of(exploration: Exploration) -> dict[str, str]:
+    """Our figures, written as the table writes TLC's."""
+    figures = {"distinct": str(exploration.distinct), "levels": str(len(exploration.levels))}
+    for name in PROPERTIES:
+        found = exploration.findings[name].found
+        figures[name] = f"{found.count}@{found.witness.depth + 1}" if found.witness else "-"
+    return figures
+
+
+def compare(row: Row, explored: Callable[[Row], Exploration]) -> tuple[Exploration, dict[str, str]]:
+    """Explore the model of a row to the end; returns what was found, and our figures."""
+    exploration = explored(row)
+    return exploration, figures_of(exploration)
+
+
+def line(row: Row, ours: dict[str, str]) -> list[str]:
+    """The cells of one printed row: a figure once where both agree, `ours != theirs` where they do not."""
+    cells = [row.variant, *(str(row.sizes[name]) for name in SIZES)]
+    for name in FIGURES:
+        same = ours[name] == row.figures[name]
+        cells.append(f"{ours[name]} = {row.figures[name]}" if same else f"{ours[name]} != {row.figures[name]}")
+    return cells

@@ -1,0 +1,85 @@
+"""The text of a kernel that goes on where the model leaves its declaration.
+
+In:  an `Instance` and its `Layout`, as in checker/compile/lower.py.
+Out: Python text that defines `expand` and `check`, which take and give the same.
+
+After every step that it tries, and every property that it asks, such a kernel looks whether that went wrong, counts it,
+and makes nothing else of it: the step leads nowhere, and the property is not judged there. That takes time, so it is
+used only once a kernel of checker/compile/lower.py has stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from isrcheck.checker.compile.layout import Layout
+from isrcheck.checker.compile.lower import INDENT, KernelText
+from isrcheck.checker.outcome import result_words
+from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.language.syntax import Function
+
+
+def lower_carefully(instance: Instance, layout: Layout) -> str:
+    """The text of the kernel."""
+    return CarefulText(instance, layout).text()
+
+
+class CarefulText(KernelText):
+    """Collects the functions of a careful kernel."""
+
+    def text(self) -> str:
+        """The text of the kernel."""
+        self.parts.append(CLEAR)
+        return super().text()
+
+    def _judge(self, number: int, prop: Property, found: str, states: Sequence[str], state: str) -> list[str]:
+        is_sometimes = prop.kind.value == "sometimes"
+        failure = [] if is_sometimes else self._judge_failure(number, prop, state)
+        return [
+            f"found = {found}",
+            f"if {' or '.join(f'failed({one})' for one in states)}:",
+            *(f"    clear({one})" for one in states),
+            f"    {self._note(number, result_words.ERRED)}",
+            f"elif {'found' if is_sometimes else 'not found'}:",
+            *(f"    {line}" for line in failure or [self._note(number, result_words.FOUND)]),
+        ]
+
+    def _judge_failure(self, number: int, prop: Property, state: str) -> list[str]:
+        if prop.permitted is None:
+            return super()._judge_failure(number, prop, state)
+        return [
+            f"permitted = {self.function(prop.permitted)}({state})",
+            f"if failed({state}):",
+            f"    clear({state})",
+            f"    {self._note(number, result_words.ERRED)}",
+            "elif permitted:",
+            f"    {self._note(number, result_words.PERMITTED)}",
+            "else:",
+            f"    {self._note(number, result_words.FOUND)}",
+        ]
+
+    def _attempts(self, slot: int, function: Function) -> list[str]:
+        """The loops over an action's arguments; every guard is asked of every step, as the reference does."""
+        choices, indent = self.instance.slot_choices[slot], 3 * INDENT
+        if any(choice.count == 0 for choice in choices):
+            return [f"{indent}pass"]
+        step, lines = self._step_number(slot), []
+        for depth, choice in enumerate(choices):
+            lines.append(f"{indent}for p{depth} in range({choice.count}):")
+            indent += INDENT
+        arguments = "".join(f", p{depth}" for depth in range(len(choices)))
+        return [
+            *lines,
+            f"{indent}is_enabled = {self.function(function, is_action=True)}(s{arguments})",
+            f"{indent}if failed(s):",
+            f"{indent}    clear(s)",
+            f"{indent}    note(results + {8 * result_words.of_steps(len(self.instance.model.properties))}, i, {step})",
+            f"{indent}    copy(before, s)",
+            f"{indent}elif is_enabled:",
+            f"{indent}    count = {self._emit(step, slot)}",
+        ]
+
+
+CLEAR = '''def clear(state):
+    """Forget that an index or a value has left its range."""
+    store_word(state, 0)'''

@@ -1,0 +1,78 @@
+"""Compiles the text of a kernel; where there is little time, in a process of its own.
+
+In:  the lowered text (checker/compile/lower.py), the `Layout`, and how many seconds there are.
+Out: object code; OutOfTimeError.
+
+LLVM cannot be interrupted. A process can be ended.
+"""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from isrcheck.checker.compile import instructions, native
+from isrcheck.checker.compile.layout import Layout
+
+PARAMETERS = {"expand": 12, "check": 6}
+"""How many whole numbers each function of a kernel takes; it gives one."""
+
+OPERATIONS = ("read", "write", "element", "failed", "load_word", "store_word", "store_half")
+
+_SECONDS: ContextVar[float | None] = ContextVar("seconds", default=None)
+
+CHILD = """
+import pickle, sys
+sys.path[:], text, layout = pickle.load(sys.stdin.buffer)
+from isrcheck.checker.compile.compiling import code_of
+sys.stdout.buffer.write(code_of(text, layout))
+"""
+
+
+class OutOfTimeError(Exception):
+    """The kernel was not compiled in the time that there was."""
+
+
+@contextmanager
+def compiling_within(seconds: float | None) -> Iterator[None]:
+    """Whatever is compiled meanwhile has so many seconds (None: no limit)."""
+    before = _SECONDS.set(seconds)
+    try:
+        yield
+    finally:
+        _SECONDS.reset(before)
+
+
+def compiled(text: str, layout: Layout) -> bytes:
+    """The object code of a kernel. Raises OutOfTimeError."""
+    seconds = _SECONDS.get()
+    if seconds is None:
+        return code_of(text, layout)
+    try:
+        child = subprocess.run(  # noqa: S603 - what it runs stands above
+            [sys.executable, "-c", CHILD],
+            input=pickle.dumps((sys.path, text, layout)),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise OutOfTimeError from None
+    # Where no process can be started, or it failed, what is wrong shows here.
+    return child.stdout if child.returncode == 0 else code_of(text, layout)
+
+
+def code_of(text: str, layout: Layout) -> bytes:
+    """The object code of a kernel, compiled in this process."""
+    operations = {name: getattr(instructions, name) for name in OPERATIONS}
+    operations |= {
+        "pack": instructions.packer(layout),
+        "unpack": instructions.unpacker(layout),
+        "copy": instructions.copier(layout),
+    }
+    return native.object_code(text, operations, PARAMETERS)

@@ -1,0 +1,166 @@
+"""The few operations on memory that compiled models are made of, as LLVM instructions.
+
+In:  a place in a function that is being built (checker/compile/native.py), and addresses of working buffers, packed
+     states and counters (see checker/compile/layout.py), as whole numbers.
+Out: the instructions, put in line there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from isrcheck.checker.compile.layout import Bits, Layout
+
+I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
+
+Builder = Any
+Value = Any
+Operation = Callable[..., Value]
+"""Takes the builder and whole numbers; gives a whole number, a truth value, or nothing that anybody asks for."""
+
+
+def _at(builder: Builder, address: Value, kind: Any, offset: Value | int = 0) -> Value:
+    """The pointer to `address + offset`.
+
+    The address is the base and the offset the index, so that LLVM knows what two cells of one state have to do with
+    each other. An address is never 0; should LLVM find that a base might be, it must not take the path to it for
+    unreachable.
+    """
+    # llvmlite knows fewer attributes than LLVM, and refuses the others in its own `add`.
+    set.add(builder.function.attributes, "null_pointer_is_valid")
+    if isinstance(offset, int):
+        offset = ir.Constant(I64, offset)
+    place = builder.gep(builder.inttoptr(address, I8.as_pointer()), [offset])
+    return builder.bitcast(place, kind.as_pointer())
+
+
+def _fail(builder: Builder, state: Value) -> None:
+    builder.store(ir.Constant(I64, 1), _at(builder, state, I64))
+
+
+def read(builder: Builder, state: Value, offset: Value) -> Value:
+    """The signed byte at `state + offset`."""
+    return builder.sext(builder.load(_at(builder, state, I8, offset)), I64)
+
+
+def write(builder: Builder, state: Value, offset: Value, value: Value, low: Value, high: Value) -> None:
+    """Write a byte; outside low..high nothing is written and the state is marked as failed."""
+    above = builder.icmp_signed(">=", value, low)
+    below = builder.icmp_signed("<=", value, high)
+    with builder.if_else(builder.and_(above, below), likely=True) as (inside, outside):
+        with inside:
+            builder.store(builder.trunc(value, I8), _at(builder, state, I8, offset))
+        with outside:
+            _fail(builder, state)
+
+
+def element(builder: Builder, state: Value, index: Value, size: Value) -> Value:
+    """`index` where it lies in 0..size-1; otherwise 0, and the state is marked as failed."""
+    inside = builder.icmp_unsigned("<", index, size)
+    with builder.if_then(builder.not_(inside), likely=False):
+        _fail(builder, state)
+    return builder.select(inside, index, ir.Constant(I64, 0))
+
+
+def failed(builder: Builder, state: Value) -> Value:
+    """Whether an index or a value has left its range since the state's error word was last cleared."""
+    return builder.icmp_unsigned("!=", builder.load(_at(builder, state, I64)), ir.Constant(I64, 0))
+
+
+def load_word(builder: Builder, address: Value) -> Value:
+    """The 64-bit number at `address`."""
+    return builder.load(_at(builder, address, I64))
+
+
+def store_word(builder: Builder, address: Value, value: Value) -> None:
+    """Put a 64-bit number at `address`."""
+    builder.store(value, _at(builder, address, I64))
+
+
+def store_half(builder: Builder, address: Value, value: Value) -> None:
+    """Put a 32-bit number at `address`."""
+    builder.store(builder.trunc(value, I32), _at(builder, address, I32))
+
+
+LANES = 8
+"""Cells that are packed or unpacked together: one 64-bit load, and vectors that every processor's compiler knows."""
+
+
+def _groups(layout: Layout) -> list[list[Bits]]:
+    """The cells in runs of at most LANES, none across a word."""
+    groups: list[list[Bits]] = []
+    for bits in layout.bits:
+        if not groups or len(groups[-1]) == LANES or groups[-1][0].word != bits.word:
+            groups.append([])
+        groups[-1].append(bits)
+    return groups
+
+
+def _vector(values: Sequence[int], kind: Any = I64) -> Value:
+    padded = [*values, *[0] * (LANES - len(values))]
+    return ir.Constant(ir.VectorType(kind, LANES), padded)
+
+
+def packer(layout: Layout) -> Operation:
+    """`pack(state, words)`: the cells of a working buffer into `layout.words` words at address `words`.
+
+    Reads up to LANES - 1 bytes beyond the last cell, so a working buffer has that much room behind it.
+    """
+
+    def pack(builder: Builder, state: Value, words: Value) -> None:
+        totals: list[Any] = [None] * layout.words
+        for group in _groups(layout):
+            bytes_at = _at(builder, state, ir.VectorType(I8, LANES), group[0].byte)
+            cells = builder.load(bytes_at, align=1)
+            cells = builder.sub(cells, _vector([bits.low & 0xFF for bits in group], I8))
+            if len(group) < LANES:
+                cells = builder.and_(cells, _vector([0xFF] * len(group), I8))
+            wide = builder.zext(cells, ir.VectorType(I64, LANES))
+            wide = builder.shl(wide, _vector([bits.shift if bits.width else 0 for bits in group]))
+            total = totals[group[0].word]
+            totals[group[0].word] = wide if total is None else builder.or_(total, wide)
+        for word, total in enumerate(totals):
+            packed = ir.Constant(I64, 0)
+            if total is not None:
+                kind = ir.FunctionType(I64, [ir.VectorType(I64, LANES)])
+                name = "llvm.vector.reduce.or.v8i64"
+                reduce = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+                packed = builder.call(reduce, [total])
+            builder.store(packed, _at(builder, words, I64, 8 * word))
+
+    return pack
+
+
+def unpacker(layout: Layout) -> Operation:
+    """`unpack(words, state)`: a packed state at address `words` into the cells of a working buffer."""
+
+    def unpack(builder: Builder, words: Value, state: Value) -> None:
+        undefined = ir.Constant(ir.VectorType(I64, LANES), ir.Undefined)
+        first = ir.Constant(I32, 0)
+        everywhere = ir.Constant(ir.VectorType(I32, LANES), [0] * LANES)
+        packed = [builder.load(_at(builder, words, I64, 8 * word)) for word in range(layout.words)]
+        # In the order of the bytes, since a group writes LANES bytes and the next one corrects what was too many.
+        for group in _groups(layout):
+            one = builder.insert_element(undefined, packed[group[0].word], first)
+            wide = builder.shuffle_vector(one, undefined, everywhere)
+            wide = builder.lshr(wide, _vector([bits.shift if bits.width else 0 for bits in group]))
+            wide = builder.and_(wide, _vector([(1 << bits.width) - 1 for bits in group]))
+            cells = builder.trunc(wide, ir.VectorType(I8, LANES))
+            cells = builder.add(cells, _vector([bits.low & 0xFF for bits in group], I8))
+            at = _at(builder, state, ir.VectorType(I8, LANES), group[0].byte)
+            builder.store(cells, at, align=1)
+
+    return unpack
+
+
+def copier(layout: Layout) -> Operation:
+    """`copy(source, target)`: the cells of one working buffer into another."""
+
+    def copy(builder: Builder, source: Value, target: Value) -> None:
+        for offset in range(layout.first_cell, layout.size, 8):
+            builder.store(builder.load(_at(builder, source, I64, offset)), _at(builder, target, I64, offset))
+
+    return copy

@@ -1,0 +1,30 @@
+"""Kernels that are used again: one for all instances of a model that have the same shape and the same actions.
+
+In:  instances, one after the other.
+Out: a Kernel for each (checker/compile/kernel.py), looked up or compiled once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.checker.compile.layout import layout_of
+from isrcheck.models.language.model import Instance
+
+
+class Kernels:
+    """The kernels that one process has in use."""
+
+    def __init__(self) -> None:
+        self._kept: dict[object, Kernel] = {}
+
+    def of(self, instance: Instance, announce: Callable[[str], None] = lambda message: None) -> Kernel:
+        """The kernel of an instance; `announce` is told where it has to be compiled first."""
+        model = instance.model
+        values = dict(instance.configuration.items())
+        bounds = tuple(values[name] for name, entry in model.entries.items() if entry.is_bound)
+        shape = model.digest, instance.choices, bounds, instance.first_steps, repr(layout_of(instance))
+        if shape not in self._kept:
+            self._kept[shape] = kernel_of(instance, announce)
+        return self._kept[shape]

@@ -1,0 +1,470 @@
+"""From a model's functions to the source text of one kernel, which checker/compile/native.py compiles.
+
+In:  an `Instance` and its `Layout`. Of the configuration only the bounds are used: switches, client settings and the
+     choice of swapped actions stay values in the working buffer, so one kernel serves all protocols of one shape.
+Out: Python text that defines `expand` and `check` (see the end of this file for what they do).
+
+Every model function becomes one kernel function; `s.field[i]` becomes the byte at an address; `require(e)` becomes
+`if not e: return False`; `all`, `any` and `sum` become loops. The text is a small part of Python.
+
+It stops where the model leaves its declaration; the kernel of checker/compile/careful.py goes on.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterable, Sequence
+
+from isrcheck.checker.compile.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL, PRELUDE
+from isrcheck.checker.compile.layout import ERROR_BYTES, Layout
+from isrcheck.checker.outcome import result_words
+from isrcheck.models.language.model import Instance, Place, Property
+from isrcheck.models.language.syntax import CHOICES, FOLDS, STATE_NAMES, TAKEN, Function, stored
+from isrcheck.models.language.text.chains import alternatives, branches, summands, summed
+
+INDENT = "    "
+
+
+def lower(instance: Instance, layout: Layout) -> str:
+    """The text of the kernel."""
+    return KernelText(instance, layout).text()
+
+
+class KernelText:
+    """Collects kernel functions, callees before callers."""
+
+    def __init__(self, instance: Instance, layout: Layout) -> None:
+        self.instance = instance
+        self.layout = layout
+        self.parts: list[str] = [PRELUDE]
+        self.status = 8 * result_words.status(len(instance.model.properties))
+        self.names: dict[Function, str] = {}
+        self.numbers = itertools.count()
+
+    def text(self) -> str:
+        """The text: every function that the kernel is made of."""
+        # Every property is compiled, so that a kernel does not depend on which of them a setting switches off.
+        properties = self.instance.model.properties
+        of_steps = [(number, prop) for number, prop in enumerate(properties) if prop.of_steps]
+        of_states = [(number, prop) for number, prop in enumerate(properties) if not prop.of_steps]
+        self.parts.append(self._observe("observe_step", "before, after, taken", "after", of_steps))
+        self.parts.append(self._observe("observe_state", "s", "s", of_states))
+        self.parts.append(EMIT.format(words_size=8 * self.layout.words))
+        self.parts.append(self._expand())
+        self.parts.append(CHECK.format(words_size=8 * self.layout.words))
+        return "\n\n".join(self.parts)
+
+    def function(self, function: Function, is_action: bool = False, skip: int = 0) -> str:
+        """The name of a function in the kernel, which it is added to if it is new, without its first `skip` guards."""
+        if function not in self.names:
+            for callee in function.functions.values():
+                self.function(callee)
+            name = f"{function.name}_{next(self.numbers)}"
+            self.names[function] = name
+            self.parts.append(_Lowering(self, function, is_action).text(name, skip))
+        return self.names[function]
+
+    def _observe(self, name: str, parameters: str, state: str, properties: Sequence[tuple[int, Property]]) -> str:
+        states = parameters.removesuffix(", taken").split(", ")
+        lines = [f"def {name}({parameters}, active, results, state, step):"]
+        for number, prop in properties:
+            arguments = ", ".join(parameter.name for parameter in prop.function.parameters)
+            lines.append(f"    if read(active, {number}) != 0:")
+            found = f"{self.function(prop.function)}({arguments})"
+            lines += (f"        {line}" for line in self._judge(number, prop, found, states, state))
+        lines.append("    return")
+        return "\n".join(lines)
+
+    def _judge(self, number: int, prop: Property, found: str, states: Sequence[str], state: str) -> list[str]:
+        """Ask one property, and note what it says."""
+        if prop.kind.value == "sometimes":
+            return [f"if {found}:", f"    {self._note(number, result_words.FOUND)}"]
+        return [f"if not {found}:", *(f"    {line}" for line in self._judge_failure(number, prop, state))]
+
+    def _judge_failure(self, number: int, prop: Property, state: str) -> list[str]:
+        found, permitted = (self._note(number, entry) for entry in (result_words.FOUND, result_words.PERMITTED))
+        if prop.permitted is None:
+            return [found]
+        return [f"if {self.function(prop.permitted)}({state}):", f"    {permitted}", "else:", f"    {found}"]
+
+    def _note(self, number: int, entry: int) -> str:
+        return f"note(results + {8 * result_words.place(number, entry)}, state, step)"
+
+    def _expand(self) -> str:
+        lines = [
+            EXPAND_HEAD.format(
+                steps=self.instance.first_steps[-1], status=self.status, words_size=8 * self.layout.words
+            )
+        ]
+        for slot, model_slot in enumerate(self.instance.model.slots):
+            lines.append(f"        chosen = read(before, {self.layout.first_choice + slot})")
+            for alternative, function in enumerate(model_slot.alternatives):
+                lines.append(f"        if chosen == {alternative}:")
+                lines += self._attempts(slot, function)
+        lines.append(EXPAND_TAIL.format(status=self.status))
+        return "\n".join(lines)
+
+    def _attempts(self, slot: int, function: Function) -> list[str]:
+        """The loops over an action's arguments. A guard stands in the outermost loop that knows all that it asks about,
+        though never before a guard that precedes it in the action."""
+        choices = self.instance.slot_choices[slot]
+        lowering = _Lowering(self, function, is_action=True)
+        lowering.rename_parameters()
+        guards = _leading_guards(function)
+        lines: list[str] = []
+        indent = 3 * INDENT
+        if any(choice.count == 0 for choice in choices):
+            return [f"{indent}pass"]  # no step, so no guard is asked either
+        for depth in range(len(choices) + 1):
+            # A version of an action may give its parameters other names.
+            missing = {parameter.name for parameter in function.choices[depth:]}
+            known = []
+            while guards and depth < len(choices) and not missing & _names(guards[0]):
+                known.append(lowering.value(guards.pop(0)))
+            if known:  # in one line: Python counts how deep lines are indented
+                lines.append(f"{indent}if {' and '.join(known)}:")
+                indent += INDENT
+            if depth < len(choices):
+                lines.append(f"{indent}for p{depth} in range({choices[depth].count}):")
+                indent += INDENT
+        # What is left of the guards, and the writes, are the action's own function.
+        hoisted = len(_leading_guards(function)) - len(guards)
+        name = self.function(function, is_action=True, skip=hoisted)
+        arguments = "".join(f", p{depth}" for depth in range(len(choices)))
+        lines += [
+            f"{indent}if {name}(s{arguments}):",
+            f"{indent}    if failed(s):",
+            f"{indent}        return pause(results, {self.status}, i, count, 1)",
+            f"{indent}    count = {self._emit(self._step_number(slot), slot)}",
+        ]
+        return lines
+
+    def _step_number(self, slot: int) -> str:
+        """The number of a step of an action that has one, by the arguments p0, p1, ..."""
+        first, after = self.instance.first_steps[slot : slot + 2]
+        step, stride = str(first), after - first
+        for depth, choice in enumerate(self.instance.slot_choices[slot]):
+            stride //= choice.count
+            step += f" + p{depth} * {stride}"
+        return step
+
+    def _emit(self, step: str, slot: int) -> str:
+        return f"emit(before, s, words, parents, steps, fired, active, results, count, i, {step}, {slot})"
+
+
+def _leading_guards(function: Function) -> list[ast.expr]:
+    """The conditions of the guards that an action begins with."""
+    guards = []
+    for statement in function.body:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id in function.functions:
+            break
+        guards.append(call.args[0])
+    return guards
+
+
+def _names(expression: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+
+
+class _Lowering:
+    """Lowers one function. Locals keep their names; names of inlined loops get a number of their own."""
+
+    def __init__(self, kernel: KernelText, function: Function, is_action: bool) -> None:
+        self.kernel = kernel
+        self.function = function
+        self.is_action = is_action
+        self.places = kernel.instance.places
+        self.subsets = {p.name for p in function.parameters if p.is_subset}
+        self.renamed: dict[str, str] = {}
+        # What is known of a local name: it lies in 0..limit-1.
+        self.limits: dict[str, int] = {}
+        if is_action:
+            slot = next(n for n, one in enumerate(kernel.instance.model.slots) if function in one.alternatives)
+            for parameter, choice in zip(function.choices, kernel.instance.slot_choices[slot], strict=True):
+                if not choice.is_subset:
+                    self.limits[self.name(parameter.name)] = choice.elements
+        stores = [name for statement in function.body for name in stored(statement)]
+        self.own = {parameter.name for parameter in function.parameters} | set(stores)
+        self.assigned_once = {name for name in stores if stores.count(name) == 1}
+        for name in stores:
+            self.limits.pop(self.name(name), None)
+
+    def name(self, name: str) -> str:
+        """What a name of the model's function is called in the kernel. No name of the kernel's own ends like that."""
+        return self.renamed.get(name, name if name in STATE_NAMES or name == TAKEN else f"{name}_")
+
+    def rename_parameters(self) -> None:
+        """Call the parameters p0, p1, ..., as the loops over them do."""
+        for position, parameter in enumerate(self.function.choices):
+            limit = self.limits.get(self.name(parameter.name))
+            self.renamed[parameter.name] = f"p{position}"
+            if limit is not None:
+                self.limits[f"p{position}"] = limit
+
+    def text(self, name: str, skip: int = 0) -> str:
+        """The function, without its first `skip` statements."""
+        parameters = ", ".join(self.name(parameter.name) for parameter in self.function.parameters)
+        lines = [f"def {name}({parameters}):"]
+        lines += self.block(self.function.body[skip:], INDENT)
+        if self.is_action:
+            lines.append(f"{INDENT}return True")
+        elif len(lines) == 1:
+            lines.append(f"{INDENT}return")
+        return "\n".join(lines)
+
+    # --------------------------------------------------------------------------------------------------- statements
+
+    def block(self, statements: Iterable[ast.stmt], indent: str) -> list[str]:
+        return [line for one in statements for line in getattr(self, f"statement_{type(one).__name__}")(one, indent)]
+
+    def statement_Pass(self, statement: ast.Pass, indent: str) -> list[str]:
+        return [f"{indent}pass"]
+
+    def statement_Assign(self, statement: ast.Assign, indent: str) -> list[str]:
+        target, value = statement.targets[0], self.value(statement.value)
+        if isinstance(target, ast.Name):
+            return [f"{indent}{self.name(target.id)} = {value}"]
+        state, place, offset = self.cell(target)
+        return [f"{indent}write({state}, {offset}, int({value}), {place.low}, {place.high})"]
+
+    def statement_AugAssign(self, statement: ast.AugAssign, indent: str) -> list[str]:
+        sign = "+" if isinstance(statement.op, ast.Add) else "-"
+        value = self.value(statement.value)
+        if isinstance(statement.target, ast.Name):
+            return [f"{indent}{self.name(statement.target.id)} {sign}= {value}"]
+        state, place, offset = self.cell(statement.target)
+        there = f"at_{next(self.kernel.numbers)}"
+        return [
+            f"{indent}{there} = {offset}",
+            f"{indent}write({state}, {there}, int(read({state}, {there}) {sign} ({value})), {place.low}, {place.high})",
+        ]
+
+    def statement_If(self, statement: ast.If, indent: str) -> list[str]:
+        tests, otherwise = branches(statement)
+        lines: list[str] = []
+        for one in tests:
+            lines.append(f"{indent}{'elif' if lines else 'if'} {self.value(one.test)}:")
+            lines += self.block(one.body, indent + INDENT)
+        if otherwise:
+            lines += [f"{indent}else:", *self.block(otherwise, indent + INDENT)]
+        return lines
+
+    def statement_For(self, statement: ast.For, indent: str) -> list[str]:
+        assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
+        low, high = self.range(statement.iter)
+        name = self.name(statement.target.id)
+        known = dict(self.limits)
+        if low >= 0 and statement.target.id in self.assigned_once:
+            self.limits[name] = high
+        lines = [f"{indent}for {name} in range({low}, {high}):", *self.block(statement.body, indent + INDENT)]
+        self.limits = known
+        return lines
+
+    def statement_Return(self, statement: ast.Return, indent: str) -> list[str]:
+        value = statement.value
+        assert value is not None
+        if isinstance(value, ast.Call) and self.is_fold(value) in ("all", "any"):
+            return self.fold_lines(value, indent)
+        return [f"{indent}return {self.value(value)}"]
+
+    def statement_Expr(self, statement: ast.Expr, indent: str) -> list[str]:
+        call = statement.value
+        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        if call.func.id not in self.function.functions:  # require(...)
+            condition = call.args[0]
+            if isinstance(condition, ast.Call) and self.is_fold(condition) == "all":
+                return self.fold_lines(condition, indent)[:-1]
+            return [f"{indent}if not ({self.value(condition)}):", f"{indent}    return False"]
+        return [f"{indent}{self.value(call)}"]
+
+    # -------------------------------------------------------------------------------------------------- expressions
+
+    def value(self, expression: ast.expr) -> str:
+        text: str = getattr(self, f"value_{type(expression).__name__}")(expression)
+        return text
+
+    def value_Constant(self, expression: ast.Constant) -> str:
+        return repr(expression.value)
+
+    def value_Name(self, expression: ast.Name) -> str:
+        # The variable of a fold may hide a constant of the same name.
+        if expression.id in self.function.constants and expression.id not in self.renamed:
+            return f"({self.function.constants[expression.id]!r})"
+        return self.name(expression.id)
+
+    def value_Attribute(self, expression: ast.Attribute) -> str:
+        constant = self.function.constants.get(ast.unparse(expression))
+        if constant is not None:
+            return f"({constant!r})"
+        entry = self.kernel.instance.model.entries.get(expression.attr)
+        if entry is None:
+            return self.read(expression)
+        if entry.is_bound:
+            return f"({getattr(self.kernel.instance.configuration, expression.attr)})"
+        assert isinstance(expression.value, ast.Name)
+        position = ERROR_BYTES + self.kernel.layout.settings.index(expression.attr)
+        return (
+            f"read({expression.value.id}, {position})"
+            if entry.values is not bool
+            else f"(read({expression.value.id}, {position}) != 0)"
+        )
+
+    def value_Subscript(self, expression: ast.Subscript) -> str:
+        if isinstance(expression.value, ast.Name):
+            parameter = next(p for p in self.function.parameters if p.name == expression.value.id)
+            elements = self.kernel.instance.elements(parameter)
+            assert elements < 64, "the bits of a subset are one word, and MOST_STEPS keeps it far below"
+            index = self.index(self.function.states[0], expression.slice, elements)
+            return f"(({self.value(expression.value)} >> {index}) & 1 != 0)"
+        return self.read(expression)
+
+    def value_BinOp(self, expression: ast.BinOp) -> str:
+        first, rest = summands(expression)
+        terms = [f" {'+' if isinstance(operator, ast.Add) else '-'} {self.value(term)}" for operator, term in rest]
+        return f"({self.value(first)}{''.join(terms)})"
+
+    def value_UnaryOp(self, expression: ast.UnaryOp) -> str:
+        return f"({'not ' if isinstance(expression.op, ast.Not) else '-'}{self.value(expression.operand)})"
+
+    def value_BoolOp(self, expression: ast.BoolOp) -> str:
+        word = " and " if isinstance(expression.op, ast.And) else " or "
+        return f"({word.join(self.value(value) for value in expression.values)})"
+
+    def value_Compare(self, expression: ast.Compare) -> str:
+        if isinstance(expression.left, ast.Name) and expression.left.id == TAKEN:
+            assert isinstance(expression.comparators[0], ast.Name)
+            action = self.function.actions[expression.comparators[0].id]
+            slot = [one.name for one in self.kernel.instance.model.slots].index(action)
+            return f"({TAKEN} {'==' if isinstance(expression.ops[0], ast.Eq) else '!='} {slot})"
+        text = self.value(expression.left)
+        for operator, side in zip(expression.ops, expression.comparators, strict=True):
+            text += f" {COMPARISON[type(operator)]} {self.value(side)}"
+        return f"({text})"
+
+    def value_IfExp(self, expression: ast.IfExp) -> str:
+        pairs, last = alternatives(expression)
+        text = "".join(f"{self.value(value)} if {self.value(test)} else " for test, value in pairs)
+        return f"({text}{self.value(last)})"
+
+    def value_Call(self, call: ast.Call) -> str:
+        assert isinstance(call.func, ast.Name)
+        if self.is_fold(call):
+            return self.fold_call(call)
+        name = call.func.id
+        if name not in self.function.functions:
+            assert name in CHOICES
+            return f"{name}({', '.join(self.value(argument) for argument in call.args)})"
+        callee = self.function.functions[name]
+        return f"{self.kernel.function(callee)}({', '.join(self.value(argument) for argument in call.args)})"
+
+    # ------------------------------------------------------------------------------------------ cells, ranges, folds
+
+    def cell(self, expression: ast.expr) -> tuple[str, Place, str]:
+        """The state, the field and the byte of `s.field[i][j]`."""
+        indices: list[ast.expr] = []
+        node = expression
+        while isinstance(node, ast.Subscript):
+            indices.insert(0, node.slice)
+            node = node.value
+        assert isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        place = self.places[node.attr]
+        text = str(self.kernel.layout.first_cell + place.offset)
+        stride = place.count
+        for index, size in zip(indices, place.sizes, strict=True):
+            stride //= size or 1
+            text += f" + {self.index(node.value.id, index, size)} * {stride}"
+        return node.value.id, place, text
+
+    def index(self, state: str, index: ast.expr, size: int) -> str:
+        is_safe = isinstance(index, ast.Name) and self.limits.get(self.name(index.id), size + 1) <= size
+        if isinstance(index, ast.Constant):
+            is_safe = isinstance(index.value, int) and 0 <= index.value < size
+        value = self.value(index)
+        return value if is_safe else f"element({state}, int({value}), {size})"
+
+    def read(self, expression: ast.expr) -> str:
+        state, place, offset = self.cell(expression)
+        text = f"read({state}, {offset})"
+        return f"({text} != 0)" if place.field.values.is_flag else text
+
+    def range(self, call: ast.Call) -> tuple[int, int]:
+        numbers = [self.number(argument) for argument in call.args]
+        return (0, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
+
+    def number(self, expression: ast.expr) -> int:
+        """What an argument of a range comes to: numbers, bounds, + and - (models/language/syntax.py sees to that)."""
+        if isinstance(expression, ast.BinOp):
+            return summed(expression, self.number)
+        text = ast.unparse(expression)
+        if text in self.function.constants:
+            return int(self.function.constants[text])
+        if isinstance(expression, ast.Attribute):
+            return int(getattr(self.kernel.instance.configuration, expression.attr))
+        assert isinstance(expression, ast.Constant) and isinstance(expression.value, int)
+        return expression.value
+
+    def is_fold(self, call: ast.Call) -> str:
+        is_one = (
+            isinstance(call.func, ast.Name) and call.func.id in FOLDS and call.func.id not in self.function.functions
+        )
+        return call.func.id if is_one and isinstance(call.func, ast.Name) else ""
+
+    def fold_lines(self, call: ast.Call, indent: str) -> list[str]:
+        """The loops of all/any/sum, in a function whose result they are."""
+        fold = self.is_fold(call)
+        generator = call.args[0]
+        assert isinstance(generator, ast.GeneratorExp)
+        known_names, known_limits = dict(self.renamed), dict(self.limits)
+        lines, inner = [f"{indent}total = 0"] if fold == "sum" else [], indent
+        for part in generator.generators:
+            assert isinstance(part.target, ast.Name) and isinstance(part.iter, ast.Call)
+            low, high = self.range(part.iter)
+            name = f"{part.target.id}_{next(self.kernel.numbers)}"
+            self.renamed[part.target.id] = name
+            if low >= 0:
+                self.limits[name] = high
+            lines.append(f"{inner}for {name} in range({low}, {high}):")
+            inner += INDENT
+            if part.ifs:
+                lines.append(f"{inner}if {' and '.join(map(self.value, part.ifs))}:")
+                inner += INDENT
+        if fold == "sum":
+            lines.append(f"{inner}total += {self.value(generator.elt)}")
+            lines.append(f"{indent}return total")
+        else:
+            test = f"not ({self.value(generator.elt)})" if fold == "all" else f"({self.value(generator.elt)})"
+            lines.append(f"{inner}if {test}:")
+            lines.append(f"{inner}    return {fold == 'any'}")
+            lines.append(f"{indent}return {fold == 'all'}")
+        self.renamed, self.limits = known_names, known_limits
+        return lines
+
+    def fold_call(self, call: ast.Call) -> str:
+        """A fold inside an expression: a function of its own, over the names that it uses."""
+        free = _free_names(call)
+        if any(parameter.is_subset and parameter.name in free for parameter in self.function.parameters):
+            free.add(self.function.states[0])  # where an index outside a subset is noted
+        used = sorted({self.name(one) for one in free if one in self.own or one in self.renamed})
+        name = f"{self.function.name}_fold_{next(self.kernel.numbers)}"
+        body = self.fold_lines(call, INDENT)
+        self.kernel.parts.append("\n".join([f"def {name}({', '.join(used)}):", *body]))
+        return f"{name}({', '.join(used)})"
+
+
+def _free_names(node: ast.AST) -> set[str]:
+    """The names that an expression reads, without the variables of the generators in it."""
+    names: set[str] = set()
+    waiting: list[tuple[ast.AST, frozenset[str]]] = [(node, frozenset())]
+    while waiting:
+        one, hidden = waiting.pop()
+        if isinstance(one, ast.Name) and one.id not in hidden:
+            names.add(one.id)
+        if isinstance(one, ast.GeneratorExp):
+            hidden |= {part.target.id for part in one.generators if isinstance(part.target, ast.Name)}
+        waiting += ((child, hidden) for child in ast.iter_child_nodes(one))
+    return names
+
+
+COMPARISON = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}

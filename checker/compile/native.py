@@ -1,0 +1,314 @@
+"""From the lowered text of a kernel (checker/compile/lower.py) to machine code, through LLVM.
+
+In:  the text, in which there are whole numbers, truth values, `if`, `for ... in range(...)`, calls, and nothing else;
+     and the operations on memory that it calls (checker/compile/instructions.py).
+Out: object code, which can be kept; and functions that Python can call, out of object code.
+"""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+from isrcheck.checker.compile.instructions import I1, I64, Builder, Operation, Value
+from isrcheck.models.language.text.chains import alternatives, branches, summands
+
+OPTIMIZATION = 3
+SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+
+
+def object_code(text: str, operations: Mapping[str, Operation], exported: Iterable[str]) -> bytes:
+    """Compile; only the `exported` functions can be called from outside."""
+    module = ir.Module("kernel")
+    module.triple = llvm.get_process_triple()
+    functions: dict[str, Any] = {}
+    for definition in ast.parse(text).body:
+        assert isinstance(definition, ast.FunctionDef)
+        _Function(module, definition, operations, functions).build(definition.name in exported)
+    machine = _machine()
+    module.data_layout = str(machine.target_data)
+    compiled = llvm.parse_assembly(str(module))
+    compiled.verify()
+    tuning = llvm.create_pipeline_tuning_options(speed_level=OPTIMIZATION)
+    tuning.loop_vectorization = True
+    tuning.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(compiled, builder)
+    code: bytes = machine.emit_object(compiled)
+    return code
+
+
+def load(code: bytes, parameters: Mapping[str, int]) -> dict[str, Callable[..., int]]:
+    """Functions of whole numbers, by name and number of parameters, out of object code."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    found: dict[str, Callable[..., int]] = {}
+    for name, count in parameters.items():
+        kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * count)
+        function = kind(engine.get_function_address(name))
+        function.engine = engine  # type: ignore[attr-defined] # the code lives as long as the engine does
+        found[name] = function
+    return found
+
+
+def host() -> str:
+    """The processor that code is made for: two of one name need not be able to do the same."""
+    return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+
+
+def _machine() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    triple, name, features = host().split(" ", 2)
+    target = llvm.Target.from_triple(triple)
+    return target.create_target_machine(name, features, opt=OPTIMIZATION, codemodel="jitdefault", jit=True)
+
+
+class _Function:
+    """Builds one function. Every local name is a 64-bit cell on the stack, which LLVM turns into registers."""
+
+    def __init__(
+        self,
+        module: Any,
+        definition: ast.FunctionDef,
+        operations: Mapping[str, Operation],
+        functions: dict[str, Any],
+    ) -> None:
+        names = [argument.arg for argument in definition.args.args]
+        kind = ir.FunctionType(I64, [I64] * len(names))
+        self.function = ir.Function(module, kind, definition.name)
+        self.function.attributes.add("nounwind")
+        self.definition = definition
+        self.operations = operations
+        self.functions = functions
+        functions[definition.name] = self.function
+        self.entry = self.function.append_basic_block("entry")
+        self.builder: Builder = ir.IRBuilder(self.function.append_basic_block("body"))
+        self.cells: dict[str, Value] = {}
+        for name, argument in zip(names, self.function.args, strict=True):
+            self.assign(name, argument)
+
+    def build(self, is_exported: bool) -> None:
+        """Build all of it."""
+        if not is_exported:
+            self.function.linkage = "internal"
+        body = self.function.blocks[1]
+        self.block(self.definition.body)
+        if not self.builder.block.is_terminated:
+            self.builder.ret(ir.Constant(I64, 0))
+        ir.IRBuilder(self.entry).branch(body)
+
+    def assign(self, name: str, value: Value) -> None:
+        if name not in self.cells:
+            self.cells[name] = ir.IRBuilder(self.entry).alloca(I64)
+        self.builder.store(self.number(value), self.cells[name])
+
+    # --------------------------------------------------------------------------------------------------- statements
+
+    def block(self, statements: Iterable[ast.stmt]) -> None:
+        """Statements one after the other; behind a `return` nothing is built."""
+        for statement in statements:
+            if self.builder.block.is_terminated:
+                return
+            getattr(self, f"statement_{type(statement).__name__}")(statement)
+
+    def statement_Pass(self, statement: ast.Pass) -> None:
+        pass
+
+    def statement_Expr(self, statement: ast.Expr) -> None:
+        if not isinstance(statement.value, ast.Constant):  # a docstring
+            self.value(statement.value)
+
+    def statement_Assign(self, statement: ast.Assign) -> None:
+        (target,) = statement.targets
+        assert isinstance(target, ast.Name)
+        self.assign(target.id, self.value(statement.value))
+
+    def statement_AugAssign(self, statement: ast.AugAssign) -> None:
+        assert isinstance(statement.target, ast.Name)
+        known = self.builder.load(self.cells[statement.target.id])
+        self.assign(statement.target.id, self.calculated(statement.op, known, self.value(statement.value)))
+
+    def statement_Return(self, statement: ast.Return) -> None:
+        value = ir.Constant(I64, 0) if statement.value is None else self.number(self.value(statement.value))
+        self.builder.ret(value)
+
+    def statement_If(self, statement: ast.If) -> None:
+        tests, otherwise = branches(statement)
+        after = self.function.append_basic_block()
+        for one in tests:
+            condition = self.truth(self.value(one.test))
+            is_last = one is tests[-1] and not otherwise
+            yes, no = self.function.append_basic_block(), after if is_last else self.function.append_basic_block()
+            self.builder.cbranch(condition, yes, no)
+            self.builder.position_at_end(yes)
+            self.block_to(one.body, after)
+            self.builder.position_at_end(no)
+        if otherwise:
+            self.block_to(otherwise, after)
+            self.builder.position_at_end(after)
+
+    def block_to(self, statements: Iterable[ast.stmt], after: Value) -> None:
+        """Statements, and what comes after them."""
+        self.block(statements)
+        if not self.builder.block.is_terminated:
+            self.builder.branch(after)
+
+    def statement_For(self, statement: ast.For) -> None:
+        """The counter is a cell of its own, so that the body may assign to the variable."""
+        assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
+        limits = [self.number(self.value(argument)) for argument in statement.iter.args]
+        first, last = limits if len(limits) == 2 else (ir.Constant(I64, 0), *limits)
+        counter = f"range {len(self.cells)}"
+        self.assign(counter, first)
+        head, body, after = (self.function.append_basic_block() for _ in range(3))
+        self.builder.branch(head)
+        self.builder.position_at_end(head)
+        number = self.builder.load(self.cells[counter])
+        self.builder.cbranch(self.builder.icmp_signed("<", number, last), body, after)
+        self.builder.position_at_end(body)
+        self.assign(statement.target.id, number)
+        self.assign(counter, self.builder.add(number, ir.Constant(I64, 1), flags=["nsw"]))
+        self.block(statement.body)
+        if not self.builder.block.is_terminated:
+            self.builder.branch(head)
+        self.builder.position_at_end(after)
+
+    # -------------------------------------------------------------------------------------------------- expressions
+
+    def value(self, expression: ast.expr) -> Value:
+        return getattr(self, f"value_{type(expression).__name__}")(expression)
+
+    def truth(self, value: Value) -> Value:
+        return value if value.type == I1 else self.builder.icmp_signed("!=", value, ir.Constant(I64, 0))
+
+    def number(self, value: Value) -> Value:
+        return value if value.type == I64 else self.builder.zext(value, I64)
+
+    def value_Constant(self, expression: ast.Constant) -> Value:
+        assert isinstance(expression.value, int)
+        kind = I1 if isinstance(expression.value, bool) else I64
+        return ir.Constant(kind, int(expression.value))
+
+    def value_Name(self, expression: ast.Name) -> Value:
+        return self.builder.load(self.cells[expression.id])
+
+    def value_UnaryOp(self, expression: ast.UnaryOp) -> Value:
+        value = self.value(expression.operand)
+        if isinstance(expression.op, ast.Not):
+            return self.builder.not_(self.truth(value))
+        assert isinstance(expression.op, ast.USub)
+        return self.builder.neg(self.number(value))
+
+    def value_BinOp(self, expression: ast.BinOp) -> Value:
+        first, rest = summands(expression)
+        if not rest:
+            return self.calculated(expression.op, self.value(expression.left), self.value(expression.right))
+        total = self.value(first)
+        for operator, term in rest:
+            total = self.calculated(operator, total, self.value(term))
+        return total
+
+    def calculated(self, operator: ast.operator, left: Value, right: Value) -> Value:
+        operations = {
+            ast.Add: self.builder.add,
+            ast.Sub: self.builder.sub,
+            ast.Mult: self.builder.mul,
+            ast.RShift: self.builder.ashr,
+            ast.BitAnd: self.builder.and_,
+        }
+        return operations[type(operator)](self.number(left), self.number(right))
+
+    def value_Compare(self, expression: ast.Compare) -> Value:
+        """Sides of a chain are asked from left to right, up to the first comparison that is false."""
+
+        def comparisons() -> Iterator[Value]:
+            left = self.number(self.value(expression.left))
+            for sign, side in zip(expression.ops, expression.comparators, strict=True):
+                right = self.number(self.value(side))
+                yield self.builder.icmp_signed(SIGNS[type(sign)], left, right)
+                left = right
+
+        return self.first(comparisons(), len(expression.ops), decides=False)
+
+    def value_BoolOp(self, expression: ast.BoolOp) -> Value:
+        values = map(self.value, expression.values)
+        return self.first(values, len(expression.values), decides=isinstance(expression.op, ast.Or))
+
+    def first(self, values: Iterator[Value], count: int, *, decides: bool) -> Value:
+        """The first of several values whose truth decides, or the last of them; those behind it are not worked out."""
+        ends = []
+        after = self.function.append_basic_block() if count > 1 else None
+        for position, value in enumerate(values, 1):
+            if after is None:
+                return value
+            condition = self.truth(value)
+            following = self.function.append_basic_block() if position < count else None
+            ends.append((value, self.builder.block, condition, following))
+            if following is not None:
+                self.builder.position_at_end(following)
+        kind = I1 if all(value.type == I1 for value, *_ in ends) else I64
+        incoming = []
+        for value, block, condition, following in ends:
+            self.builder.position_at_end(block)
+            incoming.append((value if kind == I1 else self.number(value), block))
+            if following is None:
+                self.builder.branch(after)
+            else:
+                self.builder.cbranch(condition, *((after, following) if decides else (following, after)))
+        return self.met(kind, incoming, after)
+
+    def value_IfExp(self, expression: ast.IfExp) -> Value:
+        """One of several values, of which only the one that is asked for is worked out."""
+        pairs, last = alternatives(expression)
+        ends = []
+        for test, side in pairs:
+            condition = self.truth(self.value(test))
+            yes, no = self.function.append_basic_block(), self.function.append_basic_block()
+            self.builder.cbranch(condition, yes, no)
+            self.builder.position_at_end(yes)
+            value = self.value(side)
+            ends.append((value, self.builder.block))
+            self.builder.position_at_end(no)
+        value = self.value(last)
+        ends.append((value, self.builder.block))
+        after = self.function.append_basic_block()
+        kind = I1 if all(value.type == I1 for value, _ in ends) else I64
+        incoming = []
+        for value, block in ends:
+            self.builder.position_at_end(block)
+            incoming.append((value if kind == I1 else self.number(value), block))
+            self.builder.branch(after)
+        return self.met(kind, incoming, after)
+
+    def met(self, kind: Any, incoming: Iterable[tuple[Value, Value]], after: Value) -> Value:
+        """The value with which a block is entered, by the block that it is entered from."""
+        self.builder.position_at_end(after)
+        found = self.builder.phi(kind)
+        for value, block in incoming:
+            found.add_incoming(value, block)
+        return found
+
+    def value_Call(self, call: ast.Call) -> Value:
+        assert isinstance(call.func, ast.Name)
+        name = call.func.id
+        values = [self.number(self.value(argument)) for argument in call.args]
+        if name in self.functions:
+            return self.builder.call(self.functions[name], values)
+        if name in self.operations:
+            found = self.operations[name](self.builder, *values)
+            return ir.Constant(I64, 0) if found is None else found
+        if name == "int":
+            return values[0]
+        sign = {"min": "<", "max": ">"}[name]
+        best = values[0]
+        for value in values[1:]:
+            # As Python does: of equal ones the first, which is the same here.
+            best = self.builder.select(self.builder.icmp_signed(sign, value, best), value, best)
+        return best

@@ -1,0 +1,83 @@
+"""A kernel at work: states are expanded and looked at, and what the model does wrong there is counted like the rest.
+
+In:  a `Kernel`, and the arrays that it reads and writes.
+Out: successors, and what checker/outcome/result_words.py counts.
+
+The kernel stops where the model leaves its declaration. Then what it did in this call is forgotten, and the careful
+kernel of the same shape does that and everything after it.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.compile.layout import ERROR_BYTES
+from isrcheck.checker.explicit.visited_set import Batch
+from isrcheck.checker.outcome import result_words
+
+Buffer = NDArray[np.int8]
+Words = NDArray[np.int64]
+
+
+class Attempts:
+    """Runs a kernel, from any number of threads."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.status = result_words.status(kernel.properties)
+        self.careful: Kernel | None = None
+        self.lock = threading.Lock()
+
+    def check(self, states: int, first: int, last: int, before: Buffer, active: Buffer, results: Words) -> None:
+        """Look at states first..last-1 of those at the address `states`."""
+        arrays = (before.ctypes.data, active.ctypes.data, results.ctypes.data)
+        known = results.copy()
+        kernel = self.careful or self.kernel
+        if kernel.check(states, first, last, *arrays) != last:
+            results[:] = known
+            before[:ERROR_BYTES] = 0
+            self._be_careful().check(states, first, last, *arrays)
+
+    def expand(
+        self,
+        states: int,
+        first: int,
+        last: int,
+        before: Buffer,
+        after: Buffer,
+        batch: Batch,
+        room: int,
+        fired: Words,
+        active: Buffer,
+        results: Words,
+    ) -> tuple[int, int]:
+        """Take every step from states first..last-1, as far as there is room for the successors.
+
+        Gives the next state, and how many successors there are.
+        """
+        arrays = (before, after, batch.states, batch.parents, batch.steps)
+        counters = (fired, active, results)
+        arguments = (
+            *(states, first, last),
+            *(array.ctypes.data for array in arrays),
+            room,
+            *(array.ctypes.data for array in counters),
+        )
+        known = fired.copy(), results.copy()
+        kernel = self.careful or self.kernel
+        count = kernel.expand(*arguments)
+        if results[self.status + 2]:
+            fired[:], results[:] = known
+            before[:ERROR_BYTES] = after[:ERROR_BYTES] = 0
+            count = self._be_careful().expand(*arguments)
+        return int(results[self.status]), count
+
+    def _be_careful(self) -> Kernel:
+        with self.lock:
+            if self.careful is None:
+                self.careful = self.kernel.careful()
+            return self.careful

@@ -1,0 +1,237 @@
+"""Several counterexamples of one property that differ in cause, those with the fewest faults first.
+
+In:  an instance, a property that fails, how many are asked for, limits.
+Out: `Different`: a certified history for each cause that was found, and how far one can rely on there being no others.
+
+Every history in which the property fails for the first time is a candidate (checker/explicit/first_violations.py). The
+steps that the failure does not need are left out of it (traces/format/minimise.py), so that a fault that has nothing to
+do with it counts for nothing. What is left has a cause (traces/explaining/cause.py), and the first history of each
+cause is shown, but for causes of which another one is a part.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.first_violations import FirstFailures
+from isrcheck.checker.explicit.search import Exploration, Limits, Progress, Witness
+from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
+from isrcheck.models.language.model import Instance, Property, Step
+from isrcheck.models.run import Cells
+from isrcheck.traces.explaining.cause import Cause, broken_part, budget_places, cause_of
+from isrcheck.traces.format.certify import from_steps, judgements
+from isrcheck.traces.format.minimise import follow, needed_steps
+from isrcheck.traces.format.trace import Trace
+
+MOST_ALIKE = 4
+"""Of candidates that take the same actions in the same order, with the same faults, so many are looked at."""
+
+SEARCH_SHARE = 0.5
+"""The part of the seconds that the search for failures may take; the rest is for looking at what it found."""
+
+PATIENCE = 5.0
+"""Seconds for looking at what a search found that was interrupted."""
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A history, its cause, and the file that it was written to, once it is."""
+
+    trace: Trace
+    cause: Cause
+    path: Path | None = None
+
+
+@dataclass(frozen=True)
+class Different:
+    """What was found about the failures of one property: those that break a promise, or those that are permitted.
+
+    `candidates` histories were there to be looked at, and `looked_at` were. `stopped` says what ended it early.
+    """
+
+    prop: Property
+    word: Word
+    asked: int
+    exploration: Exploration
+    candidates: int = 0
+    looked_at: int = 0
+    stopped: str | None = None
+    found: tuple[Counterexample, ...] = ()
+
+    @property
+    def reach(self) -> str:
+        """What is known of further causes."""
+        if self.stopped is not None:
+            return f"UNDECIDED whether there are more: {WHY_STOPPED[self.stopped]}"
+        if len(self.found) == self.asked:
+            if self.exploration.stopped is not None:
+                why = WHY_STOPPED[self.exploration.stopped]
+                return f"as many as were asked for; there may be more, and some with fewer faults: {why}"
+            return "as many as were asked for; there may be more"
+        exploration = self.exploration
+        far = "in the whole state space" if exploration.exhausted else f"to depth {exploration.judged}"
+        states = f"a shortest history to each of {self.candidates:,} first failures"
+        alike = self.candidates - self.looked_at
+        if alike:
+            states += f", of which {alike:,} are the same actions in the same order as {MOST_ALIKE} that were looked at"
+        return f"no other was found {far}: {states}"
+
+
+@dataclass
+class _Search:
+    """What is under way for one property."""
+
+    instance: Instance
+    prop: Property
+    word: Word
+    command: str
+    deadline: float
+    looked_at: int = 0
+    stopped: str | None = None
+    found: dict[Cause, Trace] = field(default_factory=dict)
+
+
+def differing(
+    instance: Instance,
+    prop: Property,
+    word: Word,
+    asked: int,
+    limits: Limits,
+    kernel: Kernel,
+    command: str,
+    report: Callable[[Progress], None],
+    tell: Callable[[str, float], None],
+) -> Different:
+    """Find so many counterexamples of different causes. `command` is the one that finds them again."""
+    share = None if limits.seconds is None else limits.seconds * SEARCH_SHARE
+    search = FirstFailures(
+        instance, replace(limits, seconds=share), kernel, report, prop, permitted=word is Word.PERMITTED
+    )
+    exploration = search.run()
+    began = time.monotonic()
+    left = float("inf") if limits.seconds is None else limits.seconds - exploration.seconds
+    left = min(left, PATIENCE) if exploration.stopped == "interrupt" else left
+    state = _Search(instance, prop, word, command, began + left, stopped=exploration.stopped)
+    try:
+        for path in _candidates(search):
+            if len(state.found) == asked:
+                break
+            if time.monotonic() > state.deadline:
+                state.stopped = state.stopped or "seconds"
+                break
+            _look_at(state, path)
+            tell(f"{state.looked_at:,} of {len(search.ends):,} histories looked at", time.monotonic() - began)
+    except KeyboardInterrupt:
+        state.stopped = "interrupt"
+    stopped = None if len(state.found) == asked and state.stopped != "interrupt" else state.stopped
+    found = sorted(state.found.items(), key=lambda one: (one[0].fault_count, one[1].length))
+    examples = tuple(Counterexample(trace, cause) for cause, trace in found)
+    return Different(prop, word, asked, exploration, len(search.ends), state.looked_at, stopped, examples)
+
+
+def _candidates(search: FirstFailures) -> Iterator[Witness]:
+    """The histories to be looked at: by the number of faults, and then by length and in the order of discovery."""
+    if not search.ends:
+        return
+    states = np.array([end.words for end in search.ends])
+    values = dict(search.instance.configuration.items())
+    columns = [
+        values[name] - search.kernel.layout.column(states, place.offset)
+        for name, place in budget_places(search.instance).items()
+    ]
+    spent = np.array(columns).reshape(len(columns), len(states)).T
+    alike: Counter[Any] = Counter()
+    for number in np.argsort(spent.sum(axis=1), kind="stable"):
+        path = search.path(search.ends[number])
+        shape = spent[number].tobytes(), tuple(search.instance.step(step).slot for step in path.steps)
+        alike[shape] += 1
+        if alike[shape] <= MOST_ALIKE:
+            yield path
+
+
+def _look_at(state: _Search, path: Witness) -> None:
+    state.looked_at += 1
+    instance, name = state.instance, state.prop.name
+    candidate = from_steps(instance, path.initial, path.steps, name, state.command, state.word.value)
+    steps = _needed(candidate)
+    states, _ = follow(instance, candidate.states[0], steps)
+    verdict = judgements(instance, state.prop, states, steps)[-1]
+    if verdict != state.word.value:
+        return  # what permits it has nothing to do with it: it is among those that break the promise
+    trace = from_steps(instance, path.initial, [step.number for step in steps], name, state.command, verdict)
+    cause = cause_of(trace)
+    is_shorter = cause in state.found and trace.length < state.found[cause].length
+    if is_shorter or not any(other.is_part_of(cause) for other in state.found):
+        state.found = {other: there for other, there in state.found.items() if not cause.is_part_of(other)}
+        state.found[cause] = trace
+
+
+def _needed(trace: Trace) -> list[Step]:
+    """The steps of a trace without which the same part of the property would not fail."""
+    instance, prop, part = trace.instance, trace.prop, broken_part(trace)
+    assert prop is not None
+
+    def fails_alike(states: Sequence[Cells], steps: Sequence[Step]) -> bool:
+        said = judgements(instance, prop, states, steps)
+        if said[-1] is None or said[-1] in said[:-1]:
+            return False
+        return broken_part(replace(trace, states=tuple(states), steps=tuple(steps), verdict=said[-1])) == part
+
+    return needed_steps(instance, trace.states[0], trace.steps, fails_alike)
+
+
+def different_lines(different: Sequence[Different], show: Callable[[Path], str]) -> list[str]:
+    """What a person reads of them."""
+    lines = []
+    for one in different:
+        lines += ["", f"{one.prop.name}, {one.word.value}: {_counted(len(one.found))}, {one.reach}"]
+        for number, example in enumerate(one.found, 1):
+            length = f"{example.trace.length} step{'s' * (example.trace.length != 1)}"
+            lines.append(f"  {number}. {length}, {_faults(example.cause)}: {', '.join(example.cause.happened)}")
+            lines.append(f"     false: {example.cause.broken[0] if example.cause.broken else one.prop.name}")
+            if example.path is not None:
+                lines.append(f"     {show(example.path)}")
+    return lines
+
+
+def _counted(count: int) -> str:
+    return f"{count} counterexample{'s' * (count != 1)} of different causes" if count != 1 else "1 counterexample"
+
+
+def _faults(cause: Cause) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in cause.faults) or "no fault"
+
+
+def different_object(one: Different, show: Callable[[Path], str]) -> dict[str, Any]:
+    """The object of one property in the output of `--json`."""
+    return {
+        "property": one.prop.name,
+        "verdict": one.word.value,
+        "asked": one.asked,
+        "stopped": one.stopped,
+        "exhausted": one.exploration.exhausted,
+        "judged_to_depth": one.exploration.judged,
+        "first_failures": one.candidates,
+        "looked_at": one.looked_at,
+        "reach": one.reach,
+        "found": [
+            {
+                "length": example.trace.length,
+                "faults": dict(example.cause.faults),
+                "happened": list(example.cause.happened),
+                "broken": list(example.cause.broken),
+                "trace": None if example.path is None else str(example.path),
+                "show": None if example.path is None else show(example.path),
+                "command": example.trace.command,
+            }
+            for example in one.found
+        ],
+    }

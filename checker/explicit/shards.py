@@ -1,0 +1,208 @@
+"""The states that a search on several threads has seen: a store a thread, each with its share of hashes.
+
+In:  batches of packed successors, sifted and routed by hash.
+Out: the same numbers as one store would give: a state's number is its place in breadth-first order.
+
+A level is ordered when it is whole: within a shard, states stand in the order in which their first predecessors did,
+so that one pass over the shards gives the order of all. Which shard a state is in takes a byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from isrcheck.checker.explicit.visited_set import (
+    INT,
+    LOW,
+    MOST_STATES,
+    U32,
+    U64,
+    Batch,
+    Store,
+    compiled,
+    recent_states,
+    reserve,
+    sift,
+)
+
+U8 = types.uint8[::1]
+MOST_SHARDS = 64
+
+
+@compiled(types.void(U32, U64, INT, INT, U32, U64, types.int64[::1]))
+def route(kept: Any, hashes: Any, size: Any, shards: Any, routed: Any, routed_hashes: Any, bounds: Any) -> None:
+    """Sort what is kept by shard, in order within each; shard s gets routed[bounds[s]..bounds[s+1]-1]."""
+    for shard in range(shards + 1):
+        bounds[shard] = 0
+    for i in range(size):
+        bounds[np.int64((hashes[i] & LOW) % np.uint64(shards)) + 1] += 1
+    for shard in range(shards):
+        bounds[shard + 1] += bounds[shard]
+    for i in range(size):
+        owner = np.int64((hashes[i] & LOW) % np.uint64(shards))
+        at = bounds[owner]
+        routed[at] = kept[i]
+        routed_hashes[at] = hashes[i]
+        bounds[owner] = at + 1
+    for shard in range(shards, 0, -1):
+        bounds[shard] = bounds[shard - 1]
+    bounds[0] = 0
+
+
+@compiled(types.void(U64, INT, INT, U8, INT, INT, INT, U64))
+def pick(states: Any, words: Any, local: Any, owners: Any, first: Any, last: Any, shard: Any, chunk: Any) -> None:
+    """Copy the states of one shard to their places in a chunk of consecutive numbers; `local` is the first of them."""
+    for number in range(first, last):
+        if owners[number] == shard:
+            for word in range(words):
+                chunk[(number - first) * words + word] = states[local * words + word]
+            local += 1
+
+
+@dataclass
+class Lane:
+    """What one thread works with: a chunk of states to expand, and their successors, by shard."""
+
+    chunk: NDArray[np.uint64]
+    batch: Batch
+    recent: NDArray[np.uint64]
+    routed: NDArray[np.uint32]
+    hashes: NDArray[np.uint64]
+    bounds: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, words: int, room: int, chunk: int, shards: int) -> Lane:
+        """Room for so many successors of a chunk of so many states."""
+        return cls(
+            np.empty(chunk * words, np.uint64),
+            Batch.of(room, words),
+            recent_states(words),
+            np.empty(room, np.uint32),
+            np.empty(room, np.uint64),
+            np.zeros(shards + 1, np.int64),
+        )
+
+    def sort(self, words: int, size: int, shards: int) -> None:
+        """Sift the first `size` successors of the batch and sort them by shard."""
+        rest = sift(self.batch.states, words, size, self.recent, self.batch.kept, self.batch.hashes)
+        route(self.batch.kept, self.batch.hashes, rest, shards, self.routed, self.hashes, self.bounds)
+
+
+@compiled(types.void(U64, types.int64[::1], INT, U8, INT))
+def interleave(keys: Any, bounds: Any, shards: Any, owners: Any, first: Any) -> None:
+    """Merge sorted keys, those of shard s at keys[bounds[s]..bounds[s+1]-1], and write whose each one is."""
+    heads = bounds.copy()
+    for at in range(first, first + bounds[shards]):
+        least = -1
+        for shard in range(shards):
+            if heads[shard] < bounds[shard + 1] and (least < 0 or keys[heads[shard]] < keys[heads[least]]):
+                least = shard
+        owners[at] = least
+        heads[least] += 1
+
+
+class Shards:
+    """States by number, within a limit of memory in bytes; those of a level get their numbers together.
+
+    The newest level is, in each shard, that from `opened` to `closed`.
+    """
+
+    def __init__(self, words: int, steps: int, memory: int, shards: int) -> None:
+        self.words = words
+        self.stores = [Store(words, steps, memory // shards) for _ in range(shards)]
+        for store in self.stores:
+            store.bytes_of_state += 1  # its owner
+        self.owners: NDArray[np.uint8] = reserve(min(MOST_STATES, sum(store.room for store in self.stores)), np.uint8)
+        self.numbered = 0
+        self.opened = [0] * shards
+        self.closed = [0] * shards
+
+    @property
+    def count(self) -> int:
+        """How many states there are, those that have no number yet included."""
+        return sum(store.count for store in self.stores)
+
+    @property
+    def bytes_used(self) -> int:
+        """What the search keeps by now."""
+        return sum(store.bytes_used for store in self.stores)
+
+    def close_level(self) -> None:
+        """The states that are new are a level; `number_level` numbers them."""
+        self.opened, self.closed = self.closed, [store.count for store in self.stores]
+
+    def number_level(self) -> None:
+        """Number the states of the newest level."""
+        new = [
+            (store, slice(opened, closed))
+            for store, opened, closed in zip(self.stores, self.opened, self.closed, strict=True)
+        ]
+        keys = [(store.parents[part].astype(np.uint64) << np.uint64(32)) | store.steps[part] for store, part in new]
+        bounds = np.cumsum([0, *map(len, keys)])
+        interleave(np.concatenate(keys), bounds, len(self.stores), self.owners, self.numbered)
+        self.numbered += int(bounds[-1])
+
+    def locals_at(self, number: int, known: int, locals_there: Sequence[int]) -> list[int]:
+        """For each shard, how many of its states have a smaller number; counted on from where that is known."""
+        owners = self.owners[known:number]
+        return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
+
+    def gather(self, chunk: NDArray[np.uint64], first: int, last: int, locals_there: Sequence[int]) -> None:
+        """Put consecutive states side by side."""
+        for shard, store in enumerate(self.stores):
+            pick(store.states, self.words, locals_there[shard], self.owners, first, last, shard, chunk)
+
+    def number_of(self, shard: int, local: int) -> int:
+        """The number of a state of a shard, in the newest level."""
+        return self._number_since(sum(self.opened), shard, local - self.opened[shard])
+
+    def _number_since(self, first: int, shard: int, local: int) -> int:
+        """The number of a shard's state, counted among those of its states whose number is `first` or more."""
+        return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
+
+    def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
+        """How many states each of so many steps has found; the `first` ones are there from the start, by step 0."""
+        found = sum(store.found_by(0, steps) for store in self.stores)
+        assert not isinstance(found, int)
+        found[:1] -= min(first, self.count)  # a model may have no step at all
+        return found
+
+    def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:
+        """The words of these states; their numbers ascend."""
+        known, locals_there = 0, [0] * len(self.stores)
+        for number in numbers:
+            locals_there = self.locals_at(number, known, locals_there)
+            known, shard = number, int(self.owners[number])
+            local = locals_there[shard]
+            yield self.stores[shard].states[local * self.words : (local + 1) * self.words]
+
+    def first_where(self, is_match: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int | None:
+        """The first state for which this is true; it is asked of states as rows."""
+        found = [(shard, store.first_where(is_match)) for shard, store in enumerate(self.stores)]
+        return min((self._number_since(0, shard, local) for shard, local in found if local is not None), default=None)
+
+    def state(self, number: int) -> NDArray[np.uint64]:
+        """The words of a state."""
+        store, local = self._place(number)
+        return store.states[local * self.words : (local + 1) * self.words]
+
+    def _place(self, number: int) -> tuple[Store, int]:
+        shard = int(self.owners[number])
+        return self.stores[shard], int(np.count_nonzero(self.owners[:number] == shard))
+
+    def path(self, number: int) -> tuple[int, list[int]]:
+        """The initial state (its number) and the numbers of the steps that lead from it to a state."""
+        steps: list[int] = []
+        while True:
+            store, local = self._place(number)
+            parent = int(store.parents[local])
+            if parent == number:
+                return number, steps[::-1]
+            steps.append(int(store.steps[local]))
+            number = parent

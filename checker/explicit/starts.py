@@ -1,0 +1,59 @@
+"""The states that a search starts from: the initial states, or those that another search has left.
+
+In:  an instance, or such states. Out: `Starts`, an array of cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isrcheck.models.language.model import Instance
+from isrcheck.models.run import Cells
+
+
+@dataclass(frozen=True)
+class Start:
+    """A state that a search starts from, and the number that its paths give it: of an initial state, its position."""
+
+    number: int
+    cells: Cells
+
+
+class Starts(Sequence[Start]):
+    """The states that a search starts from: their numbers, and their cells, one state a row."""
+
+    def __init__(self, numbers: Sequence[int], cells: NDArray[np.int8]) -> None:
+        self.numbers = numbers
+        self.cells = cells
+
+    @classmethod
+    def initial(cls, instance: Instance) -> Starts:
+        """Every initial state."""
+        states = instance.initial_states
+        cells = np.frombuffer(states.packed, np.int8).reshape(len(states), instance.cells)
+        return cls(range(len(states)), cells)
+
+    @classmethod
+    def of(cls, starts: Sequence[Start], cells: int) -> Starts:
+        """These states, which have so many cells."""
+        rows = np.array([start.cells for start in starts], np.int8).reshape(len(starts), cells)
+        return cls([start.number for start in starts], rows)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, position: int) -> Start: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> Starts: ...
+
+    def __getitem__(self, position: int | slice) -> Start | Starts:
+        if isinstance(position, slice):
+            return Starts(self.numbers[position], self.cells[position])
+        return Start(self.numbers[position], tuple(self.cells[position].tolist()))

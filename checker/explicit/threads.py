@@ -1,0 +1,201 @@
+"""Breadth-first search on several threads: the same counts and the same paths as on one, whatever their number.
+
+In:  as explore.py, and how many threads.
+Out: an `Exploration`.
+
+A level is cut into chunks of consecutive states. In a round each thread expands one chunk and sorts its successors by
+shard; then each thread takes in what belongs to its shard, chunk after chunk, in order. In between they wait for one
+another; in the inner loops they share nothing.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.search import CHUNK, Limits, Progress, Search
+from isrcheck.checker.explicit.shards import Lane, Shards
+from isrcheck.models.language.model import Instance
+
+LANE_BYTES = 1 << 21
+"""Size of a thread's successors on their way to their shards."""
+
+LANES_A_THREAD = 4
+"""Chunks in a round for each thread: whichever is done first takes the next one, so that none waits for long."""
+
+FIRST_CHUNK = 64
+MOST_CHUNK = 1 << 14
+
+
+@dataclass
+class Task:
+    """A chunk that a lane expands: consecutive states, and how far it has come.
+
+    `locals_there` are the places in the shards at which it begins. It `has_successors` while those that the lane holds
+    are not taken in.
+    """
+
+    lane: int
+    first: int
+    size: int
+    locals_there: Sequence[int]
+    done: int = 0
+    generated: int = 0
+    has_successors: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all its states are expanded."""
+        return self.done == self.size
+
+
+class ThreadedSearch(Search):
+    """One search on several threads."""
+
+    store: Shards
+
+    def __init__(
+        self,
+        instance: Instance,
+        limits: Limits,
+        kernel: Kernel,
+        report: Callable[[Progress], None] = lambda progress: None,
+    ) -> None:
+        self.threads = threads = limits.threads
+        super().__init__(instance, limits, kernel, report)
+        words = kernel.layout.words
+        self.expanded = 0
+        self.lane_room = max(4 * instance.first_steps[-1], LANE_BYTES // (8 * words + 16))
+        self.lanes = [Lane.of(words, self.lane_room, MOST_CHUNK, threads) for _ in range(LANES_A_THREAD * threads)]
+        self.buffers = [(kernel.layout.buffer(instance), kernel.layout.buffer(instance)) for _ in self.lanes]
+        self.all_fired = np.zeros((len(self.lanes), len(self.fired)), np.int64)
+        self.all_results = np.zeros((len(self.lanes), len(self.results)), np.int64)
+        self.pool = ThreadPoolExecutor(threads)
+
+    def new_store(self, words: int, steps: int, memory: int) -> Any:
+        """A shard for each thread."""
+        return Shards(words, steps, memory, self.threads)
+
+    def _each(self, work: Callable[[int], None], numbers: Iterable[int]) -> None:
+        """Do something once for each number, side by side; the first error is raised when all are done."""
+        futures = [self.pool.submit(work, number) for number in numbers]
+        errors = [error for future in futures if (error := future.exception()) is not None]
+        if errors:
+            raise errors[0]
+
+    # ------------------------------------------------------------------------------------------------------ levels
+
+    def _levels(self) -> None:
+        with self.pool:
+            super()._levels()
+
+    def _start(self) -> int:
+        lane = self.lanes[0]
+        for low in range(0, len(self.starts), self.lane_room):
+            size = self._put(lane.batch, low, self.lane_room)
+            lane.sort(self.kernel.layout.words, size, self.threads)
+            self._merge([lane])
+        self.store.close_level()
+        return 0
+
+    def _merge(self, lanes: Sequence[Lane]) -> None:
+        """Take in what the lanes have, each shard on a thread of its own."""
+
+        def take(shard: int) -> None:
+            for lane in lanes:
+                self.store.stores[shard].insert(
+                    lane.batch, lane.routed, lane.hashes, int(lane.bounds[shard]), int(lane.bounds[shard + 1])
+                )
+
+        self._each(take, range(self.threads))
+
+    def _look(self, first: int, last: int) -> None:
+        begins, ends = self.store.opened, self.store.closed
+        assert (first, last) == (sum(begins), sum(ends)), "only the newest level is looked at"
+        pieces = [
+            (shard, low, min(low + CHUNK, ends[shard]))
+            for shard in range(self.threads)
+            for low in range(begins[shard], ends[shard], CHUNK)
+        ]
+        results = np.zeros((len(pieces), len(self.results)), np.int64)
+
+        def look(number: int) -> None:
+            if number < 0:
+                self.store.number_level()  # beside the looking, which does not need the numbers yet
+                return
+            shard, low, high = pieces[number]
+            states = self.store.stores[shard].states.ctypes.data
+            self.attempts.check(
+                states, low, high, self.kernel.layout.buffer(self.instance), self.active, results[number]
+            )
+
+        self._each(look, range(-1, len(pieces)))
+        for (shard, _, _), found in zip(pieces, results, strict=True):
+            self._add_results(found, partial(self.store.number_of, shard))
+        self._out_of_time()
+        self._settle(of_steps=False)
+
+    def _expand(self, first: int, last: int) -> None:
+        locals_there: Sequence[int] = self.store.opened
+        at, free, tasks = first, deque(range(len(self.lanes))), deque[Task]()
+        generated, size = 0, min(FIRST_CHUNK, MOST_CHUNK)
+        while at < last or tasks:
+            while free and at < last:
+                end = min(at + size, last)
+                tasks.append(Task(free.popleft(), at, end - at, locals_there))
+                locals_there = self.store.locals_at(end, at, locals_there)
+                at = end
+            generated += self._expand_chunks([task for task in tasks if not task.has_successors])
+            self._take_in(tasks, free)
+            if self._out_of_time():
+                return
+            # So that a chunk's successors fit in its lane, nearly always.
+            size = max(1, min(MOST_CHUNK, self.lane_room * (self.expanded - first) // max(1, 2 * generated)))
+        self.store.close_level()
+        self._settle(of_steps=True)
+
+    def _expand_chunks(self, tasks: Sequence[Task]) -> int:
+        """Expand what is left of these chunks, as far as the lanes have room; how many successors that gave."""
+        self._each(lambda number: self._expand_chunk(tasks[number]), range(len(tasks)))
+        generated = sum(task.generated for task in tasks)
+        self.result.generated += generated
+        self.fired[:] = self.all_fired.sum(axis=0)
+        return generated
+
+    def _expand_chunk(self, task: Task) -> None:
+        lane, words = self.lanes[task.lane], self.kernel.layout.words
+        results = self.all_results[task.lane]
+        results[:] = 0
+        if task.done == 0:
+            self.store.gather(lane.chunk, task.first, task.first + task.size, task.locals_there)
+        task.done, task.generated = self.attempts.expand(
+            *(lane.chunk.ctypes.data, task.done, task.size, *self.buffers[task.lane], lane.batch, self.lane_room),
+            *(self.all_fired[task.lane], self.active, results),
+        )
+        task.has_successors = True
+        lane.batch.parents[: task.generated] += np.uint32(task.first)
+        lane.sort(words, task.generated, self.threads)
+
+    def _take_in(self, tasks: deque[Task], free: deque[int]) -> None:
+        """Take in successors in the order of the chunks: those behind a chunk that is not done have to wait."""
+        ready: list[Task] = []
+        for task in tasks:
+            ready.append(task)
+            if not task.is_complete:
+                break
+        self._merge([self.lanes[task.lane] for task in ready])
+        for task in ready:
+            self._add_results(self.all_results[task.lane], partial(operator.add, task.first))
+            self.expanded = task.first + task.done
+            task.has_successors = False
+            if task.is_complete:
+                free.append(task.lane)
+                tasks.popleft()

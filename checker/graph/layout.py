@@ -1,0 +1,94 @@
+"""Where the nodes of a state graph stand: a column for each depth, and in it an order in which few edges cross.
+
+In:  a `StateGraph`, and the room that a node takes. Out: a `Layout`.
+
+A column that is much taller than the others stands in several strands, zigzag: edges find their way between the nodes,
+and the whole has about the shape of a screen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+from isrcheck.checker.graph.state_graph import StateGraph
+
+SWEEPS = 6
+"""How often the columns are put in order, from left to right and back."""
+
+SHAPE = 1.4
+"""Width by height of what a window leaves for a drawing."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place in a drawing."""
+
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Column:
+    """The room of all nodes of one depth."""
+
+    depth: int
+    left: float
+    width: float
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each node stands, by its number; columns from left to right, all of one height."""
+
+    places: Mapping[int, Point]
+    columns: Sequence[Column]
+    height: float
+
+
+def laid_out(drawn: StateGraph, across: float, down: float, gap: float) -> Layout:
+    """Places for nodes that take so much room; the gap is left free between the nodes of two depths."""
+    columns = layers(drawn)
+    rows = _rows([len(column) for column in columns], across, down, gap)
+    strands = [math.ceil(len(column) / rows) for column in columns]
+    height = max(down * (1 + (len(column) - 1) / count) for column, count in zip(columns, strands, strict=True))
+    places, found, left = {}, [], 0.0
+    for column, count in zip(columns, strands, strict=True):
+        for place, number in enumerate(column):
+            x = left + gap / 2 + (place % count + 0.5) * across
+            places[number] = Point(x, height / 2 + (place - (len(column) - 1) / 2) * down / count)
+        width = count * across + gap
+        found.append(Column(drawn.node(column[0]).depth, left, width))
+        left += width
+    return Layout(places, found, height)
+
+
+def layers(drawn: StateGraph) -> list[list[int]]:
+    """The nodes of each column, from top to bottom: each near the middle of its neighbours in the column before."""
+    nodes = sorted(drawn.nodes(), key=lambda node: node.depth)
+    columns = [[node.number for node in group] for _, group in groupby(nodes, key=lambda node: node.depth)]
+    graph = drawn.graph
+    for sweep in range(SWEEPS):
+        order = columns if sweep % 2 == 0 else columns[::-1]
+        for before, column in pairwise(order):
+            height = {number: place / max(1, len(before) - 1) for place, number in enumerate(before)}
+            own = {number: place / max(1, len(column) - 1) for place, number in enumerate(column)}
+
+            def middle(number: int, height: dict[int, float] = height, own: dict[int, float] = own) -> float:
+                near = [height[n] for n in (*graph.predecessors(number), *graph.successors(number)) if n in height]
+                return sum(near) / len(near) if near else own[number]
+
+            column.sort(key=middle)
+    return columns
+
+
+def _rows(sizes: Sequence[int], across: float, down: float, gap: float) -> int:
+    """How tall a strand is at most, so that the whole can be shown as large as possible."""
+
+    def extent(rows: int) -> float:
+        width = sum(math.ceil(size / rows) * across + gap for size in sizes)
+        return max(width / SHAPE, rows * down)
+
+    return min(range(1, max(sizes) + 1), key=extent)

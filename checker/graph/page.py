@@ -1,0 +1,78 @@
+"""A state graph as one page: a drawing that can be moved and enlarged, and what each node is made of.
+
+In:  a `StateGraph`. Out: the text of an HTML file that needs nothing from elsewhere, and runs only the script that
+stands beside this file.
+"""
+
+from __future__ import annotations
+
+from isrcheck.checker.graph.drawing import drawing, samples
+from isrcheck.checker.graph.state_graph import StateGraph, summary
+from isrcheck.checker.graph.text import failing_names, node_notes
+from isrcheck.checker.session.text import counted
+from isrcheck.models.messages.printable import escaped
+from isrcheck.traces.drawing.markup import SCRIPT_SECURITY, Content, Element, as_html, beside, data, element, page_head
+from isrcheck.traces.drawing.theme import adaptive_colours
+
+
+def page(drawn: StateGraph) -> str:
+    """The whole page."""
+    title = f"State graph of {escaped(f'{drawn.instance.model.name} {drawn.instance.protocol.name}'.strip())}"
+    body = element(
+        "body",
+        element("header", element("h1", title), _buttons(), element("p", _figures(drawn)), _legend()),
+        element(
+            "main",
+            drawing(drawn),
+            element("aside", element("p", "Choose a node to see its state."), id="panel", aria_live="polite"),
+        ),
+        data("data", _story(drawn)),
+        element("script", beside("checker", "graph_page.js")),
+    )
+    head = page_head(title, adaptive_colours() + beside("checker", "graph_page.css"), SCRIPT_SECURITY)
+    return as_html(element("html", head, body, lang="en"))
+
+
+def _figures(drawn: StateGraph) -> str:
+    figures = summary(drawn)
+    parts = [counted(drawn.states, "state"), counted(drawn.transitions, "transition")]
+    if drawn.fold:
+        parts.append(f"folded by {', '.join(drawn.fold)} into {counted(figures['nodes'], 'node')}")
+    parts += [counted(figures["edges"], "edge"), counted(figures["dead_ends"], "dead end")]
+    if figures["not_expanded"]:
+        parts.append(f"to depth {drawn.bound}: {counted(figures['not_expanded'], 'state')} at the bound not expanded")
+    parts.append(f"{counted(drawn.components, 'strongly connected component')} of several nodes")
+    parts += [f"{one['property']} {one['verdict']}: {one['count']:,}" for one in figures["failing"]]
+    return escaped("; ".join(parts))
+
+
+def _legend() -> Element:
+    items: list[Content] = [element("span", sample, meaning) for sample, meaning in samples()]
+    return element("p", *items, class_="legend")
+
+
+def _buttons() -> Element:
+    names = {"in": "larger", "out": "smaller", "fit": "all of it"}
+    return element(
+        "div",
+        element("span", "Drag to move, turn the wheel to enlarge.", class_="quiet"),
+        *(element("button", says, id=name, type="button") for name, says in names.items()),
+        id="controls",
+    )
+
+
+def _story(drawn: StateGraph) -> dict[str, object]:
+    """What the script shows of each node."""
+    nodes = [
+        {
+            "depth": node.depth,
+            "fields": [[escaped(name), escaped(value)] for name, value in node.fields.items()],
+            "notes": [escaped(note) for note in node_notes(drawn, node)],
+        }
+        for node in drawn.nodes()
+    ]
+    edges = [
+        [source, target, escaped("; ".join([edge.label, *failing_names(edge.failing)]))]
+        for source, target, edge in drawn.edges()
+    ]
+    return {"nodes": nodes, "edges": edges}

@@ -1,0 +1,356 @@
+"""The state graph of a model: states and steps, where it ends, where it can turn back, and where properties fail.
+
+In:  an instance, a bound, the fields by which states are folded into one node (none: every state is a node).
+Out: a `StateGraph`, whose graph is one of networkx.
+
+The explorer finds the states and, asked again for each state, the steps between them. A dead end is a state from which
+there is no step; a state at the bound was not asked, and is none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from isrcheck.checker.command.graph_options import GraphAsked
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.search import CHUNK, Limits, Progress, Search
+from isrcheck.checker.explicit.violating_states import Failing
+from isrcheck.checker.explicit.visited_set import Batch
+from isrcheck.checker.outcome.verdict import WHY_STOPPED
+from isrcheck.models import run
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import Instance, Step, nearest
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import Cells
+from isrcheck.traces.format.erring import error_in, error_in_step
+from isrcheck.traces.lanes.generic_lanes import spell_part
+
+MOST_STATES = 500_000
+"""States that a folded graph may have been made of; their steps are looked at one by one."""
+
+BROKEN, PERMITTED = "VIOLATED", "PERMITTED"
+
+
+class CutShortError(Exception):
+    """A limit ended the search before the graph was whole."""
+
+
+@dataclass
+class Node:
+    """A state, or all states that agree on the chosen fields: how many, and how many of them are of which kind.
+
+    `failing` maps a property and what its failure is to the number of states; `component` numbers the strongly
+    connected component where that has several nodes. `depth` is the least of the states'.
+    """
+
+    number: int
+    depth: int
+    fields: dict[str, str]
+    states: int = 0
+    initial: int = 0
+    dead_ends: int = 0
+    unexpanded: int = 0
+    failing: dict[tuple[str, str], int] = field(default_factory=dict)
+    component: int | None = None
+
+
+@dataclass
+class Edge:
+    """All steps from one node to another: how many of each action, and the properties that some of them break."""
+
+    actions: Counter[str] = field(default_factory=Counter)
+    failing: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The actions, with their numbers where there are several of one."""
+        return ", ".join(f"{name} x{count}" if count > 1 else name for name, count in self.actions.items())
+
+
+@dataclass(frozen=True)
+class StateGraph:
+    """Nodes are numbers; each has its Node under `node`, each edge its Edge under `edge`."""
+
+    instance: Instance
+    fold: tuple[str, ...]
+    bound: int | None
+    states: int
+    transitions: int
+    graph: nx.DiGraph[int]
+    components: int
+
+    def node(self, number: int) -> Node:
+        """The node of a number."""
+        found: Node = self.graph.nodes[number]["node"]
+        return found
+
+    def nodes(self) -> list[Node]:
+        """The nodes, in the order in which they were found."""
+        return [self.node(number) for number in sorted(self.graph)]
+
+    def edges(self) -> list[tuple[int, int, Edge]]:
+        """The edges, in the order of their nodes."""
+        return sorted(((a, b, data["edge"]) for a, b, data in self.graph.edges(data=True)), key=lambda one: one[:2])
+
+    @property
+    def failing(self) -> dict[tuple[str, str], int]:
+        """For each property that fails, and how, the number of states or transitions."""
+        found: Counter[tuple[str, str]] = Counter()
+        for node in self.nodes():
+            found.update(node.failing)
+        for _, _, edge in self.edges():
+            found.update(edge.failing)
+        return dict(sorted(found.items()))
+
+
+def state_graph(
+    instance: Instance,
+    limits: Limits,
+    kernel: Kernel,
+    asked: GraphAsked,
+    report: Callable[[Progress], None] = lambda progress: None,
+) -> StateGraph:
+    """Search and draw. Raises UsageError where that is more than a person can look at; CutShortError,
+    KeyboardInterrupt."""
+    fold, most = asked.fold, asked.most
+    for name in fold:
+        if name not in instance.places:
+            raise UsageError(
+                f"--fold {name}: {instance.model.name} has no such field; {nearest(name, instance.places)}"
+            )
+    search = Search(instance, limits, kernel, report)
+    search.watched = []  # every state is wanted, whatever fails there
+    search.enough = (MOST_STATES if fold else most) + 1
+    found = search.run()
+    _refuse_part(search, fold, most)
+    made = _Drawing(search, fold)
+    if len(made.nodes) > most:
+        raise UsageError(
+            f"folded, {found.distinct:,} states make {len(made.nodes):,} nodes, more than {most:,};"
+            f" fold by fewer fields, give a smaller --bound, or insist with --at-most {len(made.nodes)}"
+        )
+    made.connect()
+    made.judge()
+    made.judge_range()
+    return made.graph(asked.loops)
+
+
+def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
+    """Half a graph would mislead: where the search ended early there is none."""
+    found, limits = search.result, search.limits
+    if found.stopped == "interrupt":
+        raise KeyboardInterrupt
+    if found.stopped is not None:
+        raise CutShortError(
+            f"{WHY_STOPPED[found.stopped]} at {found.distinct:,} states, and half a graph would mislead; give a smaller"
+            " --bound, or more of it"
+        )
+    is_cut = found.frontier > 0 and (limits.depth is None or found.depth < limits.depth)
+    some = "more than " if is_cut else ""
+    if fold:
+        if is_cut or found.distinct > MOST_STATES:
+            raise UsageError(
+                f"there are {some}{found.distinct:,} states, more than the {MOST_STATES:,} that are folded;"
+                " give a smaller --bound"
+            )
+    elif is_cut or found.distinct > most:
+        insist = "N" if is_cut else found.distinct
+        raise UsageError(
+            f"the graph has {some}{found.distinct:,} states, more than the {most:,} that are drawn; make one node of"
+            f" those that agree with --fold FIELD,FIELD, give a smaller --bound, or insist with --at-most {insist}"
+        )
+
+
+class _Drawing:
+    """A graph that is being made of what a search has seen."""
+
+    def __init__(self, search: Search, fold: tuple[str, ...]) -> None:
+        self.search = search
+        self.instance = search.instance
+        self.kernel = search.kernel
+        self.store = search.store
+        self.fold = fold
+        self.count = search.store.count
+        self.nodes: list[Node] = []
+        self.edges: dict[tuple[int, int], Edge] = {}
+        self.transitions = 0
+        self.errs = IN_RANGE.name in search.result.findings
+        self.node_of = self._fold_states()
+
+    def _fold_states(self) -> NDArray[np.int64]:
+        """For each state its node; nodes are numbered in the order of their first states."""
+        depths = np.repeat(np.arange(len(self.search.result.levels)), self.search.result.levels)
+        node_of = np.arange(self.count)
+        first_states = node_of
+        if self.fold:
+            rows = self.store.states[: self.count * self.store.words].reshape(-1, self.store.words)
+            places = [self.instance.places[name] for name in self.fold]
+            cells = [cell for place in places for cell in range(place.offset, place.offset + place.count)]
+            columns = [self.kernel.layout.column(rows, cell) for cell in cells]
+            keys = np.array(columns, np.int64).reshape(len(cells), self.count).T
+            _, firsts, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+            order = np.argsort(firsts)
+            node_of, first_states = np.argsort(order)[inverse.reshape(-1)], firsts[order]
+        for number, state in enumerate(map(int, first_states)):
+            self.nodes.append(Node(number, int(depths[state]), self._fields(self._cells(state))))
+        expanded, starts = self.search.expanded, len(self.search.starts)
+        for node, states in zip(self.nodes, np.bincount(node_of, minlength=len(self.nodes)), strict=True):
+            node.states = int(states)
+        for node in node_of[expanded:]:
+            self.nodes[node].unexpanded += 1
+        for node in node_of[:starts]:
+            self.nodes[node].initial += 1
+        return node_of
+
+    def _cells(self, state: int) -> Cells:
+        return tuple(self.kernel.layout.unpack([int(word) for word in self.store.state(state)]))
+
+    def _fields(self, cells: Cells) -> dict[str, str]:
+        names = self.fold or tuple(self.instance.places)
+        return {name: spell_part(self.instance, self.instance.places[name], cells) for name in names}
+
+    def connect(self) -> None:
+        """Put in the edges, and see where there are none."""
+        has_step = np.zeros(self.count, bool)
+        for states, steps, targets in self._transitions():
+            self.transitions += len(states)
+            has_step[states] = True
+            if self.fold:
+                slots = np.searchsorted(self.instance.first_steps, steps, side="right") - 1
+                kinds = np.stack([self.node_of[states], self.node_of[targets], slots])
+            else:
+                kinds = np.stack([states, targets, steps])
+            for (source, target, kind), count in zip(*np.unique(kinds.T, axis=0, return_counts=True), strict=True):
+                self._edge(int(source), int(target)).actions[self._label(int(kind))] += int(count)
+        for state in np.flatnonzero(~has_step[: self.search.expanded]):
+            self.nodes[self.node_of[state]].dead_ends += 1
+
+    def _label(self, kind: int) -> str:
+        return self.instance.model.slots[kind].name if self.fold else self._spelled(kind)
+
+    def _spelled(self, number: int) -> str:
+        return self.instance.spell_step(self.instance.step(number))
+
+    def _edge(self, source: int, target: int) -> Edge:
+        return self.edges.setdefault((source, target), Edge())
+
+    def _transitions(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+        """The states, steps and states thereafter of everything that can be done, in the order of the states."""
+        search, words = self.search, self.store.words
+        batch = Batch.of(search.room, words)
+        active, results = np.zeros_like(search.active), np.zeros_like(search.results)
+        fired = np.zeros_like(search.fired)
+        at = 0
+        while at < search.expanded:
+            at, size = search.attempts.expand(
+                self.store.states.ctypes.data,
+                at,
+                min(at + CHUNK, search.expanded),
+                search.before,
+                search.after,
+                batch,
+                search.room,
+                fired,
+                active,
+                results,
+            )
+            targets = self.store.places_of(batch.states[: size * words])
+            assert size == 0 or targets.min() >= 0, "every successor of an expanded state was seen"
+            yield batch.parents[:size].astype(np.int64), batch.steps[:size].astype(np.int64), targets
+
+    def judge(self) -> None:
+        """See which properties fail in which states, and on which steps."""
+        for prop in self.instance.properties:
+            if prop.kind is Kind.SOMETIMES:
+                continue
+            failing = Failing(self.instance, self.kernel, self.store, prop)
+            self._judge(failing)
+            self.errs = self.errs or failing.attempts.careful is not None
+
+    def _judge(self, failing: Failing) -> None:
+        name = failing.prop.name
+        if not failing.prop.of_steps:
+            for word, states in zip((BROKEN, PERMITTED), failing.states(0, self.count), strict=True):
+                for node in self.node_of[states]:
+                    _count(self.nodes[node].failing, (name, word))
+            return
+        for state in range(self.search.expanded):
+            for word, steps in zip((BROKEN, PERMITTED), failing.steps(state), strict=True):
+                for step in steps:
+                    _count(self._edge(*self._ends(state, step)).failing, (name, word))
+
+    def judge_range(self) -> None:
+        """See in which states a step errs, or a property cannot be asked; and on which steps one cannot."""
+        for state in range(self.count) if self.errs else ():
+            cells = self._cells(state)
+            tried = self.instance.steps if state < self.search.expanded else ()
+            does_step = [error_in_step(self.instance, cells, step) is not None for step in tried]
+            if any(does_step) or self._errs([cells], []):
+                _count(self.nodes[self.node_of[state]].failing, (IN_RANGE.name, BROKEN))
+            for step, errs in zip(tried, does_step, strict=True):
+                after = None if errs else run.take(self.instance, cells, step)
+                if after is not None and self._errs([cells, after], [step]):
+                    _count(self._edge(*self._ends(state, step.number)).failing, (IN_RANGE.name, BROKEN))
+
+    def _errs(self, states: Sequence[Cells], steps: Sequence[Step]) -> bool:
+        """Whether a property of a state, or one of a step, cannot be asked."""
+        asked = (prop for prop in self.instance.properties if prop.of_steps == bool(steps))
+        return any(error_in(self.instance, prop, states, steps, len(steps)) is not None for prop in asked)
+
+    def _ends(self, state: int, number: int) -> tuple[int, int]:
+        after = run.take(self.instance, self._cells(state), self.instance.step(number))
+        assert after is not None, "the kernel took this step"
+        (target,) = self.store.places_of(self.kernel.layout.pack(after))
+        return int(self.node_of[state]), int(self.node_of[target])
+
+    def graph(self, loops: bool) -> StateGraph:
+        """The graph, its components numbered; folded nodes have edges to themselves where that is asked for, or
+        something fails on them."""
+        graph: nx.DiGraph[int] = nx.DiGraph()
+        for node in self.nodes:
+            graph.add_node(node.number, node=node)
+        for (source, target), edge in self.edges.items():
+            if source != target or loops or edge.failing or not self.fold:
+                graph.add_edge(source, target, edge=edge)
+        components = sorted(sorted(one) for one in nx.strongly_connected_components(graph) if len(one) > 1)
+        for number, members in enumerate(components, 1):
+            for member in members:
+                self.nodes[member].component = number
+        limits = self.search.limits
+        return StateGraph(
+            *(self.instance, self.fold, limits.depth, self.count, self.transitions, graph, len(components))
+        )
+
+
+def _count(counts: dict[tuple[str, str], int], key: tuple[str, str]) -> None:
+    counts[key] = counts.get(key, 0) + 1
+
+
+def summary(drawn: StateGraph) -> dict[str, Any]:
+    """The figures of a graph, by name."""
+    nodes = drawn.nodes()
+    return {
+        "model": drawn.instance.model.name,
+        "protocol": drawn.instance.protocol.name or None,
+        "bound": drawn.bound,
+        "fold": list(drawn.fold),
+        "states": drawn.states,
+        "transitions": drawn.transitions,
+        "nodes": len(nodes),
+        "edges": drawn.graph.number_of_edges(),
+        "initial": sum(node.initial for node in nodes),
+        "dead_ends": sum(node.dead_ends for node in nodes),
+        "not_expanded": sum(node.unexpanded for node in nodes),
+        "components": drawn.components,
+        "failing": [
+            {"property": name, "verdict": word, "count": count} for (name, word), count in drawn.failing.items()
+        ],
+    }

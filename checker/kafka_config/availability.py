@@ -1,0 +1,129 @@
+"""How many brokers may be down for good before a partition cannot be written or read: the other side of the answer.
+
+In:  a `Question` (checker/kafka_config/cluster_plan.py), and a search.
+Out: an `Availability`: for every number of brokers, and every choice of so many, whether a write can still be
+     acknowledged and a committed record still be read. It is searched like everything else, and decides no verdict.
+
+The cluster starts with one committed record on all replicas, all of them in the ISR (or in the ISR that was described);
+elections happen as they are needed, unclean ones where the configuration allows them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from isrcheck.checker.explicit.search import Exploration
+from isrcheck.checker.kafka_config.cluster_plan import Question
+from isrcheck.checker.outcome.verdict import Word, verdicts
+from isrcheck.checker.session.text import table
+from isrcheck.models.language.model import Instance
+
+WRITES, READS = "a_write_is_acknowledged", "a_committed_record_is_read"
+
+AVAILABILITY_SHARE = 0.1
+"""The part of the time of an answer that it takes at most."""
+
+Search = Callable[[Instance, Sequence[str], int, float], Exploration]
+"""Searches an instance for some properties, from one of its initial states, for so many seconds at most."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Of so many choices of brokers: in how many it works, and how many the search left open; None: nothing to ask."""
+
+    total: int
+    works: int
+    open: int
+
+    @property
+    def text(self) -> str:
+        """The answer in a cell of the table."""
+        if self.open:
+            return f"undecided ({self.works} of {self.total} so far)" if self.works else "undecided"
+        if self.works in (0, self.total):
+            return "yes" if self.works else "no"
+        return f"{self.works} of {self.total}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What works with so many brokers down."""
+
+    down: int
+    writes: Choices | None
+    reads: Choices | None
+
+
+@dataclass(frozen=True)
+class Availability:
+    """A row for each number of brokers that can be down while one is left."""
+
+    rows: tuple[Row, ...]
+    seconds: float
+
+    def lines(self, question: Question) -> list[str]:
+        """The table as it is printed."""
+        start = "the ISR shown above" if question.cluster.partition else "all replicas in sync"
+        cells = [["with so many brokers down", *(str(row.down) for row in self.rows)]]
+        for says, answers in (
+            ("a write is acknowledged", [row.writes for row in self.rows]),
+            ("a committed record is read", [row.reads for row in self.rows]),
+        ):
+            cells.append([says, *(_NOTHING if answer is None else answer.text for answer in answers)])
+        lines = [f"Availability (brokers down for good, every choice of them, from {start})", *table(cells, "  ")]
+        if question.cluster.producer.acks.value == "0":
+            lines.append("  with acks=0 a producer takes every record for written, whoever is there")
+        return lines
+
+    def as_objects(self) -> list[dict[str, Any]]:
+        """The rows for `--json`."""
+        return [
+            {"brokers_down": row.down, "writes": _object(row.writes), "reads": _object(row.reads)} for row in self.rows
+        ]
+
+
+_NOTHING = "n/a"
+
+
+def _object(answer: Choices | None) -> dict[str, int] | None:
+    return None if answer is None else {"choices": answer.total, "works": answer.works, "undecided": answer.open}
+
+
+def search_availability(question: Question, search: Search, seconds: float) -> Availability:
+    """Search every choice of brokers, sharing the time evenly among those that are left."""
+    replicas = question.values["replicas"]
+    rows: list[Row] = []
+    left, spent = sum(math.comb(replicas, down) for down in range(replicas)), 0.0
+    # What is quick to decide goes first, and leaves its time to the others.
+    for down in reversed(range(replicas)):
+        instance = _instance(question, down)
+        found: list[Exploration] = []
+        for choice in range(len(instance.initial_states)):
+            found.append(search(instance, (WRITES, READS), choice, max(seconds - spent, 0.0) / left))
+            spent += found[-1].seconds
+            left -= 1
+        rows.append(Row(down, _answer(found, WRITES), _answer(found, READS)))
+    return Availability(tuple(reversed(rows)), spent)
+
+
+def _instance(question: Question, down: int) -> Instance:
+    replicas = question.values["replicas"]
+    return question.instance(
+        common_records=1,
+        brokers_down=down,
+        start_isr=question.values["start_isr"] or (1 << replicas) - 1,
+        unclean_elections=down * question.values["unclean_elections"],
+        bounces=0,
+        crashes=0,
+    )
+
+
+def _answer(found: Sequence[Exploration], name: str) -> Choices | None:
+    words = [verdict.word for exploration in found for verdict in verdicts(exploration) if verdict.prop.name == name]
+    if Word.NOT_APPLICABLE in words:
+        return None
+    works = words.count(Word.REACHED)
+    return Choices(len(words), works, len(words) - works - words.count(Word.UNREACHABLE))

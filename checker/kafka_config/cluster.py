@@ -1,0 +1,188 @@
+"""From Kafka's own configuration to what the checker needs to know about a cluster.
+
+In:  property files, each a broker's, a topic's, a producer's or a consumer's; what `kafka-topics --describe` and
+     `kafka-configs --describe` print; and the Kafka version if it was told.
+Out: a Cluster: the settings on which the safety of replication hangs, each with the place it comes from, the protocol
+     generation, where the search starts, and what was ignored and why; for checker/kafka_config/answer.py.
+
+The topic's value goes before the broker's. What is not set has the default of the version that was told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from isrcheck.checker.kafka_config.cluster_settings import Setting, Settings, Understood, file_section
+from isrcheck.checker.kafka_config.describe import Partition, read_described
+from isrcheck.checker.kafka_config.generation import Generation, Versions, format_keys, read_generation, read_versions
+from isrcheck.checker.kafka_config.ignored import Ignored, Keys, WhyIgnored, read_ignored
+from isrcheck.checker.kafka_config.kafka_keys import Role, default
+from isrcheck.checker.kafka_config.producer_rules import (
+    ACKS,
+    DELIVERY_TIMEOUT,
+    IDEMPOTENCE,
+    IN_FLIGHT,
+    ISOLATION_LEVEL,
+    RETRIES,
+    TRANSACTIONAL_ID,
+    Producer,
+    read_isolation_level,
+    read_producer,
+)
+from isrcheck.checker.kafka_config.values import READERS
+
+T = TypeVar("T")
+
+UNDECIDED_WITH_IDEMPOTENCE = ("no_duplicates", "order_preserved")
+"""The properties that hang on what an idempotent producer does, which is not modelled yet."""
+
+NO_REPLICAS_TOLD = (
+    "how many replicas the topic has is not told; "
+    "add what kafka-topics --describe prints, or replication.factor in a file"
+)
+
+
+REBALANCE = "auto.leader.rebalance.enable"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster, as far as the safety of its replication goes.
+
+    `generation` is the modelled protocol that it speaks, or the nearest to it; its `why_undecided` says which.
+    `kafka_version` is None if no version was told: it is then taken for the newest that is modelled.
+    `is_replication_told` is False where the number of replicas is only Kafka's default. `partition` is where the search
+    starts, if one was described; `why_unavailable` says why none can be searched from.
+    """
+
+    kafka_version: Setting[str] | None
+    generation: Generation
+    producer: Producer
+    isolation_level: Setting[str]
+    min_insync_replicas: Setting[int]
+    replication_factor: Setting[int]
+    is_replication_told: bool
+    unclean_election: Setting[bool]
+    partition: Partition | None
+    why_unavailable: str | None
+    understood: tuple[Understood, ...]
+    ignored: tuple[Ignored, ...]
+
+    @property
+    def can_acknowledge_acks_all(self) -> bool:
+        """Kafka accepts that more replicas are required than there are; no acks=all write then ever succeeds."""
+        return self.min_insync_replicas.value <= self.replication_factor.value
+
+    @property
+    def moves_leadership(self) -> bool:
+        """Whether leadership goes back to the preferred replica by itself, as it does unless brokers are told."""
+        return not any(one.key == REBALANCE and one.why is WhyIgnored.ASSUMED for one in self.ignored)
+
+    @property
+    def undecided_properties(self) -> Mapping[str, str]:
+        """The properties that hang on a mechanism that is not modelled, each with the reason."""
+        if not self.producer.is_idempotent.value:
+            return {}
+        return dict.fromkeys(UNDECIDED_WITH_IDEMPOTENCE, "the idempotent producer is not modelled yet")
+
+
+def read_cluster(
+    files: Sequence[tuple[Role | None, Path]],
+    kafka_version: str | None,
+    described: Sequence[str] = (),
+    topic: str | None = None,
+) -> Cluster:
+    """Reads the files, each with its role or with None where its keys are to tell it, and puts the cluster together.
+
+    `described` are files with what `--describe` printed (- is standard input), `topic` is the one meant among several.
+    Raises PropertiesError.
+    """
+    description = read_described(described, topic)
+    settings = Settings([*(file_section(role, path) for role, path in files), *description.sections])
+    versions = read_versions(settings, kafka_version, description.evidence)
+    generation, version_lines = read_generation(settings, versions)
+    replication_factor, replication_factor_line = _decide(_REPLICATION_FACTOR, settings, versions)
+    min_insync_replicas, min_insync_replicas_line = _decide(_MIN_INSYNC_REPLICAS, settings, versions)
+    if versions.release.has("3.7") and min_insync_replicas.value > replication_factor.value:
+        # Since 3.7 no more replicas are required than there are (KAFKA-15583).
+        min_insync_replicas = Setting(replication_factor.value, min_insync_replicas.source)
+        meaning = f"since 3.7 no more than the replicas: {_MIN_INSYNC_REPLICAS.meaning(replication_factor.value)}"
+        min_insync_replicas_line = replace(min_insync_replicas_line, meaning=meaning)
+    unclean_election, unclean_election_line = _decide(_UNCLEAN_ELECTION, settings, versions)
+    record_format, ignored_formats = format_keys(settings, versions)
+    producer = read_producer(settings, versions)
+    isolation_level, isolation_level_lines = read_isolation_level(settings, versions)
+    is_replication_told = settings.first(_REPLICATION_FACTOR.keys) is not None
+    why_unavailable = description.why_unavailable
+    if described and not is_replication_told and why_unavailable is None:
+        why_unavailable = NO_REPLICAS_TOLD
+    return Cluster(
+        kafka_version=Setting(str(versions.release), versions.binaries.source) if versions.is_told else None,
+        generation=generation,
+        producer=producer,
+        isolation_level=isolation_level,
+        min_insync_replicas=min_insync_replicas,
+        replication_factor=replication_factor,
+        is_replication_told=is_replication_told,
+        unclean_election=unclean_election,
+        partition=description.partition,
+        why_unavailable=why_unavailable,
+        understood=(
+            *version_lines,
+            *description.understood,
+            replication_factor_line,
+            min_insync_replicas_line,
+            unclean_election_line,
+            *producer.understood,
+            *isolation_level_lines,
+        ),
+        ignored=(*description.ignored, *read_ignored(settings, versions, (*_DECISIVE, record_format), ignored_formats)),
+    )
+
+
+@dataclass(frozen=True)
+class _Rule(Generic[T]):
+    """How a setting comes about: the first of its keys that is given decides, else the default of the last one."""
+
+    keys: Keys
+    meaning: Callable[[T], str]
+
+
+_MIN_INSYNC_REPLICAS: _Rule[int] = _Rule(
+    keys=((Role.TOPIC, "min.insync.replicas"), (Role.BROKER, "min.insync.replicas")),
+    meaning="an acks=all write needs an ISR of at least {}".format,
+)
+_REPLICATION_FACTOR: _Rule[int] = _Rule(
+    keys=((Role.TOPIC, "replication.factor"), (Role.BROKER, "default.replication.factor")),
+    meaning="brokers that hold a replica: {}".format,
+)
+_UNCLEAN_ELECTION: _Rule[bool] = _Rule(
+    keys=((Role.TOPIC, "unclean.leader.election.enable"), (Role.BROKER, "unclean.leader.election.enable")),
+    meaning={
+        True: "a replica outside the ISR may be elected when no member of it runs",
+        False: "only a member of the ISR is elected",
+    }.__getitem__,
+)
+
+_DECISIVE: Sequence[Keys] = (
+    _MIN_INSYNC_REPLICAS.keys,
+    _REPLICATION_FACTOR.keys,
+    _UNCLEAN_ELECTION.keys,
+    *(((Role.PRODUCER, key),) for key in (ACKS, RETRIES, IN_FLIGHT, IDEMPOTENCE, TRANSACTIONAL_ID, DELIVERY_TIMEOUT)),
+    ((Role.CONSUMER, ISOLATION_LEVEL),),
+    ((Role.BROKER, "inter.broker.protocol.version"),),
+)
+
+
+def _decide(rule: _Rule[T], settings: Settings, versions: Versions) -> tuple[Setting[T], Understood]:
+    found = settings.first(rule.keys)
+    if found:
+        key, text, source, note = found.key, found.text, found.source, found.note
+    else:
+        key = rule.keys[-1][1]
+        text, source, note = default(key, versions.release), f"Kafka {versions.release}'s default", ""
+    value: T = READERS[key](text)  # type: ignore[assignment]
+    return Setting(value, source), Understood(key, text, rule.meaning(value) + note, source)

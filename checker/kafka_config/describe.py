@@ -1,0 +1,368 @@
+"""Reads what `kafka-topics --describe` and `kafka-configs --describe` print, of 0.10 to 3.9, as it was printed.
+
+In:  files with their output, perhaps one after the other in one file; - is standard input.
+Out: a `Description`: the settings of the topic and of the brokers, with the line that each stands on, and the partition
+     that the search starts from: its leader and its ISR.
+
+Of several partitions it is the one with the smallest ISR; of several topics the person names one. Lines about other
+topics, users and clients are passed over, and so are the warnings that the tools print; any other line is an error.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from isrcheck.checker.kafka_config.cluster_settings import Layer, Section, Setting, Understood
+from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
+from isrcheck.checker.kafka_config.kafka_keys import Role
+from isrcheck.checker.kafka_config.properties_file import LINE_END, PropertiesError, Property, decode, read_text
+from isrcheck.checker.kafka_config.values import printable, quoted
+
+STANDARD_INPUT = Path("standard input")
+
+NO_LEADER = ("none", "-1")
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One partition as it was described; `replicas` are broker ids, the preferred leader first."""
+
+    topic: str
+    number: int
+    leader: int | None
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    place: str
+    is_reassigned: bool = False
+
+    @property
+    def name(self) -> str:
+        """As Kafka's own log lines name it."""
+        return f"{self.topic}-{self.number}"
+
+    @property
+    def brokers(self) -> tuple[int, ...]:
+        """Broker ids in the order of the model's brokers: the leader, then the others as they are assigned."""
+        return tuple(sorted(self.replicas, key=lambda broker: broker != self.leader))
+
+    @property
+    def isr_number(self) -> int:
+        """The ISR as a number whose bit r says whether the model's broker r is in it."""
+        return sum(1 << place for place, broker in enumerate(self.brokers) if broker in self.isr)
+
+
+@dataclass(frozen=True)
+class Description:
+    """What was described. `evidence` is a version that the output itself shows."""
+
+    sections: tuple[Section, ...] = ()
+    partition: Partition | None = None
+    why_unavailable: str | None = None
+    understood: tuple[Understood, ...] = ()
+    ignored: tuple[Ignored, ...] = ()
+    evidence: Setting[str] | None = None
+
+
+def read_described(names: Sequence[str], topic: str | None = None) -> Description:
+    """Read the outputs in these files. Raises PropertiesError."""
+    if names.count("-") > 1:
+        raise PropertiesError("--describe -: standard input can be read once; leave the other one out")
+    found = _Found()
+    for name in names:
+        path = STANDARD_INPUT if name == "-" else Path(name)
+        text = _standard_input() if name == "-" else read_text(path)
+        # A byte order mark is the shell's that wrote the file, not Kafka's.
+        _Reader(path, found).read(LINE_END.split(text.removeprefix("\ufeff")))
+    return _chosen(found, topic) if names else Description()
+
+
+def _standard_input() -> str:
+    if sys.stdin is None:
+        raise PropertiesError("--describe -: there is no standard input; give a file, or pipe the output in")
+    return decode(sys.stdin.buffer.read(), STANDARD_INPUT)
+
+
+# --- Which topic, which partition -------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Found:
+    """Everything that stands in the outputs, whatever the topic."""
+
+    topics: dict[str, list[Property]] = field(default_factory=dict)
+    headers: dict[str, tuple[int, str]] = field(default_factory=dict)
+    partitions: list[Partition] = field(default_factory=list)
+    brokers: list[tuple[str, Layer, Property]] = field(default_factory=list)
+    ignored: list[tuple[str, Ignored]] = field(default_factory=list)
+    topic_ids: list[str] = field(default_factory=list)
+
+
+def _chosen(found: _Found, topic: str | None) -> Description:
+    topic = _topic(found, topic)
+    properties = list(found.topics.get(topic or "", []))
+    of_topic = [partition for partition in found.partitions if partition.topic == topic]
+    led = [partition for partition in of_topic if partition.leader is not None]
+    partition = min(led, key=lambda one: (len(one.isr), one.number), default=None)
+    if partition is not None:
+        properties.append(_factor(len(partition.replicas), partition.place))
+    elif of_topic:
+        properties.append(_factor(len(of_topic[0].replicas), of_topic[0].place))
+    elif topic in found.headers:
+        properties.append(_factor(*found.headers[topic]))
+    members = {(member, layer): member for member, layer, _ in found.brokers}
+    sections = [
+        Section(Role.BROKER, member, tuple(p for m, each, p in found.brokers if (m, each) == (member, layer)), layer)
+        for member, layer in members
+    ]
+    ignored = [one for name, one in found.ignored if name == topic]
+    if partition is not None and partition.is_reassigned:
+        reason = "a reassignment is not modelled: the answer is for the replicas as they are shown"
+        ignored.append(Ignored("Adding Replicas", "", WhyIgnored.NOT_MODELLED, reason, partition.place))
+    evidence = Setting("2.8", f"{found.topic_ids[0]}: a TopicId is shown since 2.8") if found.topic_ids else None
+    return Description(
+        sections=(Section(Role.TOPIC, str(topic), tuple(properties)), *sections),
+        partition=partition,
+        why_unavailable=_why_unavailable(of_topic, partition),
+        understood=tuple(_understood(partition, of_topic)) if partition else (),
+        ignored=tuple(ignored),
+        evidence=evidence,
+    )
+
+
+def _topic(found: _Found, topic: str | None) -> str | None:
+    names = sorted({*found.topics, *(partition.topic for partition in found.partitions)})
+    listed = ", ".join(map(printable, names))
+    if topic is not None:
+        if topic not in names:
+            there = f"there are: {listed}" if names else "no topic is"
+            raise PropertiesError(f"--topic-name {printable(topic)}: no such topic is described; {there}")
+        return topic
+    if len(names) > 1:
+        raise PropertiesError(f"several topics are described ({listed}); choose one with --topic-name NAME")
+    return names[0] if names else None
+
+
+def _factor(count: int, place: str) -> Property:
+    path, _, line = place.rpartition(":")
+    return Property("replication.factor", str(count), Path(path), int(line))
+
+
+def _why_unavailable(partitions: Sequence[Partition], chosen: Partition | None) -> str | None:
+    if not partitions or chosen is not None:
+        return None
+    first = partitions[0]
+    return (
+        f"{first.name} has no leader ({first.place}): it is unavailable, nothing can be written or read now; "
+        "describe it again once a broker of its ISR is back"
+    )
+
+
+def _understood(chosen: Partition, partitions: Sequence[Partition]) -> Iterator[Understood]:
+    value = f"leader {chosen.leader}, replicas {_ids(chosen.replicas)}, ISR {_ids(chosen.isr)}"
+    among = f" (of {len(partitions)} partitions the one with the smallest ISR)" if len(partitions) > 1 else ""
+    mapping = ", ".join(f"{number} is {broker}" for number, broker in enumerate(chosen.brokers))
+    meaning = f"the search starts from it{among}; in its histories broker {mapping}"
+    yield Understood(f"partition {printable(chosen.name)}", value, meaning, chosen.place)
+    for one in partitions:
+        if one.leader is None:
+            value = f"leader none, replicas {_ids(one.replicas)}, ISR {_ids(one.isr)}"
+            yield Understood(f"partition {printable(one.name)}", value, "unavailable now: it has no leader", one.place)
+
+
+def _ids(brokers: Iterable[int]) -> str:
+    return ",".join(map(str, brokers))
+
+
+# --- Lines ------------------------------------------------------------------------------------------------------------
+
+_LABELS = (
+    *("TopicId", "Topic", "PartitionCount", "ReplicationFactor", "Configs", "MarkedForDeletion"),
+    *("Partition", "Leader", "Replicas", "Isr", "Adding Replicas", "Removing Replicas", "Elr", "LastKnownElr"),
+)
+_LABEL = re.compile(rf"(?:^|(?<=\s))({'|'.join(_LABELS)}):")
+
+_CONFIGS_ON_ONE_LINE = re.compile(r"Configs for (?P<whose>.+?) are(?: (?P<pairs>.*))?")
+_CONFIGS_BELOW = re.compile(
+    r"(?:(?:Dynamic|All) configs|Configs) for (?P<kind>[a-z-]+) (?P<name>\S+) are:|"
+    r"Default configs? for (?P<kinds>[a-z-]+) in the cluster are:"
+)
+_CONFIG = re.compile(r"\s+(?P<key>[^\s=]+)=(?P<value>.*?) sensitive=(?:true|false) synonyms=\{.*\}\s*")
+_OF_TOPIC = re.compile(r"topic '(?P<name>.*)'|topics:(?P<old>.*)")
+_OF_BROKER = re.compile(r"brokers? '?(?P<name>\d+)'?|brokers:(?P<old>\d+)")
+
+# What the tools, the shell and Java print beside; none of it is about a cluster.
+_NOISE = re.compile(
+    r"\s*$|[$#>] |\[|(?:Warning|WARNING|Note|NOTE|WARN|SLF4J|OpenJDK|Java HotSpot|Picked up|Use --bootstrap-server)\b"
+    r"|(?:Quota|SCRAM credential) configs for "
+)
+
+
+class _Reader:
+    """Reads one file, line by line; what stands below a heading of kafka-configs belongs to it."""
+
+    def __init__(self, path: Path, found: _Found) -> None:
+        self.path = path
+        self.found = found
+        self.line = 0
+        self.heading: tuple[Role, str, Layer] | None = None
+        self.has_heading = False
+
+    def read(self, lines: Sequence[str]) -> None:
+        """Reads every line. Raises PropertiesError where one cannot be understood, and where there is none."""
+        is_empty = True
+        for self.line, line in enumerate(lines, start=1):
+            labels = _fields(line)
+            if "PartitionCount" in labels:
+                self._topic(labels)
+            elif "Partition" in labels:
+                self._partition(labels)
+            elif self._heading(line.strip()) or self._config(line):
+                pass
+            elif _NOISE.match(line):
+                continue
+            else:
+                raise self._error(f"{quoted(line.strip())} is none of their lines")
+            is_empty = False
+        if is_empty:
+            raise PropertiesError(
+                f"{self.path}: nothing is described in it; give what kafka-topics --describe or kafka-configs "
+                "--describe prints"
+            )
+
+    @property
+    def _place(self) -> str:
+        return f"{self.path}:{self.line}"
+
+    def _error(self, what: str) -> PropertiesError:
+        return PropertiesError(
+            f"{self._place}: {what}; give what kafka-topics --describe and kafka-configs --describe print, unchanged"
+        )
+
+    # kafka-topics
+
+    def _topic(self, labels: dict[str, str]) -> None:
+        self.has_heading = False
+        name = self._word(labels, "Topic")
+        self._number(labels, "PartitionCount", 1)
+        self.found.headers[name] = self._number(labels, "ReplicationFactor", 1), self._place
+        self.found.topics.setdefault(name, []).extend(self._pairs(labels.get("Configs", "")))
+        if "TopicId" in labels:
+            self.found.topic_ids.append(self._place)
+        if labels.get("MarkedForDeletion") == "true":
+            reason = "the topic is about to be deleted: the answer is for one that stays"
+            self.found.ignored.append(
+                (name, Ignored("MarkedForDeletion", "true", WhyIgnored.NOT_MODELLED, reason, self._place))
+            )
+
+    def _partition(self, labels: dict[str, str]) -> None:
+        self.has_heading = False
+        topic, number = self._word(labels, "Topic"), self._number(labels, "Partition", 0)
+        leader = None if labels.get("Leader") in NO_LEADER else self._number(labels, "Leader", 0)
+        replicas, isr = self._brokers(labels, "Replicas"), self._brokers(labels, "Isr")
+        if not replicas:
+            raise self._error(f"{topic}-{number} has no replicas")
+        for broker in isr:
+            if broker not in replicas:
+                raise self._error(f"broker {broker} is in the ISR and no replica")
+        if leader is not None and leader not in isr:
+            raise self._error(f"leader {leader} is not in the ISR")
+        is_reassigned = bool(labels.get("Adding Replicas") or labels.get("Removing Replicas"))
+        new = Partition(topic, number, leader, replicas, isr, self._place, is_reassigned)
+        for old in self.found.partitions:
+            if old.name == new.name and (old.leader, old.replicas, old.isr) != (leader, replicas, isr):
+                raise PropertiesError(
+                    f"{self._place}: {new.name} is described otherwise in {old.place}; keep the later of the two"
+                )
+        self.found.topics.setdefault(topic, [])
+        if all(old.name != new.name for old in self.found.partitions):
+            self.found.partitions.append(new)
+
+    def _word(self, labels: dict[str, str], label: str) -> str:
+        if not labels.get(label):
+            raise self._error(f"there is no {label} in this line")
+        return labels[label]
+
+    def _number(self, labels: dict[str, str], label: str, least: int) -> int:
+        text = self._word(labels, label)
+        if re.fullmatch(r"\d{1,9}", text, re.ASCII) is None or int(text) < least:
+            raise self._error(f"{label} {quoted(text)} is not a whole number from {least} on")
+        return int(text)
+
+    def _brokers(self, labels: dict[str, str], label: str) -> tuple[int, ...]:
+        if label not in labels:
+            raise self._error(f"there is no {label} in this line")
+        if re.fullmatch(r"(?:\d{1,9}(?:,\d{1,9})*)?", labels[label], re.ASCII) is None:
+            raise self._error(f"{label} {quoted(labels[label])} is not a list of broker ids")
+        brokers = tuple(int(text) for text in labels[label].split(",") if text)
+        if len(set(brokers)) < len(brokers):
+            raise self._error(f"{label} {quoted(labels[label])} names a broker twice")
+        return brokers
+
+    # kafka-configs
+
+    def _heading(self, line: str) -> bool:
+        if below := _CONFIGS_BELOW.fullmatch(line):
+            self.has_heading, self.heading = True, None
+            if below["kinds"] == "brokers":
+                self.heading = Role.BROKER, "the cluster", Layer.CLUSTER
+            elif below["kind"] == "broker":
+                self.heading = Role.BROKER, f"broker {below['name']}", Layer.RUNNING
+            elif below["kind"] == "topic":
+                self.heading = Role.TOPIC, below["name"], Layer.FILE
+                self.found.topics.setdefault(below["name"], [])
+            return True
+        if one := _CONFIGS_ON_ONE_LINE.fullmatch(line):
+            self.has_heading = False
+            if topic := _OF_TOPIC.fullmatch(one["whose"]):
+                name = topic["name"] or topic["old"]
+                self.found.topics.setdefault(name, []).extend(self._pairs(one["pairs"] or ""))
+            elif broker := _OF_BROKER.fullmatch(one["whose"]):
+                self._keep(f"broker {broker['name'] or broker['old']}", Layer.RUNNING, one["pairs"])
+            elif one["whose"] == "default brokers":
+                self._keep("the cluster", Layer.CLUSTER, one["pairs"])
+            return True
+        return False
+
+    def _keep(self, member: str, layer: Layer, pairs: str | None) -> None:
+        self.found.brokers += [(member, layer, each) for each in self._pairs(pairs or "")]
+
+    def _config(self, line: str) -> bool:
+        config = _CONFIG.fullmatch(line)
+        if config is None:
+            return False
+        if not self.has_heading:
+            raise self._error(f"{quoted(config['key'])} stands under no heading such as 'All configs for topic t are:'")
+        if self.heading is not None and config["value"] != "null":  # null: not set, or a secret
+            role, name, layer = self.heading
+            each = Property(config["key"], config["value"], self.path, self.line)
+            if role is Role.TOPIC:
+                self.found.topics[name].append(each)
+            else:
+                self.found.brokers.append((name, layer, each))
+        return True
+
+    def _pairs(self, text: str) -> list[Property]:
+        """KEY=VALUE,KEY=VALUE; what has no = goes on with the value before it, as in cleanup.policy=compact,delete."""
+        pairs: list[tuple[str, str]] = []
+        for piece in text.split(",") if text.strip() else []:
+            key, equals, value = piece.partition("=")
+            if equals:
+                pairs.append((key.strip(), value))
+            elif pairs:
+                pairs[-1] = pairs[-1][0], f"{pairs[-1][1]},{piece}"
+            else:
+                raise self._error(f"{quoted(piece)} is no KEY=VALUE")
+        return [Property(key, value, self.path, self.line) for key, value in pairs]
+
+
+def _fields(line: str) -> dict[str, str]:
+    """The labelled fields of a line of kafka-topics, by label; tabs may have become spaces on the way."""
+    found = list(_LABEL.finditer(line))
+    starts = [label.start() for label in found]
+    return {
+        label[1]: line[label.end() : end].strip() for label, end in zip(found, [*starts, len(line)][1:], strict=True)
+    }

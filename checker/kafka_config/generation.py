@@ -1,0 +1,238 @@
+"""Which generation of the replication protocol a cluster speaks, and how far it departs from it.
+
+In:  `Settings`, and the version of the brokers if it was told.
+Out: a `Generation`: the modelled protocol, the switches in which this cluster differs from it, and, where the model
+     does not carry what the cluster does, why the answer can only be that of the nearest generation.
+
+Two versions matter: that of the binaries (`--kafka-version`) decides the defaults and most of what brokers do;
+`inter.broker.protocol.version` and the format of the records decide how followers truncate. Where one is not told, the
+other stands in for it. A release that is told without the number of its patch is its first one: 2.0 is 2.0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from isrcheck.checker.kafka_config.cluster_settings import Given, Setting, Settings, Understood
+from isrcheck.checker.kafka_config.kafka_keys import Role
+from isrcheck.checker.kafka_config.kafka_versions import Version, version_of_binaries, version_of_inter_broker_protocol
+from isrcheck.checker.kafka_config.properties_file import PropertiesError
+
+NEWEST_MODELLED = "2.1"
+"""The newest modelled release: what a cluster is taken for that does not tell."""
+
+NEAREST_TO_OLDER, NEAREST_TO_NEWER = "0.10", "2.1"
+
+_INTER_BROKER_PROTOCOL = (Role.BROKER, "inter.broker.protocol.version")
+_TOPIC_FORMAT = (Role.TOPIC, "message.format.version")
+_BROKER_FORMAT = (Role.BROKER, "log.message.format.version")
+
+# How followers truncate, oldest first: since which inter-broker protocol, in which generation, and in words.
+_TRUNCATIONS = (
+    ("HW", "0.8.0", "0.10", "followers truncate to the high watermark"),
+    ("KIP101", "0.11.0-IV2", "0.11", "followers reconcile by leader epochs as in 0.11 (KIP-101)"),
+    ("KIP279", "2.0-IV0", "2.0", "followers reconcile by leader epochs as in 2.0 (KIP-279), and are not fenced"),
+    ("KIP320", "2.1-IV2", "2.1", ""),
+)
+
+# 2.0.1 has most of what came with 2.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415), but no fencing.
+_OF_2_0_1 = {
+    "EPOCH_AT_BECOME_LEADER": "on",
+    "EPOCH_CACHE_ASSIGN": "REPLACE_CONFLICTING",
+    "EPOCH_BELOW_FIRST_ENTRY": "FIRST_START_OFFSET",
+    "EXPAND_EPOCH_START": "on",
+    "FOLLOWER_SKIP": "SAME_LEADER_NEXT_EPOCH",
+    "OUT_OF_RANGE_HALTS": "off",
+}
+
+_REPAIRED_IN_2_0_1 = "what 2.0.1 repaired (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415)"
+
+# Releases in which the patch decides about what is modelled, or about what a producer does.
+_PATCH_MATTERS = ("2.0", "3.0", "3.1")
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The version of the binaries and that of the protocol between brokers; `is_told` is false where it is assumed."""
+
+    binaries: Setting[Version]
+    protocol: Setting[Version]
+    is_told: bool
+
+    @property
+    def release(self) -> Version:
+        """The version of the binaries."""
+        return self.binaries.value
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A modelled protocol with switches, NAME -> value as on the command line.
+
+    Where `why_undecided` is not None, it is the nearest to a cluster that is not modelled, and that says why.
+    """
+
+    protocol: str
+    switches: Mapping[str, str]
+    why_undecided: str | None
+
+
+def read_versions(settings: Settings, kafka_version: str | None, evidence: Setting[str] | None = None) -> Versions:
+    """The versions, as far as they are told. `evidence` is a version that something else than a setting shows."""
+    binaries = protocol = None
+    if kafka_version is not None:
+        try:
+            binaries = Setting(version_of_binaries(kafka_version), "--kafka-version")
+        except ValueError as error:
+            raise PropertiesError(f"--kafka-version: {error}") from None
+    if found := settings.get(*_INTER_BROKER_PROTOCOL):
+        protocol = Setting(version_of_inter_broker_protocol(found.text), found.source)
+    if binaries and protocol and protocol.value.is_newer_than(binaries.value):
+        raise PropertiesError(
+            f"{protocol.source}: inter.broker.protocol.version: Kafka {binaries.value} refuses {protocol.value}, "
+            f"which is newer; write {binaries.value.release_name} or older, or give the right --kafka-version"
+        )
+    if binaries:
+        return Versions(binaries, protocol or binaries, is_told=True)
+    if protocol:
+        release = Setting(version_of_binaries(protocol.value.release_name), protocol.source)
+        return Versions(release, protocol, is_told=True)
+    if evidence:
+        shown = Setting(version_of_binaries(evidence.value), evidence.source)
+        return Versions(shown, shown, is_told=True)
+    newest = Setting(version_of_binaries(NEWEST_MODELLED), "not told: the newest that is modelled")
+    return Versions(newest, newest, is_told=False)
+
+
+def read_generation(settings: Settings, versions: Versions) -> tuple[Generation, list[Understood]]:
+    """The generation, and what to say about the settings that it follows from. Raises PropertiesError."""
+    release = versions.release
+    protocol, why = _nearest(release)
+    names = [name for name, *_ in _TRUNCATIONS]
+    own = next(number for number, each in enumerate(_TRUNCATIONS) if each[2] == protocol)
+    agreed = max(number for number, each in enumerate(_TRUNCATIONS) if versions.protocol.value.has(each[1]))
+    truncation = min(own, agreed)
+    has_repairs = protocol == "2.0" and release.has_patch("2.0.1")
+    meaning = f"the replication protocol is {protocol}" + (f", with {_REPAIRED_IN_2_0_1}" if has_repairs else "")
+    if why:
+        meaning = f"not modelled; the nearest generation is {protocol}"
+    if truncation < own:
+        meaning += f", but {_TRUNCATIONS[truncation][3]}"
+    lines = [
+        Understood("Kafka version", str(release), _decides(release), versions.binaries.source),
+        Understood("inter.broker.protocol.version", str(versions.protocol.value), meaning, versions.protocol.source),
+    ]
+    keys, _ = format_keys(settings, versions)
+    record_format = settings.first(keys)
+    if record_format is not None:
+        is_old = _has_old_format(record_format, versions)
+        lines.append(_format_line(record_format, is_old))
+        if is_old and truncation > 0:
+            truncation = 0
+            why = why or _why_inexact(record_format, release)
+    switches = dict(_OF_2_0_1) if has_repairs else {}
+    if truncation < own:
+        switches["TRUNC"] = names[truncation]
+    return Generation(protocol, switches, why), lines
+
+
+def _nearest(release: Version) -> tuple[str, str | None]:
+    """The modelled generation of a release; where it has none, the nearest one and why."""
+    why = f"the replication protocol of Kafka {release} is not modelled yet; those of 0.10 to {NEWEST_MODELLED} are"
+    if release.release[:2] < (0, 10):
+        return NEAREST_TO_OLDER, why
+    if release.is_newer_than(version_of_binaries(NEWEST_MODELLED)):
+        return NEAREST_TO_NEWER, why
+    for first, protocol in (("2.1", "2.1"), ("2.0", "2.0"), ("0.11.0", "0.11")):
+        if release.has(first):
+            return protocol, None
+    return "0.10", None
+
+
+def _decides(release: Version) -> str:
+    if release.text in _PATCH_MATTERS:
+        return f"decides the defaults; taken as {release.text}.0"
+    return "decides the defaults"
+
+
+# --- The format of the records ----------------------------------------------------------------------------------------
+# Records carry leader epochs since 0.11.0. A topic's format that is newer than the inter-broker protocol is ignored;
+# a broker that is configured so does not start. Since 3.0 every record has the newest format.
+
+
+def format_keys(
+    settings: Settings, versions: Versions
+) -> tuple[Sequence[tuple[Role, str]], Mapping[tuple[Role, str], str]]:
+    """The keys of which the first that is given decides the format, and why each of the others does not."""
+    agreed = versions.protocol.value
+    if agreed.release >= version_of_binaries("3.0").release:
+        return (), dict.fromkeys(
+            (_TOPIC_FORMAT, _BROKER_FORMAT), "Kafka ignores it since 3.0: every record has the newest format"
+        )
+    of_broker = settings.get(*_BROKER_FORMAT)
+    if of_broker:
+        _refuse_format(of_broker, versions)
+    of_topic = settings.get(*_TOPIC_FORMAT)
+    if of_topic and _version(of_topic).is_newer_than(agreed):
+        return (_BROKER_FORMAT,), {
+            _TOPIC_FORMAT: f"Kafka ignores it: newer than inter.broker.protocol.version {agreed}"
+        }
+    return (_TOPIC_FORMAT, _BROKER_FORMAT), {}
+
+
+def _refuse_format(given: Given, versions: Versions) -> None:
+    agreed = versions.protocol.value
+    is_newer = _version(given).is_newer_than(agreed)
+    if versions.release.has("1.1"):
+        is_newer = _record_version(_version(given)) > _record_version(agreed)
+    if is_newer:
+        raise PropertiesError(
+            f"{given.source}: {given.spelled}: a broker of Kafka {versions.release} refuses to start with it, because "
+            f"inter.broker.protocol.version is {agreed} ({versions.protocol.source}); "
+            f"write log.message.format.version={agreed}, or raise inter.broker.protocol.version"
+        )
+
+
+def _version(given: Given) -> Version:
+    assert isinstance(given.value, Version)
+    return given.value
+
+
+def _record_version(version: Version) -> int:
+    """Kafka's RecordVersion: 2 is the first with leader epochs."""
+    return int(version.has("0.10.0")) + int(version.has("0.11.0-IV0"))
+
+
+def _has_old_format(given: Given, versions: Versions) -> bool:
+    return _record_version(_version(given)) < 2 and versions.release.has("0.11.0")
+
+
+def _format_line(given: Given, is_old: bool) -> Understood:
+    meaning = "records carry leader epochs"
+    if is_old:
+        meaning = "records carry no leader epochs: followers truncate to the high watermark"
+    elif _record_version(_version(given)) < 2:
+        meaning = "records carry no leader epochs, which came with 0.11"
+    return Understood(given.key, given.text, meaning + given.note, given.source)
+
+
+def _why_inexact(given: Given, release: Version) -> str | None:
+    """Releases that use leader epochs in some other way where records carry none; in the others they have no part."""
+    if not release.has("1.0"):
+        is_fixed = release.has_patch("0.11.0.3")
+    elif not release.has("2.0"):
+        is_fixed = release.has_patch("1.1.1") or (not release.has("1.1") and release.has_patch("1.0.2"))
+    else:
+        is_fixed = True
+    if not is_fixed:
+        return (
+            f"with {given.spelled} a leader of Kafka {release} answers with its log end offset (KAFKA-6857), "
+            "which is not modelled"
+        )
+    if release.has_patch("2.0.1") and not release.has_patch("2.1.1"):
+        return (
+            f"with {given.spelled} a leader of Kafka {release} enters its leader epoch all the same (KAFKA-7897), "
+            "which is not modelled"
+        )
+    return None

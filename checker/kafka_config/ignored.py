@@ -1,0 +1,152 @@
+"""What the answer does not rest on, and why: nothing that a person gave is passed over in silence.
+
+In:  `Settings`, and which of them decided something.
+Out: an `Ignored` for each of the others.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from isrcheck.checker.kafka_config.cluster_settings import Given, Settings
+from isrcheck.checker.kafka_config.generation import Versions
+from isrcheck.checker.kafka_config.kafka_keys import NEWEST_LISTED_RELEASE, Role, first_release, keys_of, knows
+from isrcheck.checker.kafka_config.kafka_versions import version_of_binaries
+from isrcheck.checker.kafka_config.values import printable, shown
+
+
+class WhyIgnored(Enum):
+    """Why a property of the files bears nothing on the verdict."""
+
+    NO_BEARING = "no bearing on replication"
+    ASSUMED = "what the model assumes"
+    NOT_MODELLED = "not modelled yet"
+    OVERRIDDEN = "overridden"
+    UNKNOWN = "unknown to this Kafka"
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """A property that the verdict does not rest on. Its value is fit to be shown: on one line, and no secret."""
+
+    key: str
+    value: str
+    why: WhyIgnored
+    reason: str
+    source: str
+
+
+Keys = Sequence[tuple[Role, str]]
+"""Keys of which the first that is given decides something."""
+
+# Settings that could change the answer, and whose mechanism the model does not carry yet.
+_COMPACTION = "compaction is not modelled: the answer is for a log that keeps every record"
+_FLUSH = "forced flushes are not modelled: a power loss may take all that was appended since the start"
+_TIERED = "tiered storage is not modelled: the answer is for a log that brokers keep themselves"
+_OLD_PRODUCER = "the old Scala producer is not modelled; give the acks of the Java producer"
+_NOT_MODELLED: Mapping[str, str] = {
+    "cleanup.policy": _COMPACTION,
+    "log.cleanup.policy": _COMPACTION,
+    "flush.messages": _FLUSH,
+    "flush.ms": _FLUSH,
+    "log.flush.interval.messages": _FLUSH,
+    "log.flush.interval.ms": _FLUSH,
+    "remote.storage.enable": _TIERED,
+    "remote.log.storage.system.enable": _TIERED,
+    "eligible.leader.replicas.enable": "eligible leader replicas (KIP-966) are not modelled",
+    "transaction.partition.verification.enable": "the verification of transactions (KIP-890) is not modelled",
+    "replica.selector.class": "reads from followers (KIP-392) are not modelled",
+    "auto.leader.rebalance.enable": "preferred elections are searched beside the verdict, whatever this setting says",
+    "controlled.shutdown.enable": "a controlled shutdown is not modelled as a step of its own",
+    "message.send.max.retries": _OLD_PRODUCER,
+    "producer.type": _OLD_PRODUCER,
+    "request.required.acks": _OLD_PRODUCER,
+}
+
+# Where such a setting switches its mechanism off, the model is exact.
+_ASSUMED: Mapping[str, str] = {
+    "cleanup.policy": "delete",
+    "log.cleanup.policy": "delete",
+    "flush.messages": "9223372036854775807",
+    "flush.ms": "9223372036854775807",
+    "log.flush.interval.messages": "9223372036854775807",
+    "log.flush.interval.ms": "9223372036854775807",
+    "remote.storage.enable": "false",
+    "remote.log.storage.system.enable": "false",
+    "eligible.leader.replicas.enable": "false",
+    "transaction.partition.verification.enable": "false",
+    "auto.leader.rebalance.enable": "false",
+    "controlled.shutdown.enable": "false",
+}
+
+_TIMES = frozenset(
+    {
+        "broker.heartbeat.interval.ms",
+        "broker.session.timeout.ms",
+        "linger.ms",
+        "replica.fetch.backoff.ms",
+        "replica.fetch.wait.max.ms",
+        "replica.high.watermark.checkpoint.interval.ms",
+        "replica.lag.time.max.ms",
+        "request.timeout.ms",
+        "retry.backoff.ms",
+        "transaction.timeout.ms",
+        "zookeeper.session.timeout.ms",
+    }
+)
+
+_INTERNAL_TOPICS = ("offsets.", "transaction.state.log.")
+
+
+def read_ignored(
+    settings: Settings, versions: Versions, decisive: Sequence[Keys], reasons: Mapping[tuple[Role, str], str]
+) -> Iterator[Ignored]:
+    """Whatever was given and decides nothing. `decisive` are the keys that decide something, where Kafka knows them;
+    `reasons` say of others why they do not here."""
+    winners = [settings.first(keys) for keys in decisive]
+    for each in settings:
+        overridden = None
+        for keys, winner in zip(decisive, winners, strict=True):
+            if (each.role, each.key) in keys and knows(versions.release, each.role, each.key):
+                overridden = winner
+        if overridden is not None and (overridden.role, overridden.key, overridden.layer) == _place(each):
+            continue
+        why, reason = _why_ignored(each, versions, overridden)
+        if (each.role, each.key) in reasons:
+            why, reason = WhyIgnored.NO_BEARING, reasons[each.role, each.key]
+        yield Ignored(printable(each.key), shown(each.key, each.text), why, reason, each.source)
+
+
+def _place(each: Given) -> tuple[Role, str, int]:
+    return each.role, each.key, each.layer
+
+
+def _why_ignored(each: Given, versions: Versions, winner: Given | None) -> tuple[WhyIgnored, str]:
+    if winner is not None:
+        return WhyIgnored.OVERRIDDEN, f"overridden by the {winner.role.value}'s {winner.key} in {winner.source}"
+    if not knows(versions.release, each.role, each.key):
+        return WhyIgnored.UNKNOWN, _why_unknown(each, versions)
+    if _ASSUMED.get(each.key) == each.text.lower():
+        return WhyIgnored.ASSUMED, "is what the model assumes"
+    if each.key in _NOT_MODELLED:
+        return WhyIgnored.NOT_MODELLED, _NOT_MODELLED[each.key]
+    if each.key in _TIMES:
+        return WhyIgnored.NO_BEARING, "the model has no clock, so that its answer covers every value"
+    if each.key.startswith(_INTERNAL_TOPICS):
+        return WhyIgnored.NO_BEARING, "is about an internal topic, not about this one"
+    return WhyIgnored.NO_BEARING, "has no bearing on whether a record is kept"
+
+
+def _why_unknown(each: Given, versions: Versions) -> str:
+    release, newest = versions.release, version_of_binaries(NEWEST_LISTED_RELEASE)
+    since = first_release(each.role, each.key)
+    if since:
+        return f"Kafka {release} does not know this {each.role.value} setting, which is new in {since}"
+    if release.is_newer_than(newest):
+        return f"no {each.role.value} setting of Kafka up to {newest}; newer settings are not listed here"
+    alike = difflib.get_close_matches(each.key, sorted({key for role in Role for key in keys_of(role)}), 1, cutoff=0.9)
+    hint = f"; did you mean {alike[0]}?" if alike else ""
+    return f"Kafka {release if versions.is_told else f'up to {newest}'} has no such {each.role.value} setting{hint}"

@@ -1,0 +1,100 @@
+"""Versions of Kafka: of its binaries, and of the protocol between its brokers.
+
+In:  what a person or a property file says: 0.10.2.1, 0.10.1-IV2, 3.9.
+Out: a `Version`, for checker/kafka_config/generation.py and checker/kafka_config/kafka_keys.py. Which release does what
+     is not said here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+# Each release with replication, and its last internal version of the inter-broker protocol (none before 0.10).
+_LAST_INTERNAL_VERSION: dict[tuple[int, ...], int | None] = {
+    (0, 8, 0): None, (0, 8, 1): None, (0, 8, 2): None, (0, 9, 0): None,
+    (0, 10, 0): 1, (0, 10, 1): 2, (0, 10, 2): 0, (0, 11, 0): 2,
+    (1, 0): 0, (1, 1): 0,
+    (2, 0): 1, (2, 1): 2, (2, 2): 1, (2, 3): 1, (2, 4): 1, (2, 5): 0, (2, 6): 0, (2, 7): 2, (2, 8): 1,
+    (3, 0): 1, (3, 1): 0, (3, 2): 0, (3, 3): 3, (3, 4): 0, (3, 5): 2, (3, 6): 2, (3, 7): 4, (3, 8): 0, (3, 9): 0,
+}  # fmt: skip
+_NEWEST_RELEASE = max(_LAST_INTERNAL_VERSION)
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of Kafka's binaries or of its inter-broker protocol: 0.10.2.1, 0.10.1-IV2, 3.9."""
+
+    text: str = field(compare=False)
+    numbers: tuple[int, ...]
+    internal: int | None  # the 2 of -IV2
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def release(self) -> tuple[int, ...]:
+        """What decides about protocol and defaults: the 0.10.2 of 0.10.2.1, the 3.9 of 3.9.1."""
+        return self.numbers[: 3 if self.numbers[0] == 0 else 2]
+
+    @property
+    def release_name(self) -> str:
+        """The release, as people write it."""
+        return _name(self.release)
+
+    @property
+    def patch(self) -> int | None:
+        """Which patch of its release it is: the 1 of 2.0.1; None where that is not told."""
+        return self.numbers[len(self.release)] if len(self.numbers) > len(self.release) else None
+
+    def is_newer_than(self, other: Version) -> bool:
+        """As far as both are told: neither 0.10.2 nor 0.10.2-IV0 is newer than 0.10."""
+        told = min(len(self.release), len(other.release))
+        if self.release[:told] == other.release[:told] and self.internal is not None and other.internal is not None:
+            return self.internal > other.internal
+        return self.release[:told] > other.release[:told]
+
+    def has(self, release: str) -> bool:
+        """Whether what came with a release (or an internal version of it, 2.0-IV0) is in this version."""
+        return not version_of_binaries(release).is_newer_than(self)
+
+    def has_patch(self, patch: str) -> bool:
+        """Whether what came with a patch of a release, 2.0.1, is in it. A release without a number is its first."""
+        other = version_of_binaries(patch)
+        return (self.release, self.patch or 0) >= (other.release, other.patch or 0)
+
+
+def version_of_binaries(text: str) -> Version:
+    """Reads a version; ValueError says what is wrong with it. 0.10 stands for any release 0.10.x."""
+    form = re.fullmatch(r"(\d{1,4}(?:\.\d{1,4}){1,3})(?:-IV(\d{1,4}))?", text, re.ASCII)
+    if form is None:
+        raise ValueError(f"{text!r} is not a version of Kafka; write for example 0.10.2, 0.10.1-IV2 or 3.9")
+    version = Version(text, tuple(map(int, form[1].split("."))), int(form[2]) if form[2] else None)
+    if version.release > _NEWEST_RELEASE:
+        return version
+    if not _releases_within(version):
+        raise ValueError(f"there is no Kafka {text} with replication; write a release, for example 0.10.2 or 3.9")
+    last_internal = _LAST_INTERNAL_VERSION.get(version.release)
+    if version.internal is not None and (last_internal is None or version.internal > last_internal):
+        raise ValueError(f"Kafka has no internal version {text}; write {version.release_name}")
+    return version
+
+
+def version_of_inter_broker_protocol(text: str) -> Version:
+    """Reads it as a broker does: what follows the release is dropped, and part of a release is not enough."""
+    version = version_of_binaries(text)
+    if version.release > _NEWEST_RELEASE:
+        return version
+    if version.release not in _LAST_INTERNAL_VERSION:
+        whole = ", ".join(map(_name, _releases_within(version)))
+        raise ValueError(f"Kafka refuses {text!r}, which is only part of a release; write one of {whole}")
+    internal = _LAST_INTERNAL_VERSION[version.release] if version.internal is None else version.internal
+    return Version(text, version.release, internal)
+
+
+def _releases_within(version: Version) -> list[tuple[int, ...]]:
+    return [release for release in _LAST_INTERNAL_VERSION if release[: len(version.release)] == version.release]
+
+
+def _name(release: tuple[int, ...]) -> str:
+    return ".".join(map(str, release))

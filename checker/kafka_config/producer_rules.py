@@ -1,0 +1,231 @@
+"""What a producer makes of its settings: what is unset becomes something, and some mixtures Kafka refuses.
+
+In:  `Settings`, and the version of Kafka.
+Out: a `Producer`, or a PropertiesError where the client does not start (KafkaProducer, ProducerConfig of each release).
+
+A producer that is idempotent, or that has a transactional.id, needs acks=all, retries, and few requests in flight.
+Whether that was asked for, or was only the default (since 3.0.1, 3.1.1 and 3.2), decides who gives way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from isrcheck.checker.kafka_config.cluster_settings import Given, Setting, Settings, Understood
+from isrcheck.checker.kafka_config.generation import Versions
+from isrcheck.checker.kafka_config.kafka_keys import Role, default, knows
+from isrcheck.checker.kafka_config.kafka_versions import Version
+from isrcheck.checker.kafka_config.properties_file import PropertiesError
+from isrcheck.checker.kafka_config.values import MOST, READERS
+
+MOST_IN_FLIGHT = 5
+"""Of an idempotent producer, since 1.0; of one of 0.11, 1."""
+
+ACKS = "acks"
+RETRIES = "retries"
+IN_FLIGHT = "max.in.flight.requests.per.connection"
+IDEMPOTENCE = "enable.idempotence"
+TRANSACTIONAL_ID = "transactional.id"
+ISOLATION_LEVEL = "isolation.level"
+DELIVERY_TIMEOUT = "delivery.timeout.ms"
+
+
+@dataclass(frozen=True)
+class Producer:
+    """A producer as it runs; `is_idempotent` and `has_transactions` say what else it uses."""
+
+    acks: Setting[str]
+    retries: Setting[int]
+    in_flight: Setting[int]
+    is_idempotent: Setting[bool]
+    has_transactions: Setting[bool]
+    understood: tuple[Understood, ...]
+
+
+def read_producer(settings: Settings, versions: Versions) -> Producer:
+    """The producer that these settings make. Raises PropertiesError where Kafka refuses them."""
+    rules = _Rules(settings, versions)
+    idempotence, wants = rules.idempotence()
+    acks = rules.setting(ACKS, "all" if wants else None, wants)
+    retries = rules.setting(RETRIES, MOST if wants else None, wants)
+    is_first = wants is not None and not versions.release.has("1.0")
+    in_flight = rules.setting(IN_FLIGHT, 1 if is_first else None, wants)
+    identified = rules.given(TRANSACTIONAL_ID)
+    lines = [
+        _line(ACKS, acks, rules.given(ACKS), _ACKS_MEAN[acks.value]),
+        _line(RETRIES, retries, rules.given(RETRIES), _retries_mean(retries.value, acks.value)),
+        _line(IN_FLIGHT, in_flight, rules.given(IN_FLIGHT), _in_flight_means(in_flight.value)),
+    ]
+    if rules.knows(IDEMPOTENCE):
+        meaning = (
+            "a leader knows a resend by its number: not modelled yet"
+            if idempotence.value
+            else "a leader takes a resend for a new record"
+        )
+        lines.append(_line(IDEMPOTENCE, idempotence, rules.given(IDEMPOTENCE), meaning))
+    if identified:
+        lines.append(
+            Understood(
+                TRANSACTIONAL_ID, identified.text, f"records belong to transactions{identified.note}", identified.source
+            )
+        )
+    lines += rules.delivery_timeout()
+    transactions = Setting(identified is not None, identified.source if identified else "")
+    return Producer(acks, retries, in_flight, idempotence, transactions, tuple(lines))
+
+
+def read_isolation_level(settings: Settings, versions: Versions) -> tuple[Setting[str], list[Understood]]:
+    """How far consumers read, and what to say about it: before 0.11 there is nothing to choose."""
+    level = _Rules(settings, versions, Role.CONSUMER).setting(ISOLATION_LEVEL, None, None)
+    if not knows(versions.release, Role.CONSUMER, ISOLATION_LEVEL):
+        return level, []
+    mean = {
+        "read_uncommitted": "consumers read up to the high watermark",
+        "read_committed": "consumers read up to the last stable offset",
+    }
+    return level, [_line(ISOLATION_LEVEL, level, settings.get(Role.CONSUMER, ISOLATION_LEVEL), mean[level.value])]
+
+
+@dataclass(frozen=True)
+class _Obstacle:
+    """A setting that an idempotent producer cannot have, what it needs instead, and what to write."""
+
+    given: Given
+    need: str
+    cure: str
+
+
+class _Rules:
+    """The rules of one release, for one set of settings."""
+
+    def __init__(self, settings: Settings, versions: Versions, role: Role = Role.PRODUCER) -> None:
+        self.settings = settings
+        self.release: Version = versions.release
+        self.role = role
+        self.gives_way = self.release.has_patch("3.0.1") and not self._is_3_1_0()
+
+    def _is_3_1_0(self) -> bool:
+        return self.release.has("3.1") and not self.release.has_patch("3.1.1")
+
+    def knows(self, key: str) -> bool:
+        """Whether this release has the key at all."""
+        return knows(self.release, self.role, key)
+
+    def given(self, key: str) -> Given | None:
+        """What was given for a key that this release knows."""
+        return self.settings.get(self.role, key) if self.knows(key) else None
+
+    def setting(self, key: str, becomes: Any, wants: Given | None) -> Setting[Any]:
+        """The value of a key; unset, and asked by `wants`, it `becomes` something else than its default."""
+        if found := self.given(key):
+            return Setting(found.value, found.source)
+        usual = READERS[key](default(key, self.release))
+        if wants is not None and becomes is not None and becomes != usual:
+            return Setting(becomes, f"becomes {becomes} because of {wants.spelled} in {wants.source}")
+        return Setting(usual, f"Kafka {self.release}'s default")
+
+    def idempotence(self) -> tuple[Setting[bool], Given | None]:
+        """Whether the producer is idempotent, and the setting that asks for it, if one does."""
+        explicit, identified = self.given(IDEMPOTENCE), self.given(TRANSACTIONAL_ID)
+        if explicit and not explicit.value:
+            if identified:
+                raise self._refusal(
+                    explicit,
+                    f"{identified.spelled} ({identified.source}) needs enable.idempotence=true",
+                    "write enable.idempotence=true, or leave transactional.id out",
+                )
+            return Setting(False, explicit.source), None
+        usual = f"Kafka {self.release}'s default"
+        if self.gives_way and not explicit:
+            return self._idempotence_by_default(identified), identified
+        wants = explicit or identified
+        if wants is None:
+            if self.release.has("3.0"):
+                usual += ", true, has no effect (KAFKA-13598)"
+            return Setting(False, usual), None
+        for obstacle in self._obstacles():
+            if wants is explicit:
+                because, undo = f"{wants.spelled} ({wants.source})", "write enable.idempotence=false"
+            else:
+                because = f"{wants.spelled} ({wants.source}), which switches idempotence on,"
+                undo = "leave transactional.id out"
+            raise self._refusal(obstacle.given, f"{because} needs {obstacle.need}", f"{obstacle.cure}, or {undo}")
+        if wants is explicit:
+            return Setting(True, explicit.source), wants
+        return Setting(True, f"becomes true because of {wants.spelled} in {wants.source}"), wants
+
+    def _idempotence_by_default(self, identified: Given | None) -> Setting[bool]:
+        """It is only the default, and gives way to other settings; but not where a transactional.id needs it."""
+        obstacle = next(iter(self._obstacles()), None)
+        if obstacle is None:
+            return Setting(True, f"Kafka {self.release}'s default")
+        if identified:
+            raise self._refusal(
+                obstacle.given,
+                f"it switches idempotence off, which {identified.spelled} ({identified.source}) needs",
+                f"{obstacle.cure}, or leave transactional.id out",
+            )
+        return Setting(False, f"switched off because of {obstacle.given.spelled} in {obstacle.given.source}")
+
+    def _obstacles(self) -> Iterator[_Obstacle]:
+        """What is given that an idempotent producer cannot have."""
+        retries, acks, in_flight = (self.given(key) for key in (RETRIES, ACKS, IN_FLIGHT))
+        if retries and retries.value == 0:
+            yield _Obstacle(retries, "retries above 0", "leave retries out")
+        if acks and acks.value != "all":
+            yield _Obstacle(acks, "acks=all", "write acks=all")
+        if in_flight and not self.release.has("1.0") and in_flight.value != 1:
+            yield _Obstacle(in_flight, f"{IN_FLIGHT}=1", f"write {IN_FLIGHT}=1")
+        elif in_flight and isinstance(in_flight.value, int) and in_flight.value > MOST_IN_FLIGHT:
+            most = f"{IN_FLIGHT} of at most {MOST_IN_FLIGHT}"
+            yield _Obstacle(in_flight, most, f"write {IN_FLIGHT}={MOST_IN_FLIGHT}")
+
+    def _refusal(self, given: Given, because: str, cure: str) -> PropertiesError:
+        return PropertiesError(
+            f"{given.source}: {given.spelled}: a producer of Kafka {self.release} refuses to start with it, "
+            f"because {because}; {cure}"
+        )
+
+    def delivery_timeout(self) -> Sequence[Understood]:
+        """Since 2.1 a producer gives up on a record after so long; Kafka wants room for one request in it."""
+        given = self.given(DELIVERY_TIMEOUT)
+        if given is None:
+            return []
+        linger, request = (self.setting(key, None, None).value for key in ("linger.ms", "request.timeout.ms"))
+        assert isinstance(given.value, int)
+        if given.value < min(linger + request, MOST):
+            raise self._refusal(
+                given,
+                f"it has to be at least linger.ms + request.timeout.ms, {linger} + {request}",
+                f"write {DELIVERY_TIMEOUT}={linger + request} or more",
+            )
+        meaning = f"ends the resends of a record: the model has no clock, any of them can be the last{given.note}"
+        return [Understood(DELIVERY_TIMEOUT, given.text, meaning, given.source)]
+
+
+_ACKS_MEAN = {
+    "0": "the producer waits for nobody",
+    "1": "the leader alone acknowledges",
+    "all": "a record is acknowledged once the whole ISR has it",
+}
+
+
+def _retries_mean(count: int, acks: str) -> str:
+    if count and acks == "0":
+        return "with acks=0 the producer hears of no failure, and sends nothing again"
+    return "a failed request is sent again (one resend is searched)" if count else "a failed request is not sent again"
+
+
+def _in_flight_means(count: int) -> str:
+    return "one request at a time" if count == 1 else f"up to {count} requests of a producer at once"
+
+
+def _line(key: str, setting: Setting[Any], given: Given | None, meaning: str) -> Understood:
+    """The key with the value that it has, as it was written where it was."""
+    is_as_written = given is not None and setting.source == given.source
+    text = given.text if given and is_as_written else str(setting.value)
+    if isinstance(setting.value, bool) and not is_as_written:
+        text = text.lower()
+    return Understood(key, text, meaning + (given.note if given and is_as_written else ""), setting.source)

@@ -1,0 +1,112 @@
+"""Values of Kafka's settings: read and validated as Kafka does, and shown so that no secret gets out.
+
+In:  the text behind a key.
+Out: what it means as a Python value, or a ValueError that says what is wrong and what to write; text fit to be printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from isrcheck.checker.kafka_config.kafka_versions import version_of_inter_broker_protocol
+
+WHAT_JAVA_TRIMS = "".join(map(chr, range(33)))
+"""String.trim, which Kafka applies to every value."""
+
+MOST = 2**31 - 1
+"""Integer.MAX_VALUE."""
+
+
+# --- Reading ----------------------------------------------------------------------------------------------------------
+
+
+def read_acks(text: str) -> str:
+    """`acks`, with -1 as all."""
+    if text not in ("all", "-1", "0", "1"):
+        raise ValueError(f"{quoted(text)} is no acks; write all (or -1), 1 or 0")
+    return "all" if text == "-1" else text
+
+
+def read_true_or_false(text: str) -> bool:
+    """A boolean setting, in any mixture of capitals."""
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"{quoted(text)} is neither true nor false; write one of them")
+    return text.lower() == "true"
+
+
+def read_isolation_level(text: str) -> str:
+    """`isolation.level`, which Kafka wants in small letters."""
+    if text not in ("read_committed", "read_uncommitted"):
+        raise ValueError(f"{quoted(text)} is no isolation.level; write read_committed or read_uncommitted")
+    return text
+
+
+def read_transactional_id(text: str) -> str:
+    """`transactional.id`, which must not be empty."""
+    if not text:
+        raise ValueError("Kafka refuses an empty one; give it a name, or leave the key out")
+    return text
+
+
+def read_count(text: str) -> int:
+    """How many: at least 1."""
+    return _whole(text, 1, "write for example 2")
+
+
+def read_requests(text: str) -> int:
+    """How many requests: at least 1."""
+    return _whole(text, 1, "write for example 5")
+
+
+def read_times(text: str) -> int:
+    """How often, or how many milliseconds: at least 0."""
+    return _whole(text, 0, "write for example 0")
+
+
+def _whole(text: str, least: int, cure: str) -> int:
+    if re.fullmatch(r"[+-]?0*\d{1,10}", text, re.ASCII) is None or not least <= int(text) <= MOST:
+        raise ValueError(f"{quoted(text)} is not a whole number from {least} to {MOST}; {cure}")
+    return int(text)
+
+
+READERS: Mapping[str, Callable[[str], object]] = {
+    "acks": read_acks,
+    "retries": read_times,
+    "max.in.flight.requests.per.connection": read_requests,
+    "enable.idempotence": read_true_or_false,
+    "transactional.id": read_transactional_id,
+    "isolation.level": read_isolation_level,
+    "delivery.timeout.ms": read_times,
+    "linger.ms": read_times,
+    "request.timeout.ms": read_times,
+    "min.insync.replicas": read_count,
+    "replication.factor": read_count,
+    "default.replication.factor": read_count,
+    "unclean.leader.election.enable": read_true_or_false,
+    "inter.broker.protocol.version": version_of_inter_broker_protocol,
+    "log.message.format.version": version_of_inter_broker_protocol,
+    "message.format.version": version_of_inter_broker_protocol,
+}
+"""The keys whose values bear on the answer; every other value is taken as it stands."""
+
+
+# --- Showing ----------------------------------------------------------------------------------------------------------
+
+# Over-cautious on purpose: a password under a misspelt key is a password still.
+_SECRET = re.compile(r"pas+w|pass|pwd|secret|jaas|credential|token|\.key$", re.IGNORECASE)
+
+
+def shown(key: str, value: str) -> str:
+    """A value on one line. Kafka itself prints a password as [hidden]."""
+    return "[hidden]" if _SECRET.search(key) else printable(value)
+
+
+def printable(text: str) -> str:
+    """Text on one line, without control characters."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
+def quoted(text: str) -> str:
+    """Text as it is named in a message: printable, in quotes, not too long."""
+    return f"'{printable(text if len(text) <= 60 else text[:60] + '...')}'"

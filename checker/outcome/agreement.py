@@ -1,0 +1,43 @@
+"""`--engine all`: do the explorer and Z3 say the same of one question?
+
+In:  an `Exploration` and an `Unrolled` of the same instance.
+Out: the lines on which they differ; none where they agree. A search that was cut short is compared as far as it went.
+"""
+
+from __future__ import annotations
+
+from isrcheck.checker.explicit.search import Exploration, Finding, Findings
+from isrcheck.checker.symbolic.bounded_model_checking import Unrolled
+
+
+def differences(exploration: Exploration, unrolled: Unrolled) -> list[str]:
+    """Where verdicts or shortest lengths differ, both sides named."""
+    # Who has searched to the end speaks of every depth.
+    judged = [one.judged for one in (exploration, unrolled) if not one.exhausted]
+    # Behind the last state there may still be a step that errs.
+    depth = min(judged, default=max(exploration.judged, unrolled.judged) + 1)
+    found = []
+    for name in dict.fromkeys([*exploration.findings, *unrolled.findings]):
+        # What is broken only by one of them may be missing with the other one: the implicit property.
+        ours, theirs = (one.findings.get(name, Findings()) for one in (exploration, unrolled))
+        decided = _depth(ours.found, depth)
+        if decided != _depth(theirs.found, depth):
+            found.append(_line(name, "found", ours.found, theirs.found))
+        # Each engine stops looking for permitted failures once the property is violated.
+        until = depth if decided is None else decided
+        if _depth(ours.permitted, until) != _depth(theirs.permitted, until):
+            found.append(_line(name, "permitted", ours.permitted, theirs.permitted))
+    return found
+
+
+def _depth(finding: Finding, most: int) -> int | None:
+    depth = finding.witness.depth if finding.witness is not None else None
+    return depth if depth is not None and depth <= most else None
+
+
+def _line(name: str, what: str, ours: Finding, theirs: Finding) -> str:
+    told = [
+        f"at step {one.witness.depth}, steps {' '.join(map(str, one.witness.steps))}" if one.witness else "never"
+        for one in (ours, theirs)
+    ]
+    return f"{name}: {what} by the explorer {told[0]}; by Z3 {told[1]}"

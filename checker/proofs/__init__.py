@@ -1,0 +1,6 @@
+"""Proofs for every depth, by induction.
+
+In:  an instance of a model, its properties and lemmas.
+Out: for each property a proof, or the counterexample to induction that stands in its way.
+May import: explicit, symbolic, compile, outcome, resources.
+"""

@@ -1,0 +1,106 @@
+"""Which budgets a proof does not depend on: it holds for any number of those faults.
+
+In:  an `Instance`, and the claims of a proof.
+Out: the names of budgets.
+
+A budget does not matter where, whatever it is, only its own field starts or ends with it; where no claim asks about
+that field; and where actions do nothing else with it than to require that there is some left, and to take one away. For
+which budgets a lemma is claimed (`applies=`) does not matter: the proof shows that it is true.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from functools import cache
+from typing import TypeGuard
+
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.language.syntax import Function, with_callees
+from isrcheck.models.messages.errors import UsageError
+
+
+def limitless(instance: Instance, claims: Sequence[Property]) -> list[str]:
+    """The budgets, above 0 here, that may as well be without limit."""
+    actions = [instance.function(slot) for slot in range(len(instance.model.slots))]
+    functions = list(with_callees([function for function in actions if function is not None]))
+    asked = frozenset(name for claim in claims for name in claim.function.reads)
+    names = [name for name, entry in instance.model.entries.items() if entry.is_budget and not entry.is_bound]
+    told = [*functions, *with_callees([claim.function for claim in claims])]
+    found = []
+    for name in names:
+        fields = _started_by(instance, name) if getattr(instance.configuration, name) else None
+        is_read = any(_reads(function, name) for function in told)
+        if fields is None or is_read or fields & asked:
+            continue
+        if all(_only_counts_down(function, field) for function in functions for field in fields):
+            found.append(name)
+    return found
+
+
+def _reads(function: Function, entry: str) -> bool:
+    return entry in _attributes(function)
+
+
+@cache
+def _attributes(function: Function) -> frozenset[str]:
+    """Whatever a function asks for by name after a dot."""
+    nodes = (node for line in function.body for node in ast.walk(line))
+    return frozenset(node.attr for node in nodes if isinstance(node, ast.Attribute))
+
+
+@cache
+def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
+    """The fields that start or end otherwise where a budget is another; None where more than that changes."""
+    values = dict(instance.configuration.items())
+    sizes = {one: place.sizes for one, place in instance.places.items()}
+    found: set[str] = set()
+    entry = instance.model.entries[name]
+    assert entry.most is not None, "a budget that shapes nothing ends somewhere"
+    # The widest ranges first: in those inside no number has to be looked at again (models/language/intervals.py).
+    for budget in reversed(range(entry.least, entry.most + 1)):
+        try:
+            other = instance.model.instance(instance.protocol.name or None, {**values, name: budget}, instance.swaps)
+            states = list(zip(instance.initial_states, other.initial_states, strict=True))
+        except (UsageError, ValueError):
+            return None
+        if sizes != {one: place.sizes for one, place in other.places.items()}:
+            return None
+        if instance.first_steps != other.first_steps:
+            return None
+        for place in instance.places.values():
+            cells = slice(place.offset, place.offset + place.count)
+            ends, other_ends = ((each.low, each.high) for each in (place, other.places[place.name]))
+            if ends != other_ends or any(one[cells] != two[cells] for one, two in states):
+                found.add(place.name)
+    return frozenset(found)
+
+
+def _only_counts_down(function: Function, field: str) -> bool:
+    """Whether a function does nothing with a field but `require(... s.field > 0 ...)`, and `s.field -= 1` once.
+
+    Guards come before what is written. So a step does the same wherever there is one left, however many more there are.
+    """
+    is_action = function.mark is not None and function.mark.kind is Kind.ACTION
+    allowed: set[int] = set()
+    for line in function.body:
+        match line:
+            case ast.Expr(value=ast.Call(func=ast.Name(id="require"), args=[guard])):
+                allowed |= {id(cell) for node in ast.walk(guard) if (cell := _asked_above_0(node)) is not None}
+            case ast.AugAssign(target=ast.Attribute() as cell, op=ast.Sub(), value=ast.Constant(value=1)) if is_action:
+                allowed.add(id(cell))
+    uses = [node for line in function.body for node in ast.walk(line) if _is_use(node, field)]
+    taken = [node for node in uses if isinstance(node.ctx, ast.Store)]
+    return len(taken) <= 1 and all(id(node) in allowed for node in uses)
+
+
+def _is_use(node: ast.AST, field: str) -> TypeGuard[ast.Attribute]:
+    return isinstance(node, ast.Attribute) and node.attr == field
+
+
+def _asked_above_0(node: ast.AST) -> ast.expr | None:
+    match node:
+        case ast.Compare(left=ast.Attribute() as cell, ops=[ast.Gt()], comparators=[ast.Constant(value=0)]):
+            return cell
+    return None

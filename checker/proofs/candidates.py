@@ -1,0 +1,124 @@
+"""Lemmas that nobody wrote: what the reachable states have in common, in the words of the declared state.
+
+In:  a `BoundedSystem`, and states that the explorer has reached.
+Out: candidates for lemmas, each with its literal, that no such state contradicts. Which of them are inductive is for
+     checker/proofs/prove.py to find out.
+
+A candidate says of two fields with the same indices, or of a field and a single cell: where one has this value, the
+other has that value, or has not; or that one number is at most the other.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isrcheck.checker.proofs.induction import BoundedSystem
+from isrcheck.checker.symbolic.and_inverter_graph import Circuit
+from isrcheck.checker.symbolic.symbolic_state import Value
+from isrcheck.models.language.model import Place
+from isrcheck.models.run import Cells
+
+MOST_VALUES = 5
+"""A field with more values is compared as a number only."""
+
+MOST_CANDIDATES = 6000
+"""Beyond that, nothing is proposed: a model of that size needs lemmas of its own."""
+
+Truths = NDArray[np.bool_]
+"""Of each sampled state and each index, whether an atom is true there."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A lemma that may hold: how it reads, and its literal before a step."""
+
+    name: str
+    literal: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Atom:
+    """`field == value`, at every index of the field: how it reads, its literals, and where it was true."""
+
+    text: str
+    place: Place
+    literals: Sequence[int]
+    truths: Truths
+
+
+def candidates(system: BoundedSystem, sample: Sequence[Cells]) -> list[Candidate]:
+    """Everything of these forms that is true of the whole sample."""
+    if not sample:
+        return []
+    states = np.array(sample, np.int16)
+    atoms = list(_atoms(system, states))
+    found = [*_constants(system, atoms)]
+    for one, other in itertools.permutations(atoms, 2):
+        over, others = one.place.field.over, other.place.field.over
+        if one.place is other.place or not (over == others or over == () or others == ()):
+            continue
+        found += _implications(system.circuit, one, other)
+        if len(found) > MOST_CANDIDATES:
+            return []
+    found += _orders(system, states)
+    return found if len(found) <= MOST_CANDIDATES else []
+
+
+def _atoms(system: BoundedSystem, states: NDArray[np.int16]) -> Iterator[_Atom]:
+    arithmetic, evaluator = system.relation.arithmetic, system.relation.evaluator
+    for place in system.instance.places.values():
+        if place.high - place.low >= MOST_VALUES or not place.count:
+            continue
+        values = [1] if place.field.values.is_flag else range(place.low, place.high + 1)
+        cells = range(place.offset, place.offset + place.count)
+        for value in values:
+            befores: list[Value] = [system.relation.before[cell] for cell in cells]
+            if place.field.values.is_flag:
+                literals = [evaluator.truth(before) for before in befores]
+            else:
+                literals = [arithmetic.is_element(before, value) for before in befores]
+            text = place.name if place.field.values.is_flag else f"{place.name} == {place.spell(value)}"
+            yield _Atom(text, place, literals, states[:, place.offset : place.offset + place.count] == value)
+
+
+def _constants(system: BoundedSystem, atoms: Sequence[_Atom]) -> Iterator[Candidate]:
+    for atom in atoms:
+        if atom.truths.all():
+            yield Candidate(f"always {atom.text}", system.circuit.all(atom.literals))
+        elif not atom.truths.any():
+            yield Candidate(f"never {atom.text}", system.circuit.all(-literal for literal in atom.literals))
+
+
+def _implications(circuit: Circuit, one: _Atom, other: _Atom) -> Iterator[Candidate]:
+    if one.truths.all() or not one.truths.any() or other.truths.all() or not other.truths.any():
+        return  # what is always so, or never, is a candidate already
+    # A single cell stands beside every cell of the other field.
+    count = max(one.place.count, other.place.count)
+    mine, theirs = (list(atom.literals) * (count // atom.place.count) for atom in (one, other))
+    pairs = list(zip(mine, theirs, strict=True))
+    if not (one.truths & ~other.truths).any():
+        text = f"{one.text} implies {other.text}"
+        yield Candidate(text, circuit.all(circuit.either(-a, b) for a, b in pairs))
+    if not (one.truths & other.truths).any() and (one.place.name, one.text) < (other.place.name, other.text):
+        yield Candidate(f"not both {one.text} and {other.text}", circuit.all(circuit.either(-a, -b) for a, b in pairs))
+
+
+def _orders(system: BoundedSystem, states: NDArray[np.int16]) -> Iterator[Candidate]:
+    places = [p for p in system.instance.places.values() if not p.field.values.is_flag and not p.field.values.names]
+    for one, other in itertools.permutations(places, 2):
+        if one.field.over != other.field.over or not one.count:
+            continue
+        mine, theirs = (states[:, p.offset : p.offset + p.count] for p in (one, other))
+        if (mine <= theirs).all():
+            literals = [
+                system.relation.evaluator.compare(
+                    "<=", system.relation.before[one.offset + at], system.relation.before[other.offset + at]
+                )
+                for at in range(one.count)
+            ]
+            yield Candidate(f"{one.name} <= {other.name}", system.circuit.all(literals))

@@ -1,0 +1,133 @@
+"""What proofs rest on that is no claim of theirs, and how each of it was established.
+
+In:  `Proofs`, and what the explorer did.
+Out: the proofs whose premises are established, the others as attempts; and every premise in words.
+
+The premise that can be false is `in_range`: no step, and no property, leaves the declaration in a reachable state. It
+is proved like any promise, or seen by a search that came to its end. Everything else that a proof takes for granted is
+checked where it is used, and told beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from isrcheck.checker.explicit.search import Exploration
+from isrcheck.checker.outcome.verdict import Verdict, Word
+from isrcheck.checker.proofs.prove import Attempt, Proof, Proofs
+from isrcheck.checker.symbolic.bounded_model_checking import Unrolled
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import Instance
+
+
+class Established(Enum):
+    """How a premise was established."""
+
+    PROVED = "proved"
+    SEARCHED = "searched"
+    CHECKED = "checked"
+    OPEN = "open"
+
+
+@dataclass(frozen=True)
+class Premise:
+    """Something that proofs rest on: its name, how it was established, and the same in words."""
+
+    name: str
+    established: Established
+    says: str
+
+
+def how_in_range(proofs: Proofs, exploration: Exploration | Unrolled) -> Established:
+    """How it was established that nothing errs within these bounds."""
+    if IN_RANGE.name in proofs.proofs:
+        return Established.PROVED
+    return Established.SEARCHED if exploration.exhausted and not _has_erred(exploration) else Established.OPEN
+
+
+def _has_erred(exploration: Exploration | Unrolled) -> bool:
+    findings = exploration.findings.get(IN_RANGE.name)
+    return findings is not None and findings.found.witness is not None
+
+
+def resting(proofs: Proofs, exploration: Exploration | Unrolled) -> Proofs:
+    """The same proofs, where their premise is established; without them, where it is open."""
+    if how_in_range(proofs, exploration) is Established.OPEN:
+        return without_premise(proofs)
+    premise = proofs.proofs.get(IN_RANGE.name)
+    return replace(proofs, proofs={name: replace(one, premise=premise) for name, one in proofs.proofs.items()})
+
+
+def without_premise(proofs: Proofs) -> Proofs:
+    """What is left of proofs whose premise is open. Those for every length have a premise of their own, which is proved
+    with them; the others are attempts."""
+    why = f"it rests on {IN_RANGE.name}, which is not proved"
+    kept = {name: one for name, one in proofs.proofs.items() if one.every_length}
+    fallen = [Attempt(one.prop, False, why) for name, one in proofs.proofs.items() if name not in kept]
+    return replace(proofs, proofs=kept, attempts=[*proofs.attempts, *fallen])
+
+
+def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exploration) -> Sequence[Verdict]:
+    """The verdicts, with one on the premise where it is open: a goal like any other, without which nothing passes."""
+    is_asked = any(one.proof is not None or one.is_unproved or one.is_unattempted for one in found)
+    is_told = any(one.prop is IN_RANGE for one in found)
+    if not is_asked or is_told or how_in_range(proofs, exploration) is not Established.OPEN:
+        return found
+    is_cut = proofs.stopped is not None
+    row = Verdict(IN_RANGE, Word.NO_VIOLATION, exploration.judged, is_unproved=not is_cut, is_unattempted=is_cut)
+    if not exploration.is_complete:
+        note = f"{exploration.stopped}; none to depth {exploration.judged}"
+        row = replace(row, word=Word.UNDECIDED, depth=None, note=note)
+    return [*found, row]
+
+
+def premises(instance: Instance, proofs: Proofs, exploration: Exploration | Unrolled) -> Sequence[Premise]:
+    """Every premise of these proofs."""
+    found = [one for one in proofs.proofs.values() if one.prop is not IN_RANGE]
+    if not found:
+        return []
+    told = [Premise(IN_RANGE.name, how_in_range(proofs, exploration), _says_in_range(proofs, exploration))]
+    count = len(instance.initial_states)
+    states = "the initial state" if count == 1 else f"each of the {count:,} initial states"
+    told.append(
+        Premise("initial states", Established.CHECKED, f"every claim of states was asked in {states}, one by one")
+    )
+    lemmas = [lemma.name for lemma in instance.lemmas if any(lemma.name in one.lemmas for one in found)]
+    if lemmas:
+        says = "each was proved itself, for this configuration, beside what rests on it"
+        told.append(Premise("lemmas", Established.PROVED, says))
+    if any(one.steps > 1 for one in found):
+        says = "a shortest path to a failure comes through no state twice"
+        told.append(Premise("simple paths", Established.CHECKED, says))
+    if any(one.every_length for one in found):
+        says = "whatever is open, no step leaves a range or an index of fixed size; of open ones nothing is assumed"
+        told.append(Premise("every length", Established.PROVED, says))
+    return told
+
+
+def _says_in_range(proofs: Proofs, exploration: Exploration | Unrolled) -> str:
+    nothing = "no step and no property leaves its declared range in a reachable state"
+    proof = proofs.proofs.get(IN_RANGE.name)
+    if how_in_range(proofs, exploration) is Established.OPEN:
+        return nothing
+    if proof is None:
+        found = exploration.distinct if isinstance(exploration, Exploration) else 0
+        searched = f"a search to the end came through all {found:,} of them"
+        # A search asks what has to be reached until it is: beyond that nothing is known of it, and nothing rests on it.
+        is_asked_on = any(prop.kind is Kind.SOMETIMES for prop in exploration.instance.properties)
+        return f"{nothing}: {searched}" + (", asking what has to be reached until it was" if is_asked_on else "")
+    how = "by induction" if proof.steps == 1 else f"by {proof.steps}-induction"
+    return f"{nothing}: proved {how}{where(proof)}{using(proof)}"
+
+
+def where(proof: Proof) -> str:
+    """For what a premise is proved."""
+    return " for every length" if proof.every_length else ""
+
+
+def using(proof: Proof) -> str:
+    """The claims that a proof takes."""
+    return f", with {', '.join(proof.lemmas)}" if proof.lemmas else ", without a lemma"

@@ -1,0 +1,113 @@
+"""Proofs that are looked for once: what was found is kept, named by the content of everything it depends on.
+
+In:  what checker/proofs/prove.py takes.
+Out: what it gives, from an earlier run where there was one that came to an end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from isrcheck.checker.proofs.induction import Counterexample
+from isrcheck.checker.proofs.prove import Attempt, Phase, Proof, Proofs, Report, prove
+from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
+from isrcheck.checker.resources.engine_digest import engine_digest
+from isrcheck.checker.symbolic.solver import VERSION
+from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.run import Cells
+
+
+def proved(
+    instance: Instance,
+    properties: Sequence[Property],
+    phase: Phase,
+    *,
+    failing: Sequence[str] = (),
+    known: Proofs | None = None,
+    sample: Sequence[Cells] = (),
+    seconds: float | None = None,
+    is_patient: bool = True,
+    report: Report = lambda message: None,
+) -> Proofs:
+    """The proofs of one phase, from the cache or anew.
+
+    That there was not enough time is kept as well, for those who are not patient: they are told so again.
+    """
+    if phase is not Phase.WITH_MORE:
+        known = None  # neither asks what the other one has proved
+    path = _path(instance, properties, phase, failing, [] if known is None else list(known.proofs))
+    content = kept(path)
+    if content is not None:
+        found = _read(instance, json.loads(content))
+        if found.stopped is None or not is_patient:
+            return found
+    if seconds is not None and seconds <= 0:
+        found = Proofs(stopped="seconds")
+    else:
+        found = prove(
+            instance,
+            properties,
+            phase,
+            failing=failing,
+            known=known,
+            sample=sample,
+            seconds=seconds,
+            report=report,
+        )
+    if (found.stopped is None or (found.stopped == "seconds" and not is_patient)) and can_keep(path):
+        keep(path, json.dumps(_written(found)).encode())
+    return found
+
+
+def _path(
+    instance: Instance, properties: Sequence[Property], phase: Phase, failing: Sequence[str], settled: Sequence[str]
+) -> Path:
+    content = hashlib.sha256()
+    names = [prop.name for prop in properties]
+    content.update(repr([names, sorted(failing), sorted(settled), phase.value]).encode())
+    content.update(f"{instance.digest} {engine_digest()} {VERSION} {sys.version}".encode())
+    return cache_folder() / "proofs" / f"{content.hexdigest()[:32]}.json"
+
+
+def _written(found: Proofs) -> dict[str, Any]:
+    return {
+        "proofs": [
+            [one.prop.name, one.lemmas, one.every_length, one.steps, one.seconds] for one in found.proofs.values()
+        ],
+        "attempts": [_attempt(one) for one in found.attempts],
+        "lost": [_attempt(one) for one in found.lost.values()],
+        "seconds": found.seconds,
+        "stopped": found.stopped,
+    }
+
+
+def _attempt(attempt: Attempt) -> list[Any]:
+    one = attempt.counterexample
+    step = None if one is None or one.step is None else one.step.number
+    seen = None if one is None else [one.claim, one.before, step, one.says, one.after]
+    return [attempt.prop.name, attempt.every_length, attempt.why, seen]
+
+
+def _read(instance: Instance, content: dict[str, Any]) -> Proofs:
+    known = {prop.name: prop for prop in (*instance.properties, *instance.lemmas, IN_RANGE)}
+
+    def attempt(name: str, every_length: bool, why: str, seen: list[Any] | None) -> Attempt:
+        counterexample = None
+        if seen is not None:
+            claim, before, number, says, after = seen
+            step = None if number is None else instance.step(number)
+            counterexample = Counterexample(claim, tuple(before), step, says, tuple(after))
+        return Attempt(known[name], every_length, why, counterexample)
+
+    found = Proofs(seconds=content["seconds"], stopped=content["stopped"], is_kept=True)
+    for name, lemmas, every_length, steps, seconds in content["proofs"]:
+        found.proofs[name] = Proof(known[name], tuple(lemmas), every_length, steps, seconds)
+    found.attempts = [attempt(*one) for one in content["attempts"]]
+    found.lost = {one[0]: attempt(*one) for one in content["lost"]}
+    return found

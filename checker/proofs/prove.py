@@ -1,0 +1,503 @@
+"""Proofs for any depth: by induction, with the lemmas that a model declares, and by k-induction.
+
+In:  an `Instance`, and what the explorer found.
+Out: for each property a `Proof`, or an `Attempt` that failed: which claim a step breaks, and from which state.
+
+A set of claims is inductive where all are true at the start, and no step from a state in which all are true breaks one.
+The greatest inductive set of what is claimed is what is left when everything that is broken is dropped, again and again
+(Houdini: Flanagan, Leino 2001). What Z3 does not answer in time is never taken for an answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from isrcheck.checker.proofs.candidates import Candidate, candidates
+from isrcheck.checker.proofs.induction import (
+    MOST_NODES,
+    BoundedSystem,
+    Counterexample,
+    SlicedSystem,
+    System,
+    holds_initially,
+)
+from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
+from isrcheck.checker.symbolic.evaluator import UnsupportedError
+from isrcheck.checker.symbolic.solver import Solver, telling_interrupts
+from isrcheck.checker.symbolic.transition_relation import Relation
+from isrcheck.checker.symbolic.unrolling import Unrolling
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.run import Cells
+
+MOST_STEPS = 3
+"""How far k-induction goes."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """That a property holds at every depth, and what that rests on.
+
+    `lemmas` are the other claims that were used, promises among them. `every_length`: for whatever is open, as in
+    checker/proofs/unbounded_abstraction.py. `steps` is the k of a k-induction, whose paths are simple where k > 1. That
+    every step stays in range is a premise, which checker/proofs/premises.py looks after: `premise` is the proof of it,
+    None where a search to the end has shown it.
+    """
+
+    prop: Property
+    lemmas: tuple[str, ...]
+    every_length: bool
+    steps: int
+    seconds: float
+    premise: Proof | None = None
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A proof that was not found: `broken` is the first claim that fails, with the state and the step; or `why`."""
+
+    prop: Property
+    every_length: bool
+    why: str
+    counterexample: Counterexample | None = None
+
+
+@dataclass
+class Proofs:
+    """Everything that was proved and tried. `lost` are lemmas that do not hold where they are claimed; `is_kept` says
+    that all of it comes from an earlier run."""
+
+    proofs: dict[str, Proof] = field(default_factory=dict)
+    attempts: list[Attempt] = field(default_factory=list)
+    lost: dict[str, Attempt] = field(default_factory=dict)
+    seconds: float = 0.0
+    stopped: str | None = None
+    is_kept: bool = False
+
+    def attempt(self, name: str) -> Attempt | None:
+        """The last attempt at a property."""
+        return next((one for one in reversed(self.attempts) if one.prop.name == name), None)
+
+    def joined(self, other: Proofs) -> Proofs:
+        """These, and others that were looked for afterwards."""
+        proofs = other.proofs | self.proofs
+        attempts = [*self.attempts, *other.attempts]
+        return Proofs(
+            proofs,
+            # An attempt within bounds that a later phase made good is no news.
+            [one for one in attempts if one.every_length or one.prop.name not in proofs],
+            self.lost | other.lost,
+            self.seconds + other.seconds,
+            self.stopped or other.stopped,
+            self.is_kept and other.is_kept,
+        )
+
+
+@dataclass
+class Induction:
+    """What is left of a set of claims: each with the claims that keep it; how the others were broken; and what is
+    unknown of goals, on which nothing rests."""
+
+    kept: dict[str, frozenset[str]]
+    broken: dict[str, Counterexample]
+    unknown: dict[str, Answer]
+
+
+Report = Callable[[str], None]
+
+
+def induct(
+    system: System,
+    claims: Sequence[str],
+    goals: Sequence[str],
+    deadline: float,
+    report: Report,
+    known: Sequence[str] = (),
+) -> Induction:
+    """The greatest inductive subset of `claims`, and which of the `goals`, which nothing rests on, it keeps.
+
+    What is `known` to hold of every reachable state is assumed.
+    """
+    found = Induction({}, {}, {})
+    left = list(claims)
+    while True:
+        round_ = {claim: _kept(system, claim, [*known, *left], deadline, report) for claim in left}
+        for result in round_.values():
+            if isinstance(result, Answer):  # whatever else is claimed would have to do without it, for no reason
+                raise UndecidedError(result)
+        lost = [claim for claim, result in round_.items() if not isinstance(result, frozenset)]
+        _note(found, {claim: round_[claim] for claim in lost})
+        if not lost:
+            found.kept = {claim: result for claim, result in round_.items() if isinstance(result, frozenset)}
+            break
+        left = [claim for claim in left if claim not in lost]
+    results = {goal: _kept(system, goal, [*known, *left], deadline, report) for goal in goals}
+    _note(found, {goal: result for goal, result in results.items() if not isinstance(result, frozenset)})
+    found.kept |= {goal: result for goal, result in results.items() if isinstance(result, frozenset)}
+    return found
+
+
+def _note(found: Induction, results: Mapping[str, frozenset[str] | Counterexample | Answer]) -> None:
+    for claim, result in results.items():
+        if isinstance(result, Counterexample):
+            found.broken[claim] = result
+        elif isinstance(result, Answer):
+            found.unknown[claim] = result
+
+
+def _kept(
+    system: System, claim: str, assumed: Sequence[str], deadline: float, report: Report
+) -> frozenset[str] | Counterexample | Answer:
+    """The claims with which every step keeps this one; or a state and a step that break it; or why that is unknown."""
+    report(f"proving {claim}")
+    hypotheses = {system.hypothesis(one): one for one in assumed}
+    used: set[str] = set()
+    questions = system.questions(claim)
+    while True:
+        try:
+            question = next(questions, None)
+            if question is None:
+                break
+            decision = system.decide(question, list(hypotheses), deadline)
+        except UndecidedError as undecided:
+            return undecided.why
+        if decision.counterexample is not None:
+            return decision.counterexample
+        if decision.answer is not Answer.NO:
+            return decision.answer
+        used |= {hypotheses[literal] for literal in decision.used if literal in hypotheses}
+    return frozenset(used - {claim})
+
+
+def _inductive(
+    system: BoundedSystem, proposed: Sequence[Candidate], kept: Sequence[str], deadline: float
+) -> list[Candidate]:
+    """The greatest inductive subset of what is proposed, beside what is kept anyway.
+
+    Every answer YES is a step that breaks some of them, which are dropped all at once.
+    """
+    left = list(proposed)
+    hypotheses = [system.hypothesis(name) for name in kept]
+    after = {id(one): system.after(one.literal) for one in left}
+    solver = Solver(system.circuit, deadline)
+    solver.add(system.relation.one_value, system.relation.one_step, system.relation.stays, *hypotheses)
+    while left:
+        broken = system.circuit.any(-after[id(one)] for one in left)
+        answer = solver.check(*(one.literal for one in left), broken)
+        if answer is Answer.NO:
+            break
+        if answer is not Answer.YES:
+            raise UndecidedError(answer)
+        values = solver.values()
+        left = [one for one in left if values.holds(after[id(one)])]
+    return left
+
+
+def _rests_on(kept: Mapping[str, frozenset[str]], name: str) -> tuple[str, ...]:
+    """Every claim that keeps this one, and those that keep these, in the order of `kept`."""
+    found: set[str] = set()
+    new = {name}
+    while new:
+        found |= new
+        new = {other for one in new for other in kept[one]} - found
+    return tuple(one for one in kept if one in found and one != name)
+
+
+class Phase(Enum):
+    """Which proofs are looked for."""
+
+    EVERY_LENGTH = "every length"
+    WITHIN_BOUNDS = "within bounds"
+    WITH_MORE = "with proposed lemmas, or over more steps"
+
+
+def prove(
+    instance: Instance,
+    properties: Sequence[Property],
+    phase: Phase,
+    *,
+    failing: Sequence[str] = (),
+    known: Proofs | None = None,
+    sample: Sequence[Cells] = (),
+    seconds: float | None = None,
+    report: Report = lambda message: None,
+) -> Proofs:
+    """Prove what can be proved of these properties, beside what is `known` from the phases before.
+
+    Those that are known to be `failing` are tried for every length only, where a proof would contradict what is known.
+    Where the declared lemmas do not do, others are proposed that are true of a `sample` of reachable states.
+    """
+    started = time.monotonic()
+    deadline = float("inf") if seconds is None else started + seconds
+    proving = _Proving(instance, properties, failing, known or Proofs(), deadline, report)
+    found = proving.found
+    try:
+        with telling_interrupts():
+            if phase is Phase.EVERY_LENGTH:
+                proving.every_length()
+            elif phase is Phase.WITHIN_BOUNDS:
+                proving.within_bounds()
+            else:
+                proving.with_candidates(sample)
+                proving.with_more_steps()
+    except KeyboardInterrupt:
+        found.stopped = "interrupt"
+    except UndecidedError as undecided:
+        found.stopped = undecided.why.value
+    except UsageError as error:
+        proving.refuse(error, every_length=phase is Phase.EVERY_LENGTH)
+    found.seconds = time.monotonic() - started
+    return found
+
+
+class _Proving:
+    """One run of the prover over the properties of an instance."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        properties: Sequence[Property],
+        failing: Sequence[str],
+        known: Proofs,
+        deadline: float,
+        report: Report,
+    ) -> None:
+        self.instance = instance
+        self.failing = frozenset(failing)
+        self.settled = frozenset([*failing, *known.proofs])
+        names = {name for proof in known.proofs.values() for name in (proof.prop.name, *proof.lemmas)}
+        claims = (*instance.properties, *instance.lemmas)
+        self.invariants = [claim for claim in claims if claim.name in names and not claim.of_steps]
+        self.properties = [prop for prop in properties if prop.kind is not Kind.SOMETIMES and prop is not IN_RANGE]
+        self.deadline = deadline
+        self.budget = FormulaBudget(deadline)
+        self.report = report
+        self.found = Proofs()
+        self.initially: dict[str, str | None] = {}
+
+    @property
+    def open(self) -> list[Property]:
+        """The properties without a proof, and not known to fail."""
+        return [p for p in self.properties if p.name not in self.found.proofs and p.name not in self.settled]
+
+    @property
+    def premises(self) -> list[Property]:
+        """The premise of every proof, where it is still open: no step and no property errs."""
+        return [one for one in (IN_RANGE,) if one.name not in self.found.proofs and one.name not in self.settled]
+
+    def _claims(self, candidates: Iterable[Property], *, every_length: bool) -> list[Property]:
+        """Those that are true at the start; the others are lost already."""
+        found = []
+        for claim in candidates:
+            if claim.name not in self.initially:
+                self.initially[claim.name] = self._why_not_initially(claim)
+            why = self.initially[claim.name]
+            if why is None:
+                found.append(claim)
+            else:
+                self._lose(claim, Attempt(claim, every_length, why))
+        return found
+
+    def _why_not_initially(self, claim: Property) -> str | None:
+        if claim.of_steps:
+            return None  # it says nothing yet at the start
+        try:
+            return None if holds_initially(self.instance, claim, self.budget) else "it is false in an initial state"
+        except ModelError as error:
+            return str(error)
+
+    def _lose(self, claim: Property, attempt: Attempt) -> None:
+        if claim.kind is Kind.LEMMA:
+            self.found.lost[claim.name] = attempt
+        else:
+            self.found.attempts.append(attempt)
+
+    def every_length(self) -> None:
+        """Induction on the slice."""
+        asked = [prop for prop in self.properties if prop.every_length]
+        if not asked:
+            return
+        started = time.monotonic()
+        lemmas = [lemma for lemma in self.instance.lemmas if lemma.every_length]
+        claims = self._claims([*(p for p in asked if not p.of_steps), *lemmas], every_length=True)
+        goals = [prop for prop in asked if prop.of_steps]
+        self.report("slicing")
+        try:
+            system = SlicedSystem(self.instance, [*claims, *goals, IN_RANGE], self.budget)
+        except UnsupportedError as error:
+            for prop in asked:
+                self._lose(prop, Attempt(prop, True, f"there is no slice: {error}"))
+            return
+        claims, goals = self._asked_of(system, claims), [*self._asked_of(system, goals), IN_RANGE]
+        induction = induct(
+            system, [claim.name for claim in claims], [goal.name for goal in goals], self.deadline, self.report
+        )
+        if induction.kept.pop(IN_RANGE.name, None) is None:
+            self._rest_on_nothing(induction)
+        self._conclude(induction, [*claims, *goals], started, every_length=True)
+
+    def _rest_on_nothing(self, induction: Induction) -> None:
+        """Steps that leave a range or an index of fixed size are none in the slice; it is not proved that there is
+        none, so nothing is."""
+        why = f"it rests on {IN_RANGE.name} for every length, which is not proved"
+        for prop in self.properties:
+            if induction.kept.pop(prop.name, None) is not None:
+                self._lose(prop, Attempt(prop, True, why))
+
+    def _asked_of(self, system: SlicedSystem, claims: Sequence[Property]) -> list[Property]:
+        """Those claims that the slice can be asked about; the others are lost."""
+        found = []
+        for claim in claims:
+            try:
+                system.read(claim.name)
+                found.append(claim)
+            except UnsupportedError as error:
+                self._lose(claim, Attempt(claim, True, f"the slice cannot be asked about it: {error}"))
+        return found
+
+    def refuse(self, error: UsageError, *, every_length: bool) -> None:
+        """Z3 cannot be asked: what is still open stays so, and says why."""
+        for prop in self.open:
+            if prop.every_length or not every_length:
+                self._lose(prop, Attempt(prop, every_length, f"Z3 cannot be asked: {error}"))
+
+    def within_bounds(self) -> None:
+        """Induction on the transition system as it is."""
+        if not self.open:
+            return
+        started = time.monotonic()
+        states = [prop for prop in self.properties if not prop.of_steps and prop.name not in self.failing]
+        claims = self._claims([*states, *self.instance.lemmas], every_length=False)
+        goals = [prop for prop in self.open if prop.of_steps]
+        premises = self.premises
+        asked_about = [*claims, *goals, *premises]
+        self.report("building the step relation")
+        system = BoundedSystem(self.instance, asked_about, self.budget)
+        induction = Induction({}, {}, {})
+        # Layer by layer, as the lemmas are declared: what holds by itself does not rest on what comes later.
+        layers = list(dict.fromkeys(claim.function.path for claim in claims if claim.kind is Kind.LEMMA))
+        for position in range(len(layers) + 1):
+            asked = [
+                claim.name
+                for claim in claims
+                if claim.name not in induction.kept
+                and (claim.kind is not Kind.LEMMA or claim.function.path in layers[:position])
+            ]
+            is_last = position == len(layers)
+            # The premise is asked about in every layer, so that proofs stand where a later layer is cut short.
+            aims = [premise.name for premise in premises if premise.name not in induction.kept]
+            aims += [goal.name for goal in goals] if is_last else []
+            known = [name for name in induction.kept if name != IN_RANGE.name]
+            try:
+                layer = induct(system, asked, aims, self.deadline, self.report, known)
+            except (UndecidedError, KeyboardInterrupt):
+                # What the layers before have shown stands, whatever becomes of this one.
+                self._conclude(Induction(induction.kept, {}, {}), asked_about, started, every_length=False)
+                raise
+            induction = Induction(induction.kept | layer.kept, layer.broken, layer.unknown)
+        self._conclude(induction, asked_about, started, every_length=False)
+
+    def _conclude(
+        self, induction: Induction, claims: Sequence[Property], started: float, *, every_length: bool
+    ) -> None:
+        by_name = {claim.name: claim for claim in claims}
+        for name in induction.kept:
+            prop = by_name[name]
+            # A proof of what is known to fail is kept, too: it shows that one of the two is wrong.
+            is_wanted = name not in self.settled or (every_length and name in self.failing)
+            if prop.kind is not Kind.LEMMA and name not in self.found.proofs and is_wanted:
+                lemmas = _rests_on(induction.kept, name)
+                seconds = time.monotonic() - started
+                self.found.proofs[name] = Proof(prop, lemmas, every_length, 1, seconds)
+        for name, counterexample in induction.broken.items():
+            if name not in self.found.proofs and (every_length or name not in self.settled):
+                why = "a step breaks it"
+                self._lose(by_name[name], Attempt(by_name[name], every_length, why, counterexample))
+        for name, answer in induction.unknown.items():
+            if name not in self.found.proofs:
+                why = f"Z3 did not answer ({answer.value})"
+                self._lose(by_name[name], Attempt(by_name[name], every_length, why))
+                self.found.stopped = answer.value
+
+    def _is_anything_asked(self, asked: Sequence[Property]) -> bool:
+        """Whether there is a promise to prove, or one that is proved if its premise is."""
+        return any(prop is not IN_RANGE for prop in asked) or bool(asked and self.settled - self.failing)
+
+    def with_candidates(self, sample: Sequence[Cells]) -> None:
+        """Induction beside all that is proved, with lemmas that are proposed: those of them that are inductive."""
+        promises = self._claims(self.open, every_length=False)
+        asked = [*promises, *self.premises]
+        if not self._is_anything_asked(asked) or not sample:
+            return
+        started = time.monotonic()
+        self.report("proposing lemmas")
+        system = BoundedSystem(self.instance, [*self.invariants, *asked], self.budget)
+        kept = [claim.name for claim in self.invariants]
+        if len(system.circuit.left) > MOST_NODES:
+            return  # a model of that size needs lemmas of its own
+        states = [*self.instance.initial_states, *sample]
+        left = _inductive(system, candidates(system, states), kept, self.deadline)
+        system.extra = {one.name: one.literal for one in left}
+        goals = [prop.name for prop in asked if prop.of_steps or prop is IN_RANGE]
+        claims = [prop.name for prop in promises if not prop.of_steps]
+        induction = induct(system, claims, goals, self.deadline, self.report, [*kept, *system.extra])
+        for prop in asked:
+            if prop.name in induction.kept:
+                known = dict.fromkeys([*kept, *system.extra], frozenset[str]())
+                lemmas = _rests_on(known | induction.kept, prop.name)
+                self.found.proofs[prop.name] = Proof(prop, lemmas, False, 1, time.monotonic() - started)
+
+    def with_more_steps(self) -> None:
+        """k-induction over simple paths, with everything that is proved assumed on the way."""
+        asked = [*self.open, *self.premises]
+        if not self._is_anything_asked(asked):
+            return
+        relation = Relation(self.instance, [*self.invariants, *asked], self.budget)
+        start, anywhere = Unrolling(relation), Unrolling(relation, free=True)
+        solvers = [Solver(relation.circuit, self.deadline) for _ in range(2)]
+        for unrolling, solver in zip((start, anywhere), solvers, strict=True):
+            solver.add(*unrolling.begin())
+        fails = {prop.name for prop in asked if self._fails_at(prop, start, solvers[0], 0)}
+        for steps in range(1, MOST_STEPS + 1):
+            started = time.monotonic()
+            for unrolling, solver in zip((start, anywhere), solvers, strict=True):
+                unrolling.extend()
+                level = unrolling.levels[steps - 1]
+                solver.add(level.one_step, level.stays)
+            assumed = [level.asked[claim.name][0] for level in anywhere.levels for claim in self.invariants]
+            solvers[1].add(*assumed, *(anywhere.differ(steps - 1, earlier) for earlier in range(steps - 1)))
+            is_new = [anywhere.differ(steps, earlier) for earlier in range(steps)]
+            for prop in asked:
+                if prop.name in self.found.proofs or prop.name in fails:
+                    continue
+                self.report(f"proving {prop.name} by {steps}-induction")
+                held = [self._stands(prop, anywhere, depth) for depth in range(int(prop.of_steps), steps)]
+                # The step that breaks a property of steps may lead back to where the path was before.
+                simple = [] if prop.of_steps else is_new
+                if not self._can(solvers[1], *held, *simple, -self._stands(prop, anywhere, steps)):
+                    lemmas = tuple(claim.name for claim in self.invariants)
+                    seconds = time.monotonic() - started
+                    self.found.proofs[prop.name] = Proof(prop, lemmas, False, steps, seconds)
+                elif self._fails_at(prop, start, solvers[0], steps):
+                    fails.add(prop.name)
+
+    def _fails_at(self, prop: Property, start: Unrolling, solver: Solver, depth: int) -> bool:
+        """Whether the base of a k-induction breaks: a behaviour of so many steps in which the property fails."""
+        return depth >= prop.of_steps and self._can(solver, -self._stands(prop, start, depth))
+
+    def _stands(self, prop: Property, unrolling: Unrolling, depth: int) -> int:
+        """The property at a depth, asked within the declaration."""
+        holds, _, error = unrolling.at(prop, depth)
+        return unrolling.circuit.both(holds, -error)
+
+    def _can(self, solver: Solver, *assumed: int) -> bool:
+        """Whether something can be; an answer that is none ends it all."""
+        answer = solver.check(*assumed)
+        if not answer.is_known:
+            raise UndecidedError(answer)
+        return answer is Answer.YES

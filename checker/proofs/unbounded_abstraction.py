@@ -1,0 +1,493 @@
+"""The slice of a model to fields of fixed shape: the same functions, with what is_open left open.
+
+In:  an `Instance`.
+Out: a `Slice`: its steps as formulas over unbounded integers, of which every step of the model, for every size of what
+     is open, is one once the other fields are forgotten.
+
+What is open: bounds that say so (the length of logs, the number of records), budgets (elections, faults) and client
+settings; they are numbers like any other here. An array over an open domain has no cells: what is read from it is any
+value of its range, what is written to it is gone. A loop over an open domain leaves each cell and local that it writes
+either as it was or as one of its rounds, begun anywhere, writes it; that a cell never falls, or never rises, in a round
+is found out first. A step that leaves the model's declaration is none.
+
+So the slice can do whatever the model can, and more. What holds of it holds of the model; where it does not hold, that
+says nothing yet.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Circuit
+from isrcheck.checker.symbolic.evaluator import Evaluator, UnsupportedError
+from isrcheck.checker.symbolic.linear_integers import IntegerArithmetic, Linear
+from isrcheck.checker.symbolic.one_hot_integers import Truth
+from isrcheck.checker.symbolic.solver import Solver
+from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicState, Value, as_truth
+from isrcheck.models.language.declare import Entry, Subset, size_of
+from isrcheck.models.language.model import Configuration, Instance, Place, Property, asked
+from isrcheck.models.language.syntax import Function
+
+Target = tuple[str, int | str]
+"""Something that a loop writes: ("cell", number) or ("local", name)."""
+
+OPEN = 1 << 40
+"""The size of a domain, or an end of a range, that is open: no domain of a fixed size is as large."""
+
+
+@dataclass(frozen=True)
+class SlicedStep:
+    """A step of the slice: the action, the arguments that are known (None: open), when it is enabled, when it leaves a
+    range or an index of fixed size, and the cells."""
+
+    action: str
+    arguments: tuple[int | None, ...]
+    enabled: int
+    error: int
+    after: Sequence[Value]
+    taken: Mapping[int, int]
+
+
+class Slice:
+    """States and steps of the slice, over one circuit."""
+
+    def __init__(self, instance: Instance, budget: FormulaBudget | None = None) -> None:
+        self.instance = instance
+        self.circuit = Circuit(budget)
+        self.arithmetic = IntegerArithmetic(self.circuit)
+        self.open = frozenset(name for name, entry in instance.model.entries.items() if entry.is_open)
+        self.places = self._places()
+        self.evaluator = SliceEvaluator(self)
+        self.before = self.new_state()
+        self.steps = [step for slot in range(len(instance.model.slots)) for step in self._steps(slot)]
+
+    def size(self, size: Any, what: str) -> int:
+        """A size, or OPEN where what is open is asked for it."""
+        watched = _Watched(self.instance.configuration, self.open)
+        number = asked(self.instance.model.path, what, size_of, size, watched)
+        return OPEN if watched.was_asked else int(number)
+
+    def _places(self) -> dict[str, Place]:
+        places = {}
+        offset = 0
+        for name, declared in self.instance.model.fields.items():
+            sizes = tuple(self.size(domain.size, f"field {name}") for domain in declared.over)
+            low = self.size(declared.values.low, f"field {name}")
+            high = self.size(declared.values.high, f"field {name}")
+            place = Place(name, offset, sizes, low, high, declared)
+            places[name] = place
+            offset += 0 if OPEN in sizes else place.count
+        return places
+
+    @property
+    def kept(self) -> list[str]:
+        """The fields of fixed shape: those that the slice has."""
+        return [name for name, place in self.places.items() if OPEN not in place.sizes]
+
+    def new_state(self) -> list[Value]:
+        """A state of which nothing is known but the ranges of its cells."""
+        return [self.any_value(self.places[name]) for name in self.kept for _ in range(self.places[name].count)]
+
+    def any_value(self, place: Place) -> Value:
+        """Any value of a field."""
+        if place.field.values.is_flag:
+            return Truth(self.circuit.variable())
+        return self.arithmetic.number(*ends(place))
+
+    def _steps(self, slot: int) -> Sequence[SlicedStep]:
+        function = self.instance.function(slot)
+        if function is None:
+            return []
+        arguments: list[list[tuple[int | None, Value]]] = []
+        for position, parameter in enumerate(function.choices):
+            domain = parameter.domain
+            assert domain is not None
+            size = self.size((domain.of if issubclass(domain, Subset) else domain).size, f"domain {domain.__name__}")
+            if size != OPEN:
+                choice = self.instance.slot_choices[slot][position]
+                arguments.append([(ordinal, choice.argument(ordinal)) for ordinal in range(choice.count)])
+            elif issubclass(domain, Subset):
+                raise UnsupportedError(
+                    f"{function.path}:{function.line}: {function.name} takes a subset of what is open"
+                )
+            else:
+                arguments.append([(None, self.arithmetic.number(0, None))])
+        found = []
+        for chosen in itertools.product(*arguments):
+            enabled, error, after = self.evaluator.act(self.before, function, [value for _, value in chosen])
+            if enabled != FALSE or error != FALSE:
+                name = self.instance.model.slots[slot].name
+                known = tuple(number for number, _ in chosen)
+                found.append(SlicedStep(name, known, enabled, error, after, {slot: TRUE}))
+        return found
+
+    def ask(
+        self, prop: Property, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
+    ) -> tuple[int, int]:
+        """The truth of a property, and what has to be true for it to have been asked within the declaration."""
+        holds, _ = self.evaluator.ask(prop.function, states, taken)
+        return holds, self.evaluator.alive
+
+    def solver(self, deadline: float = float("inf")) -> Solver:
+        """A solver for questions about this slice."""
+        return Solver(self.circuit, deadline, self.arithmetic)
+
+
+def ends(place: Place) -> tuple[int | None, int | None]:
+    """The ends of a field's range, as far as there are any."""
+    low, high = (None if end == OPEN else end for end in (place.low, place.high))
+    return low, high
+
+
+class _Watched:
+    """A configuration that notes whether an entry is asked for that is open."""
+
+    def __init__(self, configuration: Configuration, is_open: Container[str]) -> None:
+        self.configuration = configuration
+        self.is_open = is_open
+        self.was_asked = False
+
+    def __getattr__(self, name: str) -> Any:
+        # Whoever asks for all of it asks for what is open, too.
+        self.was_asked |= name == "items" or name in self.is_open
+        return getattr(self.configuration, name)
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of a loop: what it writes when, and what it writes to as it was before the round and after it."""
+
+    written: Mapping[Target, int]
+    begun: Mapping[Target, Value]
+    after: Mapping[Target, Value]
+
+
+Before = tuple[list[list[Value]], dict[str, Value], int, int]
+"""The cells of the states of a call, its locals, what guards it and where it has erred, before a loop."""
+
+
+class SliceEvaluator(Evaluator):
+    """Reads functions where some domains are open."""
+
+    def __init__(self, sliced: Slice) -> None:
+        super().__init__(sliced.instance, sliced.circuit, sliced.arithmetic)
+        self.slice = sliced
+        self.places = sliced.places
+        self.entries: dict[str, Value] = {}
+        self.written: dict[Target, int] | None = None
+        self.looping: Frame | None = None
+        self.read: dict[str, dict[tuple[Value, ...], Value]] = {}
+
+    def act(
+        self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
+    ) -> tuple[int, int, list[Value]]:
+        """A step, in which what is read twice from an array without cells is read as the same."""
+        self.read = {}
+        return super().act(before, function, arguments)
+
+    def ask(
+        self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
+    ) -> tuple[int, int]:
+        """The truth of a property."""
+        self.read = {}
+        return super().ask(function, states, taken)
+
+    def entry(self, name: str) -> Value:
+        """The value of a configuration entry: any value of one that is open, always the same."""
+        if name not in self.slice.open:
+            return super().entry(name)
+        if name not in self.entries:
+            declared: Entry = self.instance.model.entries[name]
+            self.entries[name] = self.arithmetic.number(declared.least, None if declared.is_bound else declared.most)
+        return self.entries[name]
+
+    def _demand(self, literal: int) -> None:
+        """What leaves the declaration does not take place, and is noted."""
+        super()._demand(literal)
+        if literal != TRUE:
+            entry = self.circuit.both(self.frame.entry, self.frame.branch)
+            self.alive = self.circuit.both(self.alive, self.circuit.either(-entry, literal))
+
+    # --------------------------------------------------------------------------------------------------------- cells
+
+    def load(self, state: SymbolicState, place: Place, indices: Sequence[Value]) -> Value:
+        """The value of a cell; any value where there is none, and the same until something is written there."""
+        if OPEN not in place.sizes:
+            return super().load(state, place, indices)
+        self._note_indices(place, indices)
+        known = self.read.setdefault(place.name, {})
+        key = (id(state), *indices)
+        if key not in known:
+            known[key] = self.slice.any_value(place)
+        return known[key]
+
+    def _note_indices(self, place: Place, indices: Sequence[Value]) -> None:
+        """Where an array over what is open is used: its indices of fixed size stay within."""
+        for index, size in zip(indices, place.sizes, strict=True):
+            if size != OPEN:
+                self._note_error(self.arithmetic.within(self.number(index), 0, size - 1)[0])
+
+    def _note_error(self, literal: int) -> None:
+        """Note where a demand is not met; the step takes place for all that."""
+        super()._demand(literal)
+
+    def store(self, state: SymbolicState, place: Place, indices: Sequence[Value], value: Value) -> None:
+        """Write to a cell, where there is one."""
+        if OPEN in place.sizes:
+            self._note_indices(place, indices)
+            if not place.field.values.is_flag:
+                self._note_error(self.arithmetic.within(self.number(value), *ends(place))[0])
+            self.read.pop(place.name, None)
+            return
+        for cell, condition in self.targets(place, indices):
+            self._note(("cell", cell), condition)
+            old = state.cells[cell]
+            if place.field.values.is_flag:
+                state.cells[cell] = self.choose(condition, as_truth(self.truth(value)), old)
+            else:
+                inside, written = self.arithmetic.within(self.number(value), *ends(place))
+                self._demand(self.circuit.either(-condition, inside))
+                state.cells[cell] = self.choose(condition, written, old)
+
+    def _assign(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            self._note(("local", target.id), TRUE)
+        super()._assign(target, value)
+
+    def _note(self, target: Target, condition: int) -> None:
+        """In a round of a loop: what was written, and when. Only the locals of the loop's own call are the loop's."""
+        if self.written is not None and (target[0] == "cell" or self.frame is self.looping):
+            here = self.circuit.all([self.frame.entry, self.frame.branch, condition])
+            self.written[target] = self.circuit.either(self.written.get(target, FALSE), here)
+
+    # --------------------------------------------------------------------------------------------------------- loops
+
+    def size(self, expression: ast.expr) -> int:
+        """What an argument of a range comes to; OPEN where it depends on what is open."""
+        if any(isinstance(node, ast.Attribute) and node.attr in self.slice.open for node in ast.walk(expression)):
+            return OPEN
+        return super().size(expression)
+
+    def _is_open(self, call: ast.expr) -> bool:
+        assert isinstance(call, ast.Call)
+        return OPEN in [self.size(argument) for argument in call.args]
+
+    def fold(self, call: ast.Call) -> Value:
+        """all, any or sum; over what is open it can come to anything."""
+        assert isinstance(call.func, ast.Name)
+        generator = call.args[0]
+        assert isinstance(generator, ast.GeneratorExp)
+        if not any(self._is_open(part.iter) for part in generator.generators):
+            return super().fold(call)
+        if call.func.id == "sum":
+            raise UnsupportedError(
+                f"{self.frame.function.path}:{call.lineno}: in {self.frame.function.name}: a sum over what is open"
+            )
+        self._look_into(generator)
+        return Truth(self.circuit.variable())
+
+    def _look_into(self, generator: ast.GeneratorExp) -> None:
+        """Note where the model leaves its declaration in a generator: each element that is open may be any one."""
+        frame = self.frame
+        known, branch, alive, read = frame.locals, frame.branch, self.alive, self.read
+        frame.locals, self.read = dict(known), {}
+
+        def elements(part: int) -> None:
+            if part == len(generator.generators):
+                self.value(generator.elt)
+                return
+            one = generator.generators[part]
+            assert isinstance(one.target, ast.Name) and isinstance(one.iter, ast.Call)
+            for element, inside in self._any_of(one.iter):
+                outer = frame.branch
+                frame.locals[one.target.id] = element
+                frame.branch = self.circuit.both(outer, inside)
+                for condition in one.ifs:
+                    frame.branch = self.circuit.both(frame.branch, self.truth(self.value(condition)))
+                if frame.branch != FALSE:
+                    elements(part + 1)
+                frame.branch = outer
+
+        elements(0)
+        frame.locals, frame.branch, self.alive, self.read = known, branch, alive, read
+
+    def _any_of(self, call: ast.Call) -> Sequence[tuple[Value, int]]:
+        """The elements of a range, each with the literal that says that it is one; of an open range any element."""
+        if not self._is_open(call):
+            return [(element, TRUE) for element in self.range(call)]
+        element, inside = self._any_element(call)
+        return [(element, inside)]
+
+    def _any_element(self, call: ast.Call) -> tuple[Value, int]:
+        limits = [self.number(self.value(argument)) for argument in call.args]
+        low, high = (0, limits[0]) if len(limits) == 1 else limits
+        element = self.arithmetic.number(None, None)
+        compare = self.arithmetic.compare
+        return element, self.circuit.both(compare("<=", low, element), compare("<", element, high))
+
+    def _statement_For(self, statement: ast.For) -> None:
+        """A loop: round by round, or, over what is open, each thing that it writes by itself."""
+        if not self._is_open(statement.iter):
+            self._loop_of_fixed_length(statement)
+            return
+        frame, states = self.frame, list(self.frame.states.values())
+        before = [list(state.cells) for state in states], dict(frame.locals), self.alive, self.error
+        if self._leaves_everything(statement):
+            read = self.read
+            self._round(statement, before, {}, {})  # for where it errs
+            self.read = read
+            return
+        targets: dict[Target, bool] = {}
+        while True:  # what a round writes may depend on what earlier rounds wrote
+            found = self._round(statement, before, targets, {})
+            truths = {
+                target: targets.get(target, True)
+                and _is_truth(self._value_of(target))
+                and _is_truth(found.after[target])
+                for target in [*targets, *(one for one in found.written if one not in targets)]
+            }
+            if truths == targets:
+                break
+            targets = truths
+        bounds = {target: self._bounds(found, target) for target in targets}
+        found_ends: list[tuple[Target, Value]] = []
+        for target in targets:
+            one = self._round(statement, before, targets, bounds)
+            was_written = self.circuit.both(self.circuit.variable(), one.written.get(target, FALSE))
+            found_ends.append((target, self.choose(was_written, one.after[target], self._value_of(target))))
+        # One more round, for where the function returns from within the loop.
+        if any(isinstance(node, ast.Return) for node in ast.walk(statement)):
+            self._round(statement, before, targets, bounds, keep=True)
+        self.read = {}
+        for target, value in found_ends:
+            self._set_value(target, value)
+            self._note(target, TRUE)
+
+    def _loop_of_fixed_length(self, statement: ast.For) -> None:
+        """Round by round; a variable that had a value before the loop is written like any other local."""
+        assert isinstance(statement.target, ast.Name)
+        name = statement.target.id
+        is_new = name not in self.frame.locals
+        if not is_new:
+            self._note(("local", name), TRUE)
+        super()._statement_For(statement)
+        if is_new:
+            self.frame.locals.pop(name, None)
+
+    def _leaves_everything(self, statement: ast.For) -> bool:
+        """Whether a loop neither returns nor writes anything that the slice has."""
+        functions = self.frame.function.functions
+        forgotten: set[str] = set()
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Return):
+                return False
+            if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and node.target.id in self.frame.locals:
+                return False
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
+                written = functions[node.func.id].writes
+            elif isinstance(node, ast.Assign | ast.AugAssign):
+                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                while isinstance(target, ast.Subscript):
+                    target = target.value
+                if not isinstance(target, ast.Attribute):
+                    return False
+                written = frozenset({target.attr})
+            else:
+                continue
+            if any(OPEN not in self.places[name].sizes for name in written):
+                return False
+            forgotten |= written
+        for name in forgotten:
+            self.read.pop(name, None)
+        return True
+
+    def _put_back(self, before: Before) -> None:
+        cells, known, self.alive, _ = before
+        for state, own in zip(self.frame.states.values(), cells, strict=True):
+            state.cells = list(own)
+        self.frame.locals = dict(known)
+
+    def _round(
+        self,
+        statement: ast.For,
+        before: Before,
+        targets: Mapping[Target, bool],
+        bounds: Mapping[Target, Sequence[str]],
+        *,
+        keep: bool = False,
+    ) -> Round:
+        """One round, begun with anything in what the loop writes, a truth value or a number. `keep` keeps what it
+        returns; everything else is put back, but where it errs: of several rounds the last one says that."""
+        frame = self.frame
+        self.read = {}
+        self.error = before[-1]
+        returned, result = frame.returned, frame.result
+        begun: dict[Target, Value] = {}
+        for target, is_truth in targets.items():
+            begun[target] = Truth(self.circuit.variable()) if is_truth else self._any_number(target)
+            for sign in bounds.get(target, ()):
+                # Only where the loop is reached: elsewhere what it was may be out of its range.
+                stands = self.arithmetic.compare(sign, begun[target], self._value_of(target))
+                self.arithmetic.define(begun[target], self.circuit.either(-self._here(), stands))
+            self._set_value(target, begun[target])
+        assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
+        element, inside = self._any_element(statement.iter)
+        variable: Target = ("local", statement.target.id)
+        is_new = statement.target.id not in before[1]
+        self._set_value(variable, element)
+        branch, outer, around = frame.branch, self.written, self.looping
+        frame.branch = self.circuit.both(branch, inside)
+        self.written, self.looping = {}, frame
+        if not is_new:  # it is still there after the loop
+            self._note(variable, TRUE)
+        self.block(statement.body)
+        written, self.written, self.looping = self.written, outer, around
+        if is_new:
+            written.pop(variable, None)
+        frame.branch = branch
+        if not keep:
+            frame.returned, frame.result = returned, result
+        after = {target: self._value_of(target) for target in [*targets, *written]}
+        self._put_back(before)
+        return Round(written, begun, after)
+
+    def _value_of(self, target: Target) -> Value:
+        kind, name = target
+        if kind == "local":
+            return self.frame.locals.get(str(name))
+        return self.frame.states["s"].cells[int(name)]
+
+    def _set_value(self, target: Target, value: Value) -> None:
+        kind, name = target
+        if kind == "local":
+            self.frame.locals[str(name)] = value
+        else:
+            self.frame.states["s"].cells[int(name)] = value
+
+    def _any_number(self, target: Target) -> Value:
+        kind, name = target
+        if kind == "local":
+            return self.arithmetic.number(None, None)
+        return self.slice.any_value(next(p for p in self._cells() if p.offset <= int(name) < p.offset + p.count))
+
+    def _cells(self) -> Sequence[Place]:
+        return [self.places[name] for name in self.slice.kept]
+
+    def _bounds(self, found: Round, target: Target) -> Sequence[str]:
+        """ ">=" where no round lets a cell fall, "<=" where none lets it rise: so it stands to what it was before."""
+        begun, after = found.begun[target], found.after[target]
+        if target[0] == "local" or not isinstance(begun, Linear):
+            return ()
+        solver = self.slice.solver(self.circuit.budget.deadline)
+        signs = (">=", "<=")
+        return [sign for sign in signs if solver.check(-self.arithmetic.compare(sign, after, begun)) is Answer.NO]
+
+
+def _is_truth(value: Value) -> bool:
+    """Whether it is a truth value, or nothing yet."""
+    return value is None or isinstance(value, bool | Truth)

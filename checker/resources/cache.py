@@ -1,0 +1,143 @@
+"""What is kept from one run to the next: compiled kernels, results of proofs. Files named by what they depend on.
+
+In:  a path, `cache_folder() / KIND / NAME`, and content.
+Out: the content, if all of it is there and was written under this name; any other file counts as none.
+
+Compiled kernels are run as native code. A file is therefore read only if the folders and the file belong to this user
+and nobody else can write to them. Each is opened first and then asked, so that what was asked is what is read.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import os
+import secrets
+import shlex
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from isrcheck.models.messages.printable import escaped
+
+DIGEST_BYTES = 32
+PRIVATE = 0o700
+FOLDER = os.O_RDONLY | os.O_DIRECTORY
+CURE = "set ISRCHECK_CACHE to a folder of your own"
+OTHERS_CAN_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+class NotPrivateError(Exception):
+    """A folder or file that somebody else owns or can write to: where it is, why, and the cure."""
+
+
+def cache_folder() -> Path:
+    """Where everything is kept: ISRCHECK_CACHE, or `isrcheck` in the user's cache folder; else a folder that passes."""
+    own = os.environ.get("ISRCHECK_CACHE")
+    if own:
+        return Path(own)
+    folder = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return Path(folder or Path.home() / ".cache") / "isrcheck"
+    except RuntimeError:
+        return own_folder()
+
+
+@cache
+def own_folder() -> Path:
+    """A private folder for as long as this process runs, for a user who has no home, as in a container."""
+    print("isrcheck: this user has no home folder, so nothing is kept; set ISRCHECK_CACHE to a folder", file=sys.stderr)
+    folder = tempfile.mkdtemp(prefix="isrcheck-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def kept(path: Path) -> bytes | None:
+    """The content of a file that begins with its digest; None where there is none, or it is not what was written."""
+    try:
+        with _folder_of(path) as folder:
+            number = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+            with os.fdopen(number, "rb") as file:
+                _require_private(number, path)
+                content = file.read() if stat.S_ISREG(os.fstat(number).st_mode) else b""
+    except (OSError, NotPrivateError):
+        return None
+    digest, inner = content[:DIGEST_BYTES], content[DIGEST_BYTES:]
+    return inner if digest == _digest(path, inner) else None
+
+
+def why_not_kept(path: Path) -> str:
+    """What keeps a file from being put there, with the cure where there is one; empty where nothing does."""
+    try:
+        path.parent.parent.mkdir(PRIVATE, parents=True, exist_ok=True)
+        with _folder_of(path, is_made=True):
+            is_writable = os.access(path.parent, os.W_OK)
+    except NotPrivateError as refused:
+        return str(refused)
+    except OSError:
+        is_writable = False
+    return "" if is_writable else f"{escaped(str(path.parent))} cannot be written"
+
+
+def can_keep(path: Path) -> bool:
+    """Whether there is a private folder for it that can be written to."""
+    return not why_not_kept(path)
+
+
+def keep(path: Path, content: bytes) -> None:
+    """Put content where the next run finds it, as far as there is a private folder with room for it."""
+    with contextlib.suppress(OSError, NotPrivateError), _folder_of(path) as folder:
+        draft = f"{secrets.token_hex(8)}.draft"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+        try:
+            with os.fdopen(os.open(draft, flags, 0o600, dir_fd=folder), "wb") as file:
+                file.write(_digest(path, content) + content)
+            os.replace(draft, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(draft, dir_fd=folder)
+            raise
+
+
+def _digest(path: Path, content: bytes) -> bytes:
+    """Covers the name as well: the content of one file is not taken for that of another."""
+    return hashlib.sha256(os.fsencode(f"{path.parent.name}/{path.name}") + b"\0" + content).digest()
+
+
+@contextlib.contextmanager
+def _folder_of(path: Path, *, is_made: bool = False) -> Iterator[int]:
+    """The folder of a file, open. Raises NotPrivateError, OSError.
+
+    The cache itself may be a link of the user's; what lies in it may not.
+    """
+    with contextlib.ExitStack() as stack:
+        cache = os.open(path.parent.parent, FOLDER)
+        stack.callback(os.close, cache)
+        _require_private(cache, path.parent.parent)
+        if is_made:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(path.parent.name, PRIVATE, dir_fd=cache)
+        try:
+            folder = os.open(path.parent.name, FOLDER | os.O_NOFOLLOW, dir_fd=cache)
+        except OSError:
+            if path.parent.is_symlink():
+                raise NotPrivateError(f"{escaped(str(path.parent))} is a link; remove it, or {CURE}") from None
+            raise
+        stack.callback(os.close, folder)
+        _require_private(folder, path.parent)
+        yield folder
+
+
+def _require_private(number: int, path: Path) -> None:
+    """Raises NotPrivateError."""
+    status = os.fstat(number)
+    if status.st_uid != os.geteuid():
+        raise NotPrivateError(f"{escaped(str(path))} belongs to another user; {CURE}")
+    if status.st_mode & OTHERS_CAN_WRITE:
+        named = escaped(shlex.quote(str(path)))
+        raise NotPrivateError(f"others can write to {escaped(str(path))}; chmod go-w {named}, or {CURE}")

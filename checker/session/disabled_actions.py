@@ -1,0 +1,80 @@
+"""Actions that cannot take place under a configuration, whatever happens: no search has to show that they never do.
+
+In:  an `Instance`.
+Out: the positions of such actions.
+
+An action is switched off where it has no arguments to take place with, or where one of its guards is false from the
+start and asks only about what no other action changes: a budget of 0, a setting, a switch.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from isrcheck.models import run
+from isrcheck.models.language.model import Instance
+from isrcheck.models.language.syntax import STATE_NAMES, Function, stored
+from isrcheck.models.messages.errors import ModelError
+
+
+def switched_off(instance: Instance) -> frozenset[int]:
+    """The positions of the actions that cannot take place, of those that the protocol has."""
+    chosen = {slot: instance.function(slot) for slot in range(len(instance.model.slots))}
+    actions = {slot: function for slot, function in chosen.items() if function is not None}
+    never = {slot for slot in actions if any(choice.count == 0 for choice in instance.slot_choices[slot])}
+    shut = {slot: [_reads(f, guard) for guard in _false_from_the_start(instance, f)] for slot, f in actions.items()}
+    off = never | {slot for slot, guards in shut.items() if guards}
+    while True:
+        written = {name for slot, function in actions.items() if slot not in off for name in function.writes}
+        left = {slot for slot in off if slot in never or any(not reads & written for reads in shut[slot])}
+        if left == off:
+            return frozenset(off)
+        off = left
+
+
+def _false_from_the_start(instance: Instance, function: Function) -> Iterator[ast.expr]:
+    """Guards about the state alone that are false in every initial state."""
+    own = {parameter.name for parameter in function.choices} | {one for line in function.body for one in stored(line)}
+    for statement in function.body:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id in function.functions:
+            continue
+        (guard,) = call.args
+        if not own & {node.id for node in ast.walk(guard) if isinstance(node, ast.Name)}:
+            code = compile(ast.Expression(guard), function.path, "eval")
+            names = function.python.__globals__
+            try:
+                states = _starts(instance, _reads(function, guard))
+                if not any(eval(code, {**names, "s": state}) for state in states):  # noqa: S307 - the model's own text
+                    yield guard
+            except ModelError:  # an index out of range; the search will say so
+                continue
+
+
+def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[run.State]:
+    """The first initial state, and then one for each way in which they start with these fields."""
+    states = instance.initial_states
+    yield run.State(instance, states[0])
+    columns = [
+        instance.places[name].offset + cell
+        for name in sorted(fields & instance.places.keys())
+        for cell in range(instance.places[name].count)
+    ]
+    rows = zip(*(states.packed[column :: instance.cells] for column in columns), strict=True)
+    first: dict[tuple[int, ...], int] = {}
+    for number, row in enumerate(rows):
+        first.setdefault(row, number)
+    for number in first.values():
+        yield run.State(instance, states[number])
+
+
+def _reads(function: Function, guard: ast.expr) -> frozenset[str]:
+    """The fields that a guard asks about, itself or through helpers."""
+    names: set[str] = set()
+    for node in ast.walk(guard):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in STATE_NAMES:
+            names.add(node.attr)
+        elif isinstance(node, ast.Name) and node.id in function.functions:
+            names |= function.functions[node.id].reads
+    return frozenset(names)

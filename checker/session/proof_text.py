@@ -1,0 +1,269 @@
+"""What is told of proofs, and of what Z3 did: lines for a person, objects for `--json`.
+
+In:  an `Unrolled`, `Proofs` with where the explorer stands to their counterexamples.
+Out: text and plain data; no judgement.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from isrcheck.checker.explicit.search import Exploration, Witness
+from isrcheck.checker.proofs.budget_independence import limitless
+from isrcheck.checker.proofs.induction import Counterexample
+from isrcheck.checker.proofs.premises import premises, using
+from isrcheck.checker.proofs.prove import Attempt, Proof, Proofs
+from isrcheck.checker.symbolic.bounded_model_checking import Unrolled
+from isrcheck.checker.symbolic.solver import VERSION
+from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import Instance, spell
+
+WIDTH = 120
+"""Columns of the section on proofs."""
+
+
+@dataclass(frozen=True)
+class Proving:
+    """Proofs and attempts; for each counterexample to induction, by claim, whether the explorer reaches its state, and
+    the trace file that shows it, or how the claim leaves the declaration after the step; which lemmas are false in a
+    state that it reaches; and what it breaks, with its verdict."""
+
+    proofs: Proofs
+    exploration: Exploration
+    reached: Mapping[str, Witness] = field(default_factory=dict)
+    files: Mapping[str, Path] = field(default_factory=dict)
+    commands: Mapping[str, str] = field(default_factory=dict)
+    outside: Mapping[str, str] = field(default_factory=dict)
+    false: Mapping[str, Witness] = field(default_factory=dict)
+    failing: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def instance(self) -> Instance:
+        """The instance that the proofs are about."""
+        return self.exploration.instance
+
+
+def counted_names(names: list[str]) -> str:
+    """Names of configuration entries, as people say them."""
+    return ", ".join(name.replace("_", " ") for name in names)
+
+
+def scope(instance: Instance, proof: Proof) -> str:
+    """For which configurations a proof holds."""
+    entries = instance.model.entries
+    values = dict(instance.configuration.items())
+    if proof.every_length:
+        open_bounds = [name for name, entry in entries.items() if entry.is_bound and entry.is_open]
+        kept = [
+            f"{name}={spell(entries[name], values[name])}"
+            for name, entry in entries.items()
+            if entry.is_bound and not entry.is_open
+        ]
+        open_sizes = f"any {counted_names(open_bounds)}, " if open_bounds else ""
+        told = f"{open_sizes}any faults and settings, from the initial states of this configuration"
+        told += f"; with {', '.join(kept)}" if kept else ""
+        return f"{told}; as long as no index leaves a size that is open" if open_bounds else told
+    by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
+    # Of a lemma that was proposed nobody has looked what it asks about; and a search to the end had these budgets.
+    premise = proof.premise
+    names = dict.fromkeys([*proof.lemmas, *([] if premise is None else premise.lemmas)])
+    declared = [by_name[name] for name in names if name in by_name]
+    is_known = len(declared) == len(names) and proof.steps == 1 and premise is not None and premise.steps == 1
+    free = limitless(instance, [*instance.properties, *declared]) if is_known else []
+    fixed = [
+        f"{name}={spell(entries[name], values[name])}"
+        for name, entry in entries.items()
+        if entry.is_bound or (entry.is_budget and values[name] and name not in free)
+    ]
+    told = f"at any depth, with {', '.join(fixed) or 'nothing to bound'}"
+    told += f"; any number of {counted_names(free)}" if free else ""
+    # A budget of 0 is a claim as well: with one such fault, the same property may break.
+    none = [name for name, entry in entries.items() if entry.is_budget and not entry.is_bound and not values[name]]
+    return f"{told}; no {counted_names(none)}" if none else told
+
+
+def rests_on(proof: Proof) -> str:
+    """The kind of proof, and its lemmas; what all proofs rest on is told once."""
+    how = "induction" if proof.steps == 1 else f"{proof.steps}-induction over simple paths"
+    base = "true in every initial state, kept by every step"
+    if proof.steps > 1:
+        base = f"true in the first {proof.steps} states, kept by every step after {proof.steps} in which it is true"
+    return f"{how}{using(proof)} ({base})"
+
+
+def lines(proving: Proving) -> list[str]:
+    """The section of a report on proofs."""
+    instance, proofs = proving.instance, proving.proofs
+    when = ", found by an earlier run" if proofs.is_kept else ""
+    found = [f"proofs (Z3 {VERSION}, {proofs.seconds:.2f} s{when})"]
+    for (where, basis), names in _together(instance, proofs).items():
+        found += _wrapped(f"{', '.join(names)}: PROVED{where}", "  ")
+        found += _wrapped(basis, "    ")
+    for premise in premises(instance, proofs, proving.exploration):
+        found += _wrapped(f"premise {premise.name} ({premise.established.value}): {premise.says}", "  ")
+    for name, attempt in proofs.lost.items():
+        if name in proving.false:
+            depth = proving.false[name].depth
+            where = f"a state that the explorer reaches at depth {depth}" if depth else "an initial state"
+            found += _wrapped(f"lemma {name} is false: in {where}", "  ")
+            continue
+        found += _wrapped(f"lemma {name} is not inductive: {attempt.why}{_shown(proving, attempt)}", "  ")
+        found += _table(proving, attempt)
+    for attempt in proofs.attempts:
+        what = " for every length" if attempt.every_length else ""
+        also = " (it is proved within the bounds)" if attempt.prop.name in proofs.proofs else ""
+        text = f"{attempt.prop.name}: not proved{what}{also}: {attempt.why}{_shown(proving, attempt)}"
+        found += _wrapped(text, "  ")
+        found += _table(proving, attempt)
+    if proofs.stopped is not None:
+        found.append(f"  the proofs were cut short: {_cut(proofs.stopped)}")
+    return found
+
+
+def promised(proofs: Proofs) -> dict[str, Proof]:
+    """The proofs of what a model promises, by name: without the premise."""
+    return {name: proof for name, proof in proofs.proofs.items() if proof.prop is not IN_RANGE}
+
+
+def _together(instance: Instance, proofs: Proofs) -> dict[tuple[str, str], list[str]]:
+    """The promises that are proved in one induction: which stand together, and what they rest on beside each other."""
+    found: dict[tuple[str, str], list[str]] = {}
+    promises = promised(proofs)
+    names = {name: {name, *proof.lemmas} for name, proof in promises.items()}
+    for name, proof in promises.items():
+        every = " for every length" if proof.every_length else ""
+        group = {other for other, basis in names.items() if basis == names[name]}
+        others = replace(proof, lemmas=tuple(one for one in proof.lemmas if one not in group))
+        found.setdefault((f"{every}: {scope(instance, proof)}", rests_on(others)), []).append(name)
+    return found
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _cut(stopped: str) -> str:
+    return {
+        "seconds": "the time that they were given is used up",
+        "memory": "the memory that Z3 was given is used up",
+        "interrupt": "they were interrupted",
+    }.get(stopped, "Z3 does not know")
+
+
+def _shown(proving: Proving, attempt: Attempt) -> str:
+    counterexample = attempt.counterexample
+    if counterexample is None:
+        return ""
+    key = key_of(attempt)
+    text = f": {counterexample.says}"
+    if key in proving.outside:
+        after = "which leaves its range" if attempt.prop is IN_RANGE else "after which"
+        text += f", {after}{':' if attempt.prop is IN_RANGE else ''} {proving.outside[key]}"
+    exploration = proving.exploration
+    if attempt.prop.name in proving.failing:
+        return f"{text}; the explorer breaks it: {proving.failing[attempt.prop.name]}"
+    if key in proving.reached:
+        depth = proving.reached[key].depth
+        text += f", from a state that the explorer reaches at depth {depth}"
+        text += ", with these sizes and settings" if attempt.every_length else f": a real failure at step {depth + 1}"
+    elif exploration.exhausted:
+        text += ", from a state that the explorer does not reach (these bounds exhausted)"
+        text += "" if attempt.every_length else "; a lemma has to exclude that state"
+    else:
+        text += f", from a state that the explorer does not reach (these bounds searched to depth {exploration.judged})"
+        text += "" if attempt.every_length else "; it is reached later, or a lemma has to exclude it"
+    if attempt.every_length:
+        text += "; the slice cannot decide it"
+    if key in proving.commands:
+        text += f"; {proving.commands[key]}"
+    return text
+
+
+def key_of(attempt: Attempt) -> str:
+    """What an attempt is known by: the property and whether it was for every length."""
+    return f"{attempt.prop.name} for every length" if attempt.every_length else attempt.prop.name
+
+
+def _table(proving: Proving, attempt: Attempt) -> list[str]:
+    """The state of a slice that the step starts from, and what it changes; a whole state has a trace file instead."""
+    counterexample = attempt.counterexample
+    if counterexample is None or key_of(attempt) in proving.commands:
+        return []
+    rows = []
+    for place in proving.instance.places.values():
+        cells = range(place.offset, place.offset + place.count)
+        before = [counterexample.before[cell] for cell in cells]
+        after = [counterexample.after[cell] for cell in cells]
+        if before and before[0] is not None and (place.name in attempt.prop.function.reads or before != after):
+            told = f"    {place.name} {_row(before)}"
+            rows.append(told if before == after else f"{told} -> {_row(after)}")
+    return rows
+
+
+def _row(values: list[int | None]) -> str:
+    return " ".join(str(value) for value in values)
+
+
+def unrolled_lines(unrolled: Unrolled) -> list[str]:
+    """How far Z3 was asked, and how long that took."""
+    if unrolled.judged < 0:
+        return [f"Z3 {VERSION}: nothing was asked" + (f": {unrolled.refusal}" if unrolled.refusal else "")]
+    far = "no behaviour is longer" if unrolled.exhausted else "behaviours go on"
+    times = " ".join(f"{seconds:.2f}" for seconds in unrolled.times)
+    return [
+        f"Z3 {VERSION}: every depth to {unrolled.judged} asked ({far}); {unrolled.nodes:,} nodes",
+        f"{unrolled.seconds:.2f} s; by depth: {times}",
+    ]
+
+
+def as_object(proving: Proving) -> dict[str, Any]:
+    """The object under `proofs` in the output of `--json`."""
+    proofs = proving.proofs
+    return {
+        "solver": f"Z3 {VERSION}",
+        "seconds": round(proofs.seconds, 3),
+        "stopped": proofs.stopped,
+        "proved": [
+            {
+                "property": proof.prop.name,
+                "every_length": proof.every_length,
+                "scope": scope(proving.instance, proof),
+                "k": proof.steps,
+                "lemmas": list(proof.lemmas),
+                "rests_on": rests_on(proof),
+            }
+            for proof in promised(proofs).values()
+        ],
+        "premises": [
+            {"premise": one.name, "established": one.established.value, "says": one.says}
+            for one in premises(proving.instance, proofs, proving.exploration)
+        ],
+        "not_proved": [_attempt_object(proving, attempt) for attempt in (*proofs.lost.values(), *proofs.attempts)],
+    }
+
+
+def _attempt_object(proving: Proving, attempt: Attempt) -> dict[str, Any]:
+    counterexample: Counterexample | None = attempt.counterexample
+    key = key_of(attempt)
+    reached = proving.reached.get(key)
+    file = proving.files.get(key)
+    return {
+        "property": attempt.prop.name,
+        "kind": attempt.prop.kind.value,
+        "every_length": attempt.every_length,
+        "why": attempt.why,
+        "step": counterexample.says if counterexample else None,
+        "reached_at_depth": reached.depth if reached else None,
+        "trace": str(file) if file else None,
+    }

@@ -1,0 +1,420 @@
+"""What a person, or a machine, reads of one search.
+
+In:  an `Exploration` and its verdicts, and the trace files that were written for them.
+Out: text for a terminal, and the object that `--json` prints for one run (documented in README.md).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from isrcheck.checker.explicit.distinct_causes import Different, different_lines, different_object
+from isrcheck.checker.explicit.search import Exploration
+from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word, overall
+from isrcheck.checker.session import proof_text
+from isrcheck.checker.session.disabled_actions import switched_off
+from isrcheck.checker.session.proof_text import Proving
+from isrcheck.checker.spark.summary import Spread, spread_lines, spread_object
+from isrcheck.checker.symbolic.bounded_model_checking import Unrolled
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import Instance, spell
+
+
+@dataclass(frozen=True)
+class Run:
+    """One search with everything that was made of it; `traces` maps properties to files.
+
+    `second` is what Z3 said of the same question, where both engines were asked; `different` are the counterexamples of
+    different causes, where several were asked for.
+    """
+
+    exploration: Exploration | Unrolled
+    verdicts: Sequence[Verdict]
+    command: str
+    counted_all: bool = False
+    traces: Mapping[str, Path] = field(default_factory=dict)
+    proving: Proving | None = None
+    second: Unrolled | None = None
+    spread: Spread | None = None
+    different: Sequence[Different] = ()
+
+    @property
+    def explored(self) -> Exploration:
+        """What the explorer did, where it was asked."""
+        assert isinstance(self.exploration, Exploration), "Z3 alone was asked"
+        return self.exploration
+
+    @property
+    def engine(self) -> str:
+        """Which engine searched."""
+        if self.spread is not None:
+            return "spark"
+        return "z3" if isinstance(self.exploration, Unrolled) else "local" if self.second is None else "all"
+
+    @property
+    def counts_once(self) -> bool:
+        """Whether what was counted was counted once: parts of a search count again what others have counted."""
+        return self.spread is None or not self.spread.parts_overlap
+
+    def show(self, path: Path) -> str:
+        """The command that shows a trace, ready to be typed."""
+        own = ["--model", self.command_words[1]] if self.command_words[1].endswith(".py") else []
+        return shlex.join(["trace", "show", str(path), *own])
+
+    @property
+    def command_words(self) -> list[str]:
+        """The command that repeats the search, word by word."""
+        return shlex.split(self.command)
+
+    @property
+    def word(self) -> Word:
+        """The gravest verdict of the run; proofs that were asked for and cut short leave it undecided at best."""
+        word = overall(self.verdicts, is_complete=self.exploration.is_complete)
+        is_cut = self.proving is not None and self.proving.proofs.stopped is not None
+        return Word.UNDECIDED if is_cut and word in (Word.NO_VIOLATION, Word.HOLDS) else word
+
+
+def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int] = frozenset()) -> list[str]:
+    """Rows as aligned lines; the columns in `right` are aligned at their right side."""
+    if not rows:
+        return []
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append((indent + "  ".join(cells)).rstrip())
+    return lines
+
+
+def title(instance: Instance) -> str:
+    """Model, protocol and swapped actions, as one line."""
+    words = [instance.model.name]
+    if instance.protocol.name:
+        words.append(f"protocol {instance.protocol.name}")
+    words += [f"{action} of {protocol}" for action, protocol in instance.swaps.items()]
+    return ", ".join(words)
+
+
+def configuration_of(instance: Instance) -> dict[str, str]:
+    """Every configuration entry as it is spelled on the command line."""
+    entries = instance.model.entries
+    return {name: spell(entries[name], value) for name, value in instance.configuration.items()}
+
+
+def faults_of(instance: Instance) -> dict[str, int]:
+    """The budgets for faults and rare events, by name."""
+    values = dict(instance.configuration.items())
+    return {name: values[name] for name, entry in instance.model.entries.items() if entry.is_budget}
+
+
+def faults_line(*instances: Instance) -> str:
+    """The faults that were considered in some instances of a model, with their budgets, and those that were not."""
+    budgets = [faults_of(instance) for instance in instances]
+    if not budgets[0]:
+        return "the model declares none"
+    faults = {name.replace("_", " "): sorted({one[name] for one in budgets}) for name in budgets[0]}
+    considered = [f"{name} {' or '.join(map(str, counts))}" for name, counts in faults.items() if any(counts)]
+    left_out = [name for name, counts in faults.items() if not any(counts)]
+    text = ", ".join(considered) or "none"
+    return f"{text}; not considered: {', '.join(left_out)}" if left_out else text
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things: 1 level, 2 levels."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def human_bytes(count: float) -> str:
+    """A number of bytes with its unit."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024 or unit == "GiB":
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+        count /= 1024
+    raise AssertionError
+
+
+def totals(exploration: Exploration, *, counts_once: bool = True) -> list[str]:
+    """How much was searched, how far, how fast, and in how much memory."""
+    if not exploration.has_begun:
+        return [f"nothing was searched: {WHY_STOPPED[exploration.stopped or 'interrupt']}"]
+    seconds = max(exploration.seconds, 1e-9)
+    reach = "nothing new is left" if exploration.exhausted else f"{counted(exploration.frontier, 'state')} not expanded"
+    if exploration.stopped in WHY_STOPPED:
+        reach = f"{WHY_STOPPED[exploration.stopped]}; {reach}"
+    elif exploration.stopped == "decided":
+        reach = f"every property is decided; {reach}"
+    degree = f"; {exploration.generated / max(1, exploration.distinct - exploration.frontier):.1f} successors a state"
+    size = human_bytes(exploration.bytes_used)
+    if exploration.distinct > 1 << 16:
+        size += f", {exploration.bytes_used / exploration.distinct:.0f} bytes a state"
+    counts = f"{counted(exploration.distinct, 'distinct state')}, {exploration.generated:,} generated"
+    rates = f"{exploration.generated / seconds:,.0f} generated/s, {exploration.distinct / seconds:,.0f} distinct/s"
+    return [
+        f"{counts}, {counted(len(exploration.levels), 'level')} (judged to depth {exploration.judged}; {reach})",
+        f"{exploration.seconds:.2f} s: {rates}; {size}{degree if counts_once else ''}",
+    ]
+
+
+def property_lines(run: Run) -> list[str]:
+    """A line for each property: verdict, how many states or transitions, and the trace that shows it."""
+    rows = []
+    for verdict in run.verdicts:
+        is_counted = verdict.violating and run.engine != "z3" and run.counts_once
+        count = f"{verdict.violating:,}" if is_counted else ""
+        unit = ""
+        if is_counted and verdict.prop.kind is not Kind.SOMETIMES:
+            unit = "errors" if verdict.prop is IN_RANGE else "transitions" if verdict.prop.of_steps else "states"
+            unit += "" if run.counted_all else " up to that depth"
+        is_sought = verdict.prop.kind is Kind.SOMETIMES
+        rows.append(
+            [("sometimes " if is_sought else "") + verdict.prop.name, verdict.text, "" if is_sought else count, unit]
+        )
+    return [*table(rows, right=frozenset({2})), *range_lines(run.verdicts)]
+
+
+def range_lines(found: Sequence[Verdict]) -> list[str]:
+    """What left the declaration, where something did: the message of the reference."""
+    return [f"  {one.note} (step {one.depth})" for one in found if one.prop is IN_RANGE]
+
+
+def action_lines(exploration: Exploration) -> list[str]:
+    """A line for each action: how often it fired, and how many new states it gave."""
+    rows = [["action", "fired", "new states"]]
+    for slot, model_slot in enumerate(exploration.instance.model.slots):
+        if exploration.instance.choices[slot] is not None:
+            rows.append([model_slot.name, f"{exploration.fired[slot]:,}", f"{exploration.new[slot]:,}"])
+    return table(rows, right=frozenset({1, 2}))
+
+
+def never_fired(exploration: Exploration) -> list[str]:
+    """Actions of the protocol that no explored state enables, without those that are switched off."""
+    off = switched_off(exploration.instance)
+    return [
+        slot.name
+        for number, slot in enumerate(exploration.instance.model.slots)
+        if exploration.instance.choices[number] is not None and not exploration.fired[number] and number not in off
+    ]
+
+
+def trace_lines(run: Run) -> list[str]:
+    """The trace files, and the command that shows each."""
+    rows = [[name, run.show(path)] for name, path in run.traces.items()]
+    return table(rows)
+
+
+def asked_of(run: Run) -> tuple[str, str, str]:
+    """What was asked: the configuration, the faults that were considered, and how and how far was searched."""
+    instance, limits = run.exploration.instance, run.exploration.limits
+    how = {
+        "local": "breadth first",
+        "z3": "Z3, depth by depth",
+        "all": "breadth first, and by Z3",
+        "spark": "breadth first on Spark",
+    }[run.engine]
+    asked = "until nothing new is found"
+    if limits.depth is not None:
+        asked = f"every behaviour of at most {counted(limits.depth, 'step')}"
+    configuration = ", ".join(f"{name}={value}" for name, value in configuration_of(instance).items())
+    starts = counted(len(instance.initial_states), "initial state") if instance.is_enumerated else "initial states"
+    search = f"{how}, {asked}, from {starts}{'' if instance.is_enumerated else ', not all of which are known'}"
+    return configuration or "nothing to configure", faults_line(instance), search
+
+
+def text(run: Run) -> str:
+    """The report on one model in detail; the verdict stands last."""
+    exploration = run.exploration
+    instance = exploration.instance
+    documentation = instance.model.documentation.splitlines()
+    configuration, faults, search = asked_of(run)
+    lines = [
+        f"{title(instance)}: {documentation[0] if documentation else ''}",
+        "",
+        f"configuration  {configuration}",
+        f"faults         {faults}",
+        f"search         {search}",
+        "",
+        *property_lines(run),
+        "",
+    ]
+    if isinstance(exploration, Unrolled):
+        lines += proof_text.unrolled_lines(exploration)
+    else:
+        lines += _explored(run)
+    if run.spread is not None:
+        lines += spread_lines(run.spread, run.explored.distinct)
+    if run.second is not None:
+        far = min(run.second.judged, exploration.judged)
+        told = f"the engines agree on every property to depth {far}" if far >= 0 else "there is nothing to compare"
+        lines += ["", told, *proof_text.unrolled_lines(run.second)]
+    if run.proving is not None:
+        lines += ["", *proof_text.lines(run.proving)]
+    if run.traces:
+        lines += ["", *trace_lines(run)]
+    lines += different_lines(run.different, run.show)
+    lines += ["", verdict_line(run)]
+    return "\n".join(lines)
+
+
+def _explored(run: Run) -> list[str]:
+    """What the explorer did: actions, totals, and what it warns of."""
+    exploration, instance = run.explored, run.exploration.instance
+    if not exploration.has_begun:
+        return totals(exploration)
+    lines = [*action_lines(exploration), "", *totals(exploration, counts_once=run.counts_once)]
+    off = [instance.model.slots[slot].name for slot in sorted(switched_off(instance))]
+    if off:
+        lines.append(f"switched off by the configuration: {', '.join(off)}")
+    silent = never_fired(exploration)
+    if silent and exploration.stopped != "decided":
+        lines.append(f"warning: never fired within this search: {', '.join(silent)}")
+    return lines
+
+
+def verdict_line(run: Run) -> str:
+    """The overall verdict in one line."""
+    exploration = run.exploration
+    failing = [v for v in run.verdicts if v.word is run.word and v.prop.kind is not Kind.SOMETIMES]
+    names = ", ".join(f"{v.prop.name} at step {v.depth}" for v in failing if v.depth is not None)
+    match run.word:
+        case Word.VIOLATED:
+            return f"VIOLATED: {names}"
+        case Word.PERMITTED:
+            return f"PERMITTED: {names}: this configuration promises nothing in those histories{_unproved(run)}"
+        case Word.UNREACHABLE:
+            missing = ", ".join(v.prop.name for v in run.verdicts if v.word is Word.UNREACHABLE)
+            return f"UNREACHABLE: {missing}: the model cannot do what it has to be able to do"
+        case Word.UNDECIDED:
+            return _undecided(run)
+        case Word.PROVED:
+            return "PROVED: every promise is kept at every depth"
+        case Word.NOT_APPLICABLE:
+            far = (
+                EXHAUSTED if exploration.exhausted else f"searched to depth {exploration.judged}; {_left(exploration)}"
+            )
+            why = "no property applies under this configuration" if run.verdicts else "there is no property to check"
+            return f"n/a: {why}, nothing was judged; {far}"
+        case Word.NO_VIOLATION:
+            return f"NO VIOLATION TO DEPTH {exploration.judged}: {_left(exploration)}{_unproved(run)}"
+        case _ if exploration.exhausted:
+            return f"HOLDS: {EXHAUSTED}{_unproved(run)}"
+        case _:
+            missing = ", ".join(v.prop.name for v in run.verdicts if v.word is Word.NOT_REACHED)
+            if missing:
+                return f"NOT REACHED TO DEPTH {exploration.judged}: {missing}: {_left(exploration)}"
+            return f"REACHED: everything that has to be reachable is; {_left(exploration)}"
+
+
+EXHAUSTED = "the whole state space of these bounds was searched"
+
+
+def _left(exploration: Exploration | Unrolled) -> str:
+    if isinstance(exploration, Exploration):
+        return f"{counted(exploration.frontier, 'frontier state')} left"
+    return "Z3 does not count what is left"
+
+
+def _undecided(run: Run) -> str:
+    """What was cut short first: the search, Z3 beside it, or the proofs."""
+    exploration = run.exploration
+    if not exploration.is_complete:
+        why = WHY_STOPPED.get(exploration.stopped or "", "")
+        far = (
+            f"every state to depth {exploration.judged} was judged" if exploration.judged >= 0 else "nothing was judged"
+        )
+        return f"UNDECIDED: {why}; {far}"
+    if run.second is not None and not run.second.is_complete:
+        why = WHY_STOPPED.get(run.second.stopped or "", "")
+        far = f"the engines agree to depth {run.second.judged}" if run.second.judged >= 0 else "it judged nothing"
+        return f"UNDECIDED: Z3: {why}; {far}"
+    stopped = run.proving.proofs.stopped if run.proving is not None else None
+    why = WHY_STOPPED.get(stopped or "", "")
+    return f"UNDECIDED: the proofs were cut short: {why}; no violation to depth {exploration.judged}"
+
+
+def _unproved(run: Run) -> str:
+    names = [verdict.prop.name for verdict in run.verdicts if verdict.is_unproved]
+    return f"; not proved: {', '.join(names)}" if names else ""
+
+
+def as_object(run: Run) -> dict[str, Any]:
+    """The object of one run under `runs` in the output of `--json`."""
+    exploration = run.exploration
+    instance = exploration.instance
+    return {
+        "model": instance.model.name,
+        "protocol": instance.protocol.name or None,
+        "swaps": dict(instance.swaps),
+        "digest": instance.model.digest,
+        "bound": exploration.limits.depth,
+        "engine": run.engine,
+        "configuration": configuration_of(instance),
+        **(_explored_object(exploration) if isinstance(exploration, Exploration) else {"nodes": exploration.nodes}),
+        "exhausted": exploration.exhausted,
+        "stopped": exploration.stopped,
+        "judged_to_depth": exploration.judged,
+        "seconds": round(exploration.seconds, 3),
+        "properties": [_property_object(run, verdict) for verdict in run.verdicts],
+        "proofs": proof_text.as_object(run.proving) if run.proving is not None else None,
+        "z3": _second_object(run.second),
+        "spark": spread_object(run.spread) if run.spread is not None else None,
+        "faults": faults_of(instance),
+        "counterexamples": [different_object(one, run.show) for one in run.different],
+        "command": run.command,
+        "verdict": run.word.value,
+    }
+
+
+def _explored_object(exploration: Exploration) -> dict[str, Any]:
+    instance = exploration.instance
+    return {
+        "distinct": exploration.distinct,
+        "generated": exploration.generated,
+        "levels": len(exploration.levels),
+        "states_per_level": list(exploration.levels),
+        "frontier": exploration.frontier,
+        "bytes": exploration.bytes_used,
+        "actions": {
+            slot.name: {"fired": exploration.fired[number], "new": exploration.new[number]}
+            for number, slot in enumerate(instance.model.slots)
+            if instance.choices[number] is not None
+        },
+    }
+
+
+def _second_object(second: Unrolled | None) -> dict[str, Any] | None:
+    if second is None:
+        return None
+    return {
+        "judged_to_depth": second.judged,
+        "seconds": round(second.seconds, 3),
+        "stopped": second.stopped,
+        "refusal": second.refusal or None,
+    }
+
+
+def _property_object(run: Run, verdict: Verdict) -> dict[str, Any]:
+    trace = run.traces.get(verdict.prop.name)
+    permitted = verdict.permitted.witness.depth if verdict.permitted and verdict.permitted.witness else None
+    permitted_trace = run.traces.get(f"{verdict.prop.name} (permitted)")
+    return {
+        "name": verdict.prop.name,
+        "kind": verdict.prop.kind.value,
+        "verdict": verdict.word.value,
+        "depth": verdict.depth,
+        "violating": verdict.violating,
+        **({"message": verdict.note} if verdict.prop is IN_RANGE else {}),
+        "trace": str(trace) if trace else None,
+        "permitted_depth": permitted,
+        "permitted_trace": str(permitted_trace) if permitted_trace else None,
+    }
+
+
+__all__ = ["Run", "as_object", "faults_line", "table", "text", "title", "verdict_line"]

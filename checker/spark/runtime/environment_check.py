@@ -1,0 +1,105 @@
+"""Whether every executor runs what the driver runs: a search whose parts differ would be worth nothing.
+
+In:  a session, or its SparkContext.
+Out: the hosts that were asked; or a UsageError that names a host and what differs there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import metadata, resources
+from typing import TYPE_CHECKING
+
+from isrcheck.checker.resources.engine_digest import modules_of
+from isrcheck.checker.spark.runtime.session import Session
+from isrcheck.checker.spark.runtime.task_statistics import run_job
+from isrcheck.models.messages.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+SOURCES = ("models", "traces", "checker", "isrcheck.conformance.follow")
+PACKAGES = ("numpy", "numba", "llvmlite", "pyarrow")
+TASKS_PER_CORE = 2
+SECONDS_OF_A_TASK = 0.1
+"""So long that no executor has done with them all before the others begin."""
+
+CURE = "install the same there, or give the executors a packaged environment"
+
+
+def require_same(session: Session, look: Callable[[], object] = lambda: None) -> None:
+    """Before anything is searched: raise UsageError where executors on other machines run something else."""
+    if not session.is_local:
+        run_job(session, lambda: same_everywhere(session.context), look)
+
+
+def same_everywhere(context: SparkContext) -> list[str]:
+    """Ask every executor that takes a task what it runs; raises UsageError where that is not what runs here."""
+
+    def tell(_: Iterable[int]) -> Iterator[tuple[str, Mapping[str, str]]]:
+        # Travels as it stands, for a function of a module would not arrive where isrcheck is missing.
+        import socket
+        import time
+
+        try:
+            from isrcheck.checker.spark.runtime.environment_check import facts
+
+            found = facts()
+        except ImportError as error:
+            found = {"isrcheck": f"none ({error})"}
+        time.sleep(SECONDS_OF_A_TASK)
+        yield socket.gethostname(), found
+
+    tasks = context.defaultParallelism * TASKS_PER_CORE
+    told = context.parallelize(range(tasks), tasks).mapPartitions(tell).collect()
+    here = facts()
+    for host, there in sorted(told, key=lambda one: one[0]):
+        line = difference(host, here, there)
+        if line is not None:
+            raise UsageError(line)
+    return sorted({host for host, _ in told})
+
+
+def facts() -> dict[str, str]:
+    """What has to be the same: each as it is told to a person."""
+    return {
+        "isrcheck": f"of source {source_digest()[:12]}",  # says more than a version, and needs no installation
+        "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
+        **{name: _major(_version(name)) for name in PACKAGES},
+        "processor": f"{platform.machine()} ({sys.byteorder}-endian)",
+    }
+
+
+def difference(host: str, here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
+    """The first thing that a host has otherwise, as a line; None where there is none."""
+    for name, ours in here.items():
+        theirs = there.get(name, "none")
+        if theirs != ours:
+            cure = "leave this host out" if name == "processor" else CURE
+            return f"an executor on {host} has {name} {theirs}, and the driver has {ours}: {cure}"
+    return None
+
+
+def source_digest() -> str:
+    """Of every module of the models and the checker, wherever they lie: a folder, or an archive."""
+    content = hashlib.sha256()
+    for package in SOURCES:
+        for name, module in sorted(modules_of(package, resources.files(package))):
+            content.update(name.encode() + b"\0" + module.read_bytes() + b"\0")
+    return content.hexdigest()
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "none"
+
+
+def _major(version: str) -> str:
+    """What a version promises to keep: 2 of 2.3.1, and 0.68 of 0.68.0."""
+    first, _, rest = version.partition(".")
+    return version if version == "none" else f"0.{rest.partition('.')[0]}" if first == "0" else first

@@ -1,0 +1,282 @@
+"""What Spark, Py4J and PySpark raise, as one line that says what, where and the cure.
+
+In:  an exception, and what a session knows of itself (`Evidence`).
+Out: a UsageError (the set-up is wrong: it has to be put right first) or a SparkLostError (something was lost while it
+     ran: what was found so far counts, the rest is undecided); the whole text of Java in a file that the line names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import subprocess
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from isrcheck.models.messages import errors
+from isrcheck.models.messages.errors import UsageError
+
+INTERPRETER = "PYSPARK_PYTHON"
+SECONDS_TO_END = 2.0
+"""Within which a Java that has closed its connections is gone."""
+
+LONGEST_CAUSE = 300
+"""Signs of the innermost cause that are shown; the file has all of it."""
+
+EMPTY_WORDS = ("WARNING:", "Picked up ", "Error: Could not create", "Error: A fatal exc", "Error occurred during init")
+"""How lines begin in which Java says nothing."""
+
+
+class SparkLostError(Exception):
+    """Spark lost something in the middle of a search: memory, a disk, executors, itself. Undecided: exit code 3."""
+
+
+@dataclass
+class Evidence:
+    """What is known of a session when something goes wrong."""
+
+    log: Path
+    """What Java and the workers of a local master printed."""
+
+    folder: Path | None = None
+    """Where the whole text of a fault is kept; None: the folder for temporary files."""
+
+    java: subprocess.Popen[bytes] | None = None
+    is_up: bool = False
+    lost: str | None = None
+    """Why the session itself gave the cluster up, if it did."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A fault that is known: how its text is recognised, what is said, and which kind of error it is."""
+
+    pattern: str
+    """What its groups matched stands in the line as {0}, {1}, ..."""
+
+    line: str
+    kind: type[UsageError] | type[SparkLostError]
+
+
+RULES = (
+    Rule(
+        r"PYTHON_VERSION_MISMATCH\D*?version: ([\d.]+) than that in driver: ([\d.]+)",
+        "the executors run Python {0}, and this is Python {1}: give them the same, "
+        f"with {INTERPRETER} or a packaged environment",
+        UsageError,
+    ),
+    Rule(
+        r"No module named '?((?:checker|models|traces)\b)",
+        "the executors have no isrcheck: install it there, or give them a packaged environment",
+        UsageError,
+    ),
+    Rule(
+        r"No module named '?([\w.]+)",
+        "the executors have no package {0}: install it there, or give them a packaged environment",
+        UsageError,
+    ),
+    Rule(
+        r'Cannot run program "([^"]+)"',
+        f"the executors cannot start {{0}}: name a Python that is there, with {INTERPRETER}",
+        UsageError,
+    ),
+    Rule(
+        r"All masters are unresponsive",
+        "the master does not answer as one: name the address and the port under which it takes applications",
+        UsageError,
+    ),
+    Rule(
+        r"Could not parse Master URL: '?([^\s']+)|Master must (?:either be|start with)",
+        "Spark knows no such master: write --master as local[N], spark://HOST:PORT, yarn or k8s://...",
+        UsageError,
+    ),
+    Rule(
+        r"HADOOP_CONF_DIR or YARN_CONF_DIR",
+        "--master yarn: the cluster is read from HADOOP_CONF_DIR or YARN_CONF_DIR; set one of them",
+        UsageError,
+    ),
+    Rule(
+        r"No space left on device|Disk quota exceeded|Not enough space",
+        "the disk is full: make room, or name a folder with more for what Spark writes",
+        SparkLostError,
+    ),
+    Rule(
+        r"OutOfMemoryError|MemoryError|Container killed by YARN for exceeding|[Oo]ut of memory|OOMKilled",
+        "Spark ran out of memory: give its processes more, or cut the search into more parts",
+        SparkLostError,
+    ),
+    Rule(
+        r"Python worker exited unexpectedly|Python worker process terminated",
+        "a Python worker ended while it worked, most often killed for want of memory: leave it more",
+        SparkLostError,
+    ),
+    Rule(
+        r"ExecutorLostFailure \(executor \S+ [^)]*\)(?: Reason: ([^\n]*))?",
+        "executors were lost as often as Spark tries again ({0})",
+        SparkLostError,
+    ),
+    Rule(
+        r"FetchFailed|MetadataFetchFailed|Shuffle block .* not found",
+        "what executors had written was lost with them, as often as Spark tries again",
+        SparkLostError,
+    ),
+    Rule(
+        r"SparkContext was shut ?down|stopped SparkContext|Application has been killed|Master removed our application",
+        "Spark was ended from outside while it worked",
+        SparkLostError,
+    ),
+)
+"""The first that fits says it."""
+
+
+@contextlib.contextmanager
+def explained(evidence: Evidence) -> Iterator[None]:
+    """Errors of Spark that are raised in the block become a UsageError or a SparkLostError.
+
+    Errors of ours on an executor are raised as what they are; an error that has nothing to do with Spark passes. An
+    interrupt can come while an answer is read, and leave a connection on which nothing more can be asked: what then
+    fails while the interrupt ends the session is still the interrupt.
+    """
+    try:
+        yield
+    except (UsageError, SparkLostError):
+        raise
+    except Exception as error:
+        if not _is_of_spark(error, evidence):
+            raise
+        if _came_of_an_interrupt(error):
+            raise KeyboardInterrupt from None
+        raise explanation(error, evidence) from None
+
+
+def _came_of_an_interrupt(error: BaseException | None) -> bool:
+    """Whether an error was raised while an interrupt was on its way."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
+
+
+def explanation(error: Exception, evidence: Evidence) -> Exception:
+    """What to raise in place of an error of Spark: one line."""
+    text, is_whole = _text_of(error)
+    ours = _ours(text)
+    if ours is not None:
+        return ours
+    log = _read(evidence.log)
+    kept = _keep(f"{text}\n\nWhat Java printed:\n{log}", evidence.folder)
+    # While it starts, Java tells its log alone why it does not; later the log holds what was overcome, too.
+    said = text if evidence.is_up else f"{log}\n{text}"
+    if evidence.lost is not None:
+        return SparkLostError(f"{evidence.lost}; {kept}")
+    for rule in RULES:
+        found = re.search(rule.pattern, said)
+        if found is not None:
+            where = re.search(r"\(TID \d+\) \((\S+) executor (\w+)\)", text)
+            host = f" (on {where.group(1)})" if where is not None and where.group(2) != "driver" else ""
+            groups = (group.strip() if group else "no reason given" for group in found.groups())
+            return rule.kind(f"{rule.line.format(*groups)}{host}; {kept}")
+    if evidence.is_up and not is_whole and (evidence.java is None or _has_ended(evidence.java)):
+        return SparkLostError(f"the Java process of Spark ended while it worked{_how(evidence.java)}; {kept}")
+    cause = innermost(said)
+    if evidence.is_up:
+        return SparkLostError(f"Spark failed: {cause}; {kept}")
+    return UsageError(f"Spark does not start: {cause}; {kept}")
+
+
+def innermost(text: str) -> str:
+    """The line of a text of Java or Python that says what went wrong first."""
+    raised = _last_raised(text)
+    if raised is None:
+        causes = re.findall(r"^(?:Caused by: |Exception in thread \S+ |: )([\w.$]+: \S.*)$", text, re.MULTILINE)
+        complaints = (line for line in text.splitlines() if line.strip() and not line.startswith(EMPTY_WORDS))
+        raised = causes[-1] if causes else next(complaints, "it does not say why")
+    return textwrap.shorten(re.sub(r"^(?:[\w$]+\.)+(?=[\w$]+: )", "", raised), LONGEST_CAUSE, placeholder=" ...")
+
+
+def _last_raised(text: str) -> str | None:
+    """The exception at the end of the last traceback of Python."""
+    _, mark, rest = text.rpartition("Traceback (most recent call last):\n")
+    if not mark:
+        return None
+    before = text[: len(text) - len(mark) - len(rest)]
+    indent = len(before) - len(before.rstrip(" "))
+    for line in rest.splitlines():
+        if line.strip() and not line.startswith(" " * (indent + 1)):
+            return line.strip()
+    return None
+
+
+def _ours(text: str) -> Exception | None:
+    """An error of isrcheck that was raised on an executor: bad input, or engines that disagree."""
+    raised = _last_raised(text) or ""
+    name, _, message = raised.partition(": ")
+    if name == "AssertionError":
+        return AssertionError(message)
+    module, _, name = name.rpartition(".")
+    kind = getattr(errors, name, None) if module == errors.__name__ else None
+    return kind(message) if kind is not None else None
+
+
+def _is_of_spark(error: Exception, evidence: Evidence) -> bool:
+    """Whether an error comes from Spark, or from talking to it."""
+    if _packages(error) & {"pyspark", "py4j"}:
+        return True
+    # A connection to Java that is no more; PySpark passes these on as they are. A broken pipe is our own output's.
+    is_cut = isinstance(error, ConnectionError | EOFError) and not isinstance(error, BrokenPipeError)
+    return is_cut and (evidence.java is None or _has_ended(evidence.java))
+
+
+def _text_of(error: Exception) -> tuple[str, bool]:
+    """All that an error says, and whether Java was there to say it."""
+    if isinstance(error, ConnectionError | EOFError):
+        return f"{type(error).__name__}: {error}", False
+    try:
+        # Py4J carries an exception of Java along; without one, it was Java itself that did not answer.
+        return str(error), "py4j" not in _packages(error) or hasattr(error, "java_exception")
+    except Exception as gone:
+        return f"{type(error).__name__}: {type(gone).__name__}: {gone}", False
+
+
+def _packages(error: Exception) -> set[str]:
+    return {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
+
+
+def _has_ended(java: subprocess.Popen[bytes] | None) -> bool:
+    if java is None:
+        return False
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        java.wait(SECONDS_TO_END)
+    return java.poll() is not None
+
+
+def _how(java: subprocess.Popen[bytes] | None) -> str:
+    if java is None or not _has_ended(java):
+        return ""
+    return f" (killed by signal {-java.returncode})" if java.returncode < 0 else f" (exit code {java.returncode})"
+
+
+def _read(log: Path) -> str:
+    try:
+        return log.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _keep(text: str, folder: Path | None) -> str:
+    """Where the whole text lies, as the end of a line."""
+    for place in dict.fromkeys((folder, None)):
+        try:
+            if place is not None:
+                place.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(
+                "w", encoding="utf-8", errors="replace",
+                prefix="spark-fault-", suffix=".log", dir=place, delete=False,
+            ) as file:  # fmt: skip
+                file.write(text)
+        except OSError:
+            continue
+        return f"all of it: {file.name}"
+    return "there was no room to keep what Java says"

@@ -1,0 +1,64 @@
+"""A folder that driver and executors share, wherever Spark finds it: on a disk, in HDFS, in an object store.
+
+In:  its name, as Hadoop spells it (`/path`, `hdfs://...`, `s3a://...`). Out: small texts, whole or not at all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isrcheck.checker.spark.runtime.faults import explained
+from isrcheck.checker.spark.runtime.session import Session
+
+
+class Folder:
+    """A folder by its name. Errors of the file system are those of checker/spark/runtime/faults.py."""
+
+    def __init__(self, session: Session, name: str) -> None:
+        self.name = name.rstrip("/") or "/"
+        self._evidence = session.evidence
+        context: Any = session.context
+        with explained(self._evidence):
+            self._java = context._jvm.org.apache.hadoop  # noqa: SLF001 - PySpark has no word of its own for files
+            self._files = self._path("").getFileSystem(context._jsc.hadoopConfiguration())  # noqa: SLF001
+            # A damaged text is told as such by who reads it, and files with sums would lie beside ours.
+            self._files.setVerifyChecksum(False)
+            self._files.setWriteChecksum(False)
+
+    def _path(self, name: str) -> Any:
+        return self._java.fs.Path(self.at(name))
+
+    def at(self, name: str) -> str:
+        """The whole name of something in it."""
+        return f"{self.name}/{name}" if name else self.name
+
+    def names(self) -> list[str]:
+        """What is in it; nothing where it does not exist."""
+        with explained(self._evidence):
+            if not self._files.exists(self._path("")):
+                return []
+            return sorted(status.getPath().getName() for status in self._files.listStatus(self._path("")))
+
+    def remove(self, name: str) -> None:
+        """Take something out of it, if it is there."""
+        with explained(self._evidence):
+            self._files.delete(self._path(name), True)
+
+    def read(self, name: str) -> str:
+        """A text that was written."""
+        with explained(self._evidence):
+            stream = self._files.open(self._path(name))
+            try:
+                return bytes(stream.readAllBytes()).decode()
+            finally:
+                stream.close()
+
+    def write(self, name: str, text: str) -> None:
+        """Keep a text, under its name only when it is whole."""
+        with explained(self._evidence):
+            stream = self._files.create(self._path(f"{name}.partial"), True)
+            try:
+                stream.write(bytearray(text.encode()))
+            finally:
+                stream.close()
+            self._files.rename(self._path(f"{name}.partial"), self._path(name))

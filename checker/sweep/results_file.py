@@ -1,0 +1,147 @@
+"""The file in which a sweep keeps what it has done, so that the same command goes on where another one ended.
+
+In:  what the sweep is, as plain data; records, as they come.
+Out: the records of an earlier run of the very same sweep; a line of JSON for each one more.
+
+The first line says what the sweep is, and the file is named by it: another model text, other values or other limits are
+another file. Every line carries a digest over itself and the first line, so that no line of another sweep is taken. A
+file that is not ours, or is damaged, is refused and left as it is; only a last line that was cut short is taken off.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from isrcheck.checker.resources.engine_digest import engine_digest
+from isrcheck.checker.sweep.axes import Sweep
+from isrcheck.checker.sweep.cases import Case, Record
+from isrcheck.models.messages.errors import UsageError
+
+CURE = "move it away, or give another folder with --out DIR"
+
+
+def described(sweep: Sweep, cases: Sequence[Case]) -> dict[str, Any]:
+    """What a sweep is: all that its records depend on."""
+    return {
+        "isrcheck": "sweep",
+        "model": sweep.target,
+        "digest": sweep.model.digest,
+        "engine": engine_digest()[:16],
+        "vary": {axis.key: list(axis.values) for axis in sweep.axes},
+        "limits": asdict(cases[0].limits),
+        "cases": _digest([asdict(case) for case in cases]),
+    }
+
+
+class Results:
+    """The file of one sweep. `done` are the records that stood in it, by position; the first failure to write is kept,
+    so that the report still comes out."""
+
+    def __init__(self, folder: Path, sweep: dict[str, Any], positions: Collection[int]) -> None:
+        header = json.dumps(sweep).encode() + b"\n"
+        self._header = header.decode()
+        self.path = folder / f"sweep_{hashlib.sha256(header).hexdigest()[:12]}.jsonl"
+        self.done: dict[int, Record] = {}
+        self.failure = ""
+        self._file = self._opened(folder)
+        try:
+            self._read(header, positions)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _opened(self, folder: Path) -> BinaryIO:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            number = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+        except OSError as error:
+            why = "a link" if error.errno == errno.ELOOP else error.strerror
+            raise UsageError(f"{self.path}: results cannot be kept there: {why}; {CURE}") from None
+        file = os.fdopen(number, "r+b", buffering=0)
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            file.close()
+            raise UsageError(f"{self.path}: not a regular file; {CURE}")
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise UsageError(
+                f"{self.path}: the same sweep is running; wait for it, or give another folder with --out DIR"
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+        return file
+
+    def _read(self, header: bytes, positions: Collection[int]) -> None:
+        content = self._file.read()
+        whole = content.rfind(b"\n") + 1
+        if not whole and header.startswith(content):
+            self._file.seek(0)
+            self._file.truncate()
+            self._write(header)
+            return
+        lines = content[:whole].splitlines(keepends=True)
+        if not lines or lines[0] != header:
+            raise UsageError(f"{self.path}:1: not the results of this sweep; {CURE}")
+        for number, line in enumerate(lines[1:], 2):
+            position, record = self._checked(number, line)
+            if position not in positions or position in self.done:
+                raise self._damaged(number)
+            self.done[position] = record
+        self._file.seek(whole)
+        self._file.truncate()
+
+    def _checked(self, number: int, line: bytes) -> tuple[int, Record]:
+        try:
+            written = json.loads(line)
+            digest = written.pop("digest")
+            position, record = written["position"], written["record"]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise self._damaged(number) from None
+        if digest != self._digest(written) or type(position) is not int or not isinstance(record, dict):
+            raise self._damaged(number)
+        return position, record
+
+    def _digest(self, written: object) -> str:
+        return _digest([self._header, written])
+
+    def _damaged(self, number: int) -> UsageError:
+        return UsageError(f"{self.path}:{number}: damaged; delete the file to search anew, or {CURE}")
+
+    def keep(self, position: int, name: str, record: Record) -> None:
+        """Put a record behind the others."""
+        written = {"position": position, "configuration": name, "record": record}
+        self._write(json.dumps({**written, "digest": self._digest(written)}).encode() + b"\n")
+
+    def _write(self, line: bytes) -> None:
+        if self.failure:
+            return
+        end = self._file.tell()
+        try:
+            written = self._file.write(line)
+            if written != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self.failure = f"{self.path}: results could not be kept: {error.strerror}; make room, or {CURE}"
+            with suppress(OSError):
+                self._file.seek(end)
+                self._file.truncate()
+
+    def close(self) -> None:
+        """Nothing more is kept."""
+        self._file.close()
+
+
+def _digest(written: object) -> str:
+    return hashlib.sha256(json.dumps(written, sort_keys=True).encode()).hexdigest()[:16]

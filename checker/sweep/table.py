@@ -1,0 +1,479 @@
+"""`check sweep`: a safety table over configurations, its order, and the smallest configuration that fails.
+
+In:  a `Sweep` (checker/sweep/axes.py), a carrier (checker/sweep/cases.py), the file of results.
+Out: a `Table`; text for a terminal, and the object that `--json` prints (documented in README.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from isrcheck.checker.command.options import command_of
+from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word, range_verdict, verdicts
+from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
+from isrcheck.checker.session.session import Traces
+from isrcheck.checker.session.text import Run, as_object, configuration_of, counted, faults_line, table, title
+from isrcheck.checker.sweep.axes import Row, Sweep, refused_throughout
+from isrcheck.checker.sweep.cases import Carry, Case, Record, exploration_of, is_of_today
+from isrcheck.checker.sweep.results_file import CURE, Results
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import Instance, Property
+from isrcheck.models.messages.errors import UsageError
+
+WIDTH = 120
+"""A table that is wider is shown in parts, each with the varied values before it."""
+
+NOT_SEARCHED = "not searched"
+NEVER_FAILS = (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_APPLICABLE)
+REST = "the rest"
+
+
+@dataclass
+class Found:
+    """What is known of one row: its run; or why there is none, and the word for that."""
+
+    row: Row
+    run: Run | None = None
+    why: str = NOT_SEARCHED
+    word: Word = Word.UNDECIDED
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A row, and the verdict on the property of it that fails first."""
+
+    found: Found
+    run: Run
+    verdict: Verdict
+
+    @property
+    def size(self) -> tuple[int, int, int]:
+        """By what it is called small: its bounds together, then its budgets, then the steps that it takes to fail."""
+        instance = self.run.exploration.instance
+        values = dict(instance.configuration.items())
+        entries = instance.model.entries.items()
+        bounds = sum(values[name] for name, entry in entries if entry.is_bound and not entry.is_budget)
+        budgets = sum(values[name] for name, entry in entries if entry.is_budget)
+        return bounds, budgets, self.verdict.depth or 0
+
+    @property
+    def command(self) -> str:
+        """The command that repeats this failure alone."""
+        return command_of(self.run.command_words[1], self.run.exploration.instance, self.verdict.depth)
+
+
+@dataclass
+class Table:
+    """All rows, in the order of the values; `resumed` says how many searches an earlier run had done."""
+
+    sweep: Sweep
+    rows: list[Found]
+    results: str
+    resumed: int = 0
+    stopped: bool = False
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs that there are."""
+        return [found.run for found in self.rows if found.run is not None]
+
+    @property
+    def properties(self) -> list[Property]:
+        """The properties that the runs speak of: those that the model declares, and `in_range` where that is broken."""
+        broken = [IN_RANGE] * any(verdict.prop is IN_RANGE for verdict in self.verdicts)
+        return [*self.sweep.model.properties, *broken]
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """All that was found, row by row."""
+        return [verdict for run in self.runs for verdict in run.verdicts]
+
+    @property
+    def word(self) -> Word:
+        """The gravest word of a row."""
+        words = {found.word for found in self.rows} - {Word.NOT_APPLICABLE}
+        return next((word for word in Word if word in words), Word.NOT_APPLICABLE)
+
+    @property
+    def smallest(self) -> Failing | None:
+        """The smallest failing configuration. Broken promises come before what is permitted; of several as small, it is
+        the first row."""
+        for word in (Word.VIOLATED, Word.PERMITTED):
+            failing = [one for found in self.rows if (one := _failing(found, word)) is not None]
+            if failing:
+                return min(failing, key=lambda one: one.size)
+        return None
+
+
+def _failing(found: Found, word: Word) -> Failing | None:
+    if found.run is None:
+        return None
+    failed = [verdict for verdict in found.run.verdicts if verdict.word is word]
+    if not failed:
+        return None
+    return Failing(found, found.run, min(failed, key=lambda verdict: verdict.depth or 0))
+
+
+# ------------------------------------------------------------------------------------------------------------ search
+
+
+def search(
+    sweep: Sweep,
+    cases: Sequence[Case],
+    answers: Mapping[int, int],
+    carry: Carry,
+    results: Results,
+    traces: Traces,
+    budget: Budget = UNLIMITED,
+) -> Table:
+    """Search what an earlier run has not, and put the table together; `answers` maps rows to the cases that answer.
+
+    Raises KeyboardInterrupt where nothing at all was found, UsageError where the model refuses every search.
+    """
+    rows = [Found(row, None, row.refusal, Word.NOT_APPLICABLE) if row.refusal else Found(row) for row in sweep.rows]
+    table = Table(sweep, rows, str(results.path), len(results.done))
+    known = {case.position: case for case in cases}
+    waiting: dict[int, list[Found]] = {}
+    for position, case in answers.items():
+        waiting.setdefault(case, []).append(rows[position])
+
+    def take(position: int, record: Record) -> None:
+        for found in waiting[position]:
+            _fill(found, known[position], record, traces)
+
+    try:
+        done = _of_today(results, known, budget)
+        for position, record in done.items():
+            take(position, record)
+        for position, record in carry([case for case in cases if case.position not in done]):
+            table.stopped = record.get("stopped") == "interrupt"
+            # What time has cut short is searched anew by a run that has more of it.
+            if record.get("stopped") not in ("interrupt", "seconds") and position not in results.done:
+                results.keep(position, known[position].name, record)
+            take(position, record)
+            if table.stopped:
+                break
+    except KeyboardInterrupt:
+        table.stopped = True
+    if table.stopped and not table.runs:
+        raise KeyboardInterrupt
+    if not table.runs:
+        raise UsageError(refused_throughout(next(found.why for found in rows if found.why)))
+    return table
+
+
+def _of_today(results: Results, cases: Mapping[int, Case], budget: Budget) -> dict[int, Record]:
+    """The searches that an earlier run had done, as far as there is time to see that they are of today's cases."""
+    done: dict[int, Record] = {}
+    for position, record in results.done.items():
+        case = cases[position]
+        try:
+            is_same = is_of_today(record, case, budget)
+        except Spent:
+            break
+        if not is_same:
+            raise UsageError(
+                f"{results.path}: {case.name} was searched from other initial states, or for other properties;"
+                f" delete the file to search anew, or {CURE}"
+            )
+        done[position] = record
+    return done
+
+
+def _fill(found: Found, case: Case, record: Record, traces: Traces) -> None:
+    instance = found.row.instance
+    assert instance is not None
+    if "refused" in record:
+        found.why, found.word = record["refused"], Word.NOT_APPLICABLE
+    elif "failed" in record:
+        found.why = record["failed"]
+    else:
+        exploration = exploration_of(record, instance, case.limits)
+        told = verdicts(exploration)
+        words = {verdict.prop.name: verdict.bare for verdict in told}
+        assert words == record["verdicts"], f"{case.name}: a record means something else than it says"
+        files = traces.write(case.target, instance, told)
+        command = command_of(case.target, instance, case.depth)
+        found.run = Run(exploration, told, command, case.count_all, files)
+        found.why, found.word = "", found.run.word
+
+
+# -------------------------------------------------------------------------------------------------------------- text
+
+
+def cell(verdict: Verdict) -> str:
+    """A verdict as a cell of the table: short, and never better than it is."""
+    text = verdict.word.value.removesuffix(" DEPTH")
+    if verdict.depth is not None:
+        text += f" {verdict.depth}"
+    permitted = verdict.permitted.witness if verdict.permitted is not None else None
+    if verdict.word is Word.VIOLATED and permitted is not None:
+        text += f" (PERMITTED {permitted.depth})"
+    if verdict.word is Word.PERMITTED and verdict.note:
+        text += f" ({Word.UNDECIDED.value})"
+    return text
+
+
+@dataclass
+class _Columns:
+    """Which properties have a column, which are the same in every row, and which share the last column."""
+
+    own: list[Property] = field(default_factory=list)
+    same: dict[str, list[str]] = field(default_factory=dict)
+    rest: list[Property] = field(default_factory=list)
+    sought: list[Property] = field(default_factory=list)
+
+
+def _columns(found: Table) -> _Columns:
+    columns = _Columns()
+    for prop in found.properties:
+        told = [verdict_on(run, prop) for run in found.runs]
+        words, cells = {verdict.word for verdict in told}, {cell(verdict) for verdict in told}
+        if words == {Word.NOT_APPLICABLE}:
+            continue
+        if prop.kind is Kind.SOMETIMES and Word.UNREACHABLE not in words:
+            columns.sought.append(prop)
+        elif words <= set(NEVER_FAILS) and len(cells) > 1:
+            columns.rest.append(prop)
+        elif len(cells) == 1 and len(found.runs) > 1 and words != {Word.UNDECIDED}:
+            columns.same.setdefault(next(iter(cells)), []).append(prop.name)
+        else:
+            columns.own.append(prop)
+    if len(columns.rest) == 1:
+        columns.own += columns.rest
+        columns.rest = []
+    return columns
+
+
+def text(found: Table) -> str:
+    """The report: what is common, the table, what is the same in every row, the smallest failure, the totals."""
+    columns = _columns(found)
+    lines = [*_heading(found), "", *_table(found, columns), ""]
+    lines += [f"in every row   {told}: {', '.join(names)}" for told, names in columns.same.items()]
+    if columns.rest:
+        lines.append(f"{REST:<13}  {', '.join(prop.name for prop in columns.rest)}")
+    lines += _sought(found, columns.sought)
+    lines += ["", *_smallest_lines(found.smallest), "", *_totals(found), "", verdict_line(found)]
+    return "\n".join(lines)
+
+
+def _heading(found: Table) -> list[str]:
+    sweep = found.sweep
+    first, *others = instances = sweep.instances
+    settings = configuration_of(first)
+    spelled = [configuration_of(other) for other in others]
+    common = [f"{name}={value}" for name, value in settings.items() if all(other[name] == value for other in spelled)]
+    depth = found.runs[0].exploration.limits.depth
+    far = "until nothing new is found" if depth is None else f"every behaviour of at most {counted(depth, 'step')}"
+    names = {one.protocol.name for one in instances}
+    named = title(first) if len(names) == 1 else ", ".join([first.model.name, *_swaps(first)])
+    return [
+        f"{named}: {counted(len(sweep.rows), 'configuration')}",
+        "",
+        f"in common      {', '.join(common) or 'nothing'}",
+        f"faults         {faults_line(*instances)}",
+        f"search         breadth first, {far}, each configuration by itself",
+    ]
+
+
+def _swaps(instance: Instance) -> list[str]:
+    return [f"{action} of {protocol}" for action, protocol in instance.swaps.items()]
+
+
+def _table(found: Table, columns: _Columns) -> list[str]:
+    """The table; rows without a run say why instead of verdicts."""
+    keys = [axis.key for axis in found.sweep.axes]
+    varied = [[key, *(row.row.varied[key] for row in found.rows)] for key in keys]
+    every = _told(found, columns)
+    is_wide = sum(max(map(len, column)) + 2 for column in (*varied, *every)) > WIDTH + 2
+    if is_wide:
+        varied, every = [_folded(column) for column in varied], [_folded(column) for column in every]
+    left, tall = _headed(varied, len(found.rows))
+    width = max(map(len, left))
+    lines: list[str] = []
+    for part in _parts(every, WIDTH - width - 2):
+        right, taller = _headed(part, len(found.runs))
+        height = max(tall, taller)
+        headings = zip([""] * (height - tall) + left[:tall], [""] * (height - taller) + right[:taller], strict=True)
+        told = iter(right[taller:])
+        rows = [
+            (start, f"{row.word.value}: {row.why}" if row.run is None else next(told))
+            for start, row in zip(left[tall:], found.rows, strict=True)
+        ]
+        lines += ["", *(f"{start:<{width}}  {end}".rstrip() for start, end in (*headings, *rows))]
+    return lines[1:]
+
+
+def _told(found: Table, columns: _Columns) -> list[list[str]]:
+    """The columns of verdicts: a heading, and a cell for each run."""
+    every = [[_heading_of(prop), *(cell(verdict_on(run, prop)) for run in found.runs)] for prop in columns.own]
+    if columns.rest:
+        every.append([REST, *(_shared(run, columns.rest) for run in found.runs)])
+    return every or [["verdict", *(run.word.value for run in found.runs)]]
+
+
+def _heading_of(prop: Property) -> str:
+    return f"sometimes {prop.name}" if prop.kind is Kind.SOMETIMES else prop.name
+
+
+def _parts(columns: Sequence[list[str]], room: int) -> list[list[list[str]]]:
+    """As many columns at a time as there is room for."""
+    parts: list[list[list[str]]] = []
+    left = 0
+    for column in columns:
+        width = max(map(len, column)) + 2
+        if not parts or width > left:
+            parts.append([])
+            left = room + 2
+        parts[-1].append(column)
+        left -= width
+    return parts
+
+
+def _headed(columns: Sequence[list[str]], count: int) -> tuple[list[str], int]:
+    """Columns of so many cells as aligned lines, and how many lines the headings take."""
+    height = max(map(len, columns)) - count
+    filled = [[""] * (height + count - len(column)) + column for column in columns]
+    return table(list(zip(*filled, strict=True))), height
+
+
+def _folded(column: list[str]) -> list[str]:
+    """A column whose heading takes several lines, each as wide as what stands below it, or as one of its words."""
+    words = re.findall(r"[^ ._]*[ ._]|[^ ._]+", column[0])
+    width = max(map(len, [*words, *column[1:]]))
+    lines = [""]
+    for word in words:
+        if len(lines[-1]) + len(word.rstrip()) > width:
+            lines.append("")
+        lines[-1] += word
+    return [*(line.rstrip() for line in lines), *column[1:]]
+
+
+def verdict_on(run: Run, prop: Property) -> Verdict:
+    """The verdict of a run on a property; a run that keeps `in_range` does not speak of it by itself."""
+    found = (verdict for verdict in run.verdicts if verdict.prop.name == prop.name)
+    return next(found, None) or range_verdict(run.exploration)
+
+
+def _shared(run: Run, rest: Sequence[Property]) -> str:
+    told = [verdict for verdict in (verdict_on(run, prop) for prop in rest) if verdict.word is not Word.NOT_APPLICABLE]
+    return ", ".join(dict.fromkeys(map(cell, told))) or Word.NOT_APPLICABLE.value
+
+
+def _sought(found: Table, sought: Sequence[Property]) -> list[str]:
+    """What has to be reachable, and is not known to be everywhere."""
+    if not sought:
+        return []
+    missing = []
+    for prop in sought:
+        told = Counter(verdict_on(run, prop).word for run in found.runs)
+        open_words = {word: told[word] for word in (Word.NOT_REACHED, Word.UNDECIDED) if told[word]}
+        if open_words:
+            rows = ", ".join(
+                f"{word.value.removesuffix(' TO DEPTH')} in {counted(count, 'row')}"
+                for word, count in open_words.items()
+            )
+            missing.append(f"{prop.name} ({rows})")
+    reached = f"{len(sought) - len(missing)} of {len(sought)} reached wherever they apply"
+    return [f"sometimes      {reached}" + (f"; {', '.join(missing)}" if missing else "")]
+
+
+def _smallest_lines(smallest: Failing | None) -> list[str]:
+    if smallest is None:
+        return ["smallest failing configuration: none was found"]
+    verdict = smallest.verdict
+    lines = [
+        f"smallest failing configuration: {smallest.found.row.name}",
+        f"  {verdict.prop.name}: {verdict.bare}"
+        + (" (no broken promise was found)" if verdict.word is Word.PERMITTED else ""),
+        f"  {smallest.command}",
+    ]
+    path = smallest.run.traces.get(verdict.prop.name)
+    return [*lines, f"  {smallest.run.show(path)}"] if path is not None else lines
+
+
+def _totals(found: Table) -> list[str]:
+    words = Counter(row.word for row in found.rows if row.run is not None)
+    parts = [f"{words[word]:,} {word.value.removesuffix(' TO DEPTH')}" for word in Word if words[word]]
+    lines = []
+    for word in (Word.NOT_APPLICABLE, Word.UNDECIDED):
+        missing = [row for row in found.rows if row.run is None and row.word is word and row.why != NOT_SEARCHED]
+        if missing:
+            parts.append(f"{len(missing):,} {word.value} (the model says why)")
+    left = sum(row.why == NOT_SEARCHED for row in found.rows)
+    if left:
+        parts.append(f"{left:,} {NOT_SEARCHED}")
+    explored = [run.explored for run in found.runs]
+    states, steps = sum(one.distinct for one in explored), sum(one.generated for one in explored)
+    seconds = sum(one.seconds for one in explored)
+    lines = [
+        f"{counted(len(found.rows), 'configuration')}: {', '.join(parts)}",
+        f"{states:,} distinct states, {steps:,} generated, {seconds:.2f} s; results in {found.results}",
+    ]
+    cut = Counter(one.stopped for one in explored if one.stopped in WHY_STOPPED)
+    lines += [f"cut short: {counted(count, 'configuration')}: {WHY_STOPPED[why or '']}" for why, count in cut.items()]
+    return lines
+
+
+def verdict_line(found: Table) -> str:
+    """The gravest verdict in one line: in how many configurations, and of which properties."""
+    word = found.word
+    rows = [row for row in found.rows if row.word is word]
+    every = [row for row in found.rows if row.word is not Word.NOT_APPLICABLE]
+    where = f"in {len(rows):,} of {counted(len(found.rows), 'configuration')}"
+    failing = list(dict.fromkeys(v.prop.name for row in rows if row.run for v in row.run.verdicts if v.word is word))
+    match word:
+        case Word.VIOLATED | Word.PERMITTED | Word.UNREACHABLE:
+            return f"{word.value}: {where}: {', '.join(failing)}"
+        case Word.UNDECIDED:
+            return f"{word.value}: {where}"
+        case Word.NO_VIOLATION | Word.NOT_REACHED:
+            judged = min(row.run.exploration.judged for row in every if row.run)
+            return f"{word.value} {judged}: in every configuration that was searched"
+        case Word.NOT_APPLICABLE:
+            return f"{word.value}: no property applies in any configuration that was searched, nothing was judged"
+        case _:
+            return f"{word.value}: in every configuration that was searched"
+
+
+# -------------------------------------------------------------------------------------------------------------- json
+
+
+def as_objects(found: Table) -> dict[str, Any]:
+    """The object of `--json`."""
+    positions = {id(run): number for number, run in enumerate(found.runs)}
+    smallest = found.smallest
+    return {
+        "runs": [as_object(run) for run in found.runs],
+        "vary": {axis.key: list(axis.values) for axis in found.sweep.axes},
+        "rows": [
+            {
+                "values": dict(row.row.varied),
+                "verdict": row.word.value,
+                "why": row.why or None,
+                "run": positions[id(row.run)] if row.run is not None else None,
+            }
+            for row in found.rows
+        ],
+        "smallest": None if smallest is None else _smallest_object(found, smallest),
+        "results": found.results,
+        "resumed": found.resumed,
+        "verdict": found.word.value,
+    }
+
+
+def _smallest_object(found: Table, smallest: Failing) -> dict[str, Any]:
+    path = smallest.run.traces.get(smallest.verdict.prop.name)
+    return {
+        "row": next(number for number, row in enumerate(found.rows) if row is smallest.found),
+        "property": smallest.verdict.prop.name,
+        "verdict": smallest.verdict.word.value,
+        "depth": smallest.verdict.depth,
+        "command": smallest.command,
+        "trace": str(path) if path is not None else None,
+    }

@@ -1,0 +1,198 @@
+"""Boolean formulas with sharing: every formula is a number, and equal formulas are the same number.
+
+In:  variables, and formulas made of them.
+Out: literals: whole numbers, of which -n is the negation of n. TRUE is 1 and FALSE is -1.
+
+The symbolic engine builds everything out of conjunctions of two literals. What is known is simplified at once, so that
+a part of a model that cannot matter costs nothing later on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+
+from isrcheck.checker.resources.formula_budget import STEPS_BETWEEN_LOOKS, FormulaBudget
+
+TRUE, FALSE = 1, -1
+
+MANY = 1 << 16
+"""So many nodes take some ten milliseconds to go through."""
+
+
+class Circuit:
+    """Conjunctions of two literals, each of them kept once. A node is a variable where `left` is 0.
+
+    Whatever makes nodes, or goes through them, keeps to the budget.
+    """
+
+    def __init__(self, budget: FormulaBudget | None = None) -> None:
+        self.budget = budget or FormulaBudget()
+        self._look_at = STEPS_BETWEEN_LOOKS
+        self.left = [0, 0]
+        self.right = [0, 0]
+        self._known: dict[tuple[int, int], int] = {}
+
+    def variable(self) -> int:
+        """A new variable."""
+        self.left.append(0)
+        self.right.append(0)
+        return len(self.left) - 1
+
+    def both(self, a: int, b: int) -> int:
+        """The conjunction of two literals."""
+        if FALSE in (a, b) or a == -b:
+            return FALSE
+        if a in (TRUE, b):
+            return b
+        if b == TRUE:
+            return a
+        if a > b:
+            a, b = b, a
+        known = self._known.get((a, b))
+        if known is not None:
+            return known
+        found = self._absorbed(a, b) or self._absorbed(b, a)
+        if not found:
+            found = len(self.left)
+            self.left.append(a)
+            self.right.append(b)
+            if found >= self._look_at:
+                self._look_at = found + STEPS_BETWEEN_LOOKS
+                self.budget.look()
+        self._known[a, b] = found
+        return found
+
+    def _absorbed(self, a: int, b: int) -> int:
+        """What a and b come to where a stands in b already; 0 where it does not."""
+        node = abs(b)
+        x, y = self.left[node], self.right[node]
+        if not x:
+            return 0
+        if b > 0:
+            if a in (x, y):
+                return b
+            return FALSE if -a in (x, y) else 0
+        if -a in (x, y):
+            return a
+        if a == x:
+            return self.both(a, -y)
+        if a == y:
+            return self.both(a, -x)
+        return 0
+
+    def either(self, a: int, b: int) -> int:
+        """The disjunction of two literals."""
+        return -self.both(-a, -b)
+
+    def all(self, literals: Iterable[int]) -> int:
+        """The conjunction of any number of literals."""
+        found = TRUE
+        for literal in literals:
+            found = self.both(found, literal)
+            if found == FALSE:
+                break
+        return found
+
+    def any(self, literals: Iterable[int]) -> int:
+        """The disjunction of any number of literals."""
+        return -self.all(-literal for literal in literals)
+
+    def choose(self, condition: int, yes: int, no: int) -> int:
+        """`yes` where the condition is true, `no` where it is not."""
+        if condition == TRUE or yes == no:
+            return yes
+        if condition == FALSE:
+            return no
+        return self.either(self.both(condition, yes), self.both(-condition, no))
+
+    def same(self, a: int, b: int) -> int:
+        """Whether two literals are equal."""
+        return self.choose(a, b, -b)
+
+    def exactly_one(self, literals: Iterable[int]) -> int:
+        """Whether one of the literals is true, and no other."""
+        none, one = TRUE, FALSE
+        for literal in literals:
+            one = self.either(self.both(one, -literal), self.both(none, literal))
+            none = self.both(none, -literal)
+        return one
+
+    def cone(self, literals: Iterable[int], known: Container[int] = ()) -> list[int]:
+        """The nodes that the literals are made of, without those that are `known`, in the order of their making."""
+        found = set()
+        new = []
+        left, right = self.left, self.right
+        stack = [abs(literal) for literal in literals]
+        while stack:
+            node = stack.pop()
+            if node in found or node in known:
+                continue
+            found.add(node)
+            new.append(node)
+            if not len(new) % MANY:
+                self.budget.look()
+            if left[node]:
+                stack.append(abs(left[node]))
+                stack.append(abs(right[node]))
+        new.sort()
+        return new
+
+    def replaced(self, nodes: Iterable[int], images: Mapping[int, int]) -> dict[int, int]:
+        """What nodes become when variables are replaced: node -> literal, for `nodes` in the order of their making.
+
+        Variables that have no image stay what they are.
+        """
+        found = dict(images)
+        found[1] = 1
+        left, right, both = self.left, self.right, self.both
+        for node in nodes:
+            if node in found:
+                continue
+            x, y = left[node], right[node]
+            if not x:
+                found[node] = node
+                continue
+            a = found[x] if x > 0 else -found[-x]
+            b = found[y] if y > 0 else -found[-y]
+            found[node] = both(a, b)
+        return found
+
+    def clauses(self, demanded: Sequence[int]) -> list[list[int]]:
+        """Clauses that can be true together exactly where all demanded literals can.
+
+        A conjunction that only one other one is made of is not named, but goes into it.
+        """
+        left, right = self.left, self.right
+        nodes = self.cone(demanded, (1,))
+        uses = dict.fromkeys(map(abs, demanded), 2)
+        for node in nodes:
+            for side in (left[node], right[node]):
+                if side:
+                    # Only as it stands can it go into another conjunction, not its negation.
+                    uses[abs(side)] = uses.get(abs(side), 0) + (1 if side > 0 else 2)
+        self.budget.look()
+        found = [[1], *([literal] for literal in demanded)]
+        named = set(map(abs, demanded))
+        for node in reversed(nodes):
+            if node not in named or not left[node]:
+                continue
+            sides, stack = [], [left[node], right[node]]
+            while stack:
+                side = stack.pop()
+                if side > 0 and left[side] and uses[side] == 1:
+                    stack += (left[side], right[side])
+                else:
+                    sides.append(side)
+                    named.add(abs(side))
+            found += ([-node, side] for side in sides)
+            found.append([node, *(-side for side in sides)])
+            if not node % STEPS_BETWEEN_LOOKS:
+                self.budget.look()
+        return found
+
+    def truths(self, literals: Iterable[int], truth: dict[int, bool], of_variable: Callable[[int], bool]) -> None:
+        """Work out the nodes that literals are made of, into `truth`, as far as they are not there yet."""
+        left, right = self.left, self.right
+        for node in self.cone(literals, truth):
+            a, b = left[node], right[node]
+            truth[node] = (truth[abs(a)] == (a > 0)) and (truth[abs(b)] == (b > 0)) if a else of_variable(node)

@@ -1,0 +1,411 @@
+"""Bounded model checking: is there a behaviour of exactly so many steps that breaks a property? Depth after depth.
+
+In:  an `Instance`, and limits.
+Out: an `Unrolled`: what was found, with the least of the shortest paths for each, and how far everything was asked.
+
+The same transition system as in checker/explicit/search.py, and the same meaning of depth: a property of states is
+asked of every state, one of transitions of the last step. Two steps that do not touch what the other one reads or
+writes can be taken in either order; of such neighbours only the order of the model is looked at, which is that of the
+least path.
+
+What leaves the declaration breaks `in_range`, and nothing comes after it: no step errs on a path that goes on. That is
+demanded only from the depth on at which the first step errs, so that it costs nothing where none does.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from isrcheck.checker.explicit.search import Finding, Findings, Limits, Witness
+from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, Circuit
+from isrcheck.checker.symbolic.one_hot_integers import Cases
+from isrcheck.checker.symbolic.solver import Solver, Values, once, telling_interrupts
+from isrcheck.checker.symbolic.symbolic_state import Value
+from isrcheck.checker.symbolic.transition_relation import Relation
+from isrcheck.checker.symbolic.unrolling import Unrolling, literals
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import Instance, Property
+from isrcheck.traces.format.erring import error_in_step, path_of, possible_steps
+
+WALKS = 5
+"""How many random walks are tried to see that behaviours go on."""
+
+
+@dataclass
+class Unrolled:
+    """What Z3 was asked and what was found; the fields mean what they mean in an `Exploration`.
+
+    `nodes` is the size of the formula, `times` how long each depth took; `refusal` says why nothing could be asked.
+    """
+
+    instance: Instance
+    limits: Limits
+    judged: int = -1
+    exhausted: bool = False
+    stopped: str | None = None
+    seconds: float = 0.0
+    nodes: int = 0
+    times: list[float] = field(default_factory=list)
+    refusal: str = ""
+    findings: dict[str, Findings] = field(default_factory=dict)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything was asked that there was to ask."""
+        return self.stopped in (None, "decided")
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Where properties cannot be asked at a depth: as a literal, and a behaviour on which one was found for the first
+    time."""
+
+    literal: int
+    example: Values | None
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Something to be found: a failure that breaks a promise, a failure that is permitted, or a state."""
+
+    prop: Property
+    is_permitted: bool
+
+    def literal(self, circuit: Circuit, said: tuple[int, int, int]) -> int:
+        """Where it is found, by what the property says; where that cannot be asked, nothing is."""
+        holds, permitted, error = said
+        if self.prop.kind is Kind.SOMETIMES:
+            return circuit.both(holds, -error)
+        return circuit.all([-holds, permitted if self.is_permitted else -permitted, -error])
+
+
+def ask_to_depth(
+    instance: Instance,
+    limits: Limits,
+    *,
+    only: Sequence[str] = (),
+    report: Callable[[int, float, int], None] = lambda depth, seconds, nodes: None,
+) -> Unrolled:
+    """Ask Z3 about every depth up to `limits.depth`."""
+    assert limits.depth is not None, "Z3 goes depth by depth: the caller says how far"
+    asking = _Asking(instance, limits, only, report)
+    try:
+        with telling_interrupts():
+            asking.build()
+            asking.levels(limits.depth)
+    except UndecidedError as undecided:
+        asking.result.stopped = undecided.why.value
+    except KeyboardInterrupt:
+        asking.result.stopped = "interrupt"
+    asking.result.seconds = time.monotonic() - asking.started
+    asking.result.nodes = asking.nodes
+    return asking.result
+
+
+class _Asking:
+    """One run through the depths."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        limits: Limits,
+        only: Sequence[str],
+        report: Callable[[int, float, int], None],
+    ) -> None:
+        self.started = time.monotonic()
+        self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
+        self.instance = instance
+        self.report = report
+        self.result = Unrolled(instance, limits)
+        self.watched = [prop for prop in instance.properties if not only or prop.name in only]
+        self.result.findings = {prop.name: Findings() for prop in self.watched}
+        self.budget = FormulaBudget(self.deadline)
+        self.told = 0
+        self.open = [Goal(prop, False) for prop in self.watched]
+        self.open += [Goal(prop, True) for prop in self.watched if prop.permitted is not None]
+        self.nodes = 0
+
+    def build(self) -> None:
+        """Make the formulas of one step, and of the initial states."""
+        self.relation = Relation(self.instance, self.watched, self.budget)
+        self.circuit = self.relation.circuit
+        self.unrolling = Unrolling(self.relation)
+        self.order = Order(self.relation, with_errors=False)
+        self.errs = False
+        # What every behaviour up to the last depth is; and what orders its last two steps.
+        self.behaviour = list(self.unrolling.begin())
+        self.last_order: list[int] = []
+        self.solver = Solver(self.circuit, self.deadline)
+        self.nodes = len(self.circuit.left)
+
+    def levels(self, bound: int) -> None:
+        for depth in range(bound + 1):
+            began = time.monotonic()
+            self.budget.look()
+            if depth:
+                self._extend()
+                if not self._goes_on(depth):
+                    self.result.exhausted = True
+                    return
+            self.report(depth, began - self.started, len(self.circuit.left))
+            self.nodes = len(self.circuit.left)
+            self._ask(depth, expands=depth < bound)
+            self.nodes = len(self.circuit.left)
+            self.result.judged = depth
+            self.result.times.append(time.monotonic() - began)
+            if not self._is_open():
+                self.result.stopped = "decided" if depth < bound else None
+                return
+
+    def _extend(self) -> None:
+        unrolling = self.unrolling
+        unrolling.extend()
+        depth = unrolling.depth
+        level = unrolling.levels[depth - 1]
+        arithmetic = self.relation.arithmetic
+        self.behaviour += [level.one_step, *self.last_order, *([level.stays] if self.errs else [])]
+        # True of every state anyway; said again, it lets Z3 see sooner what a step rules out.
+        self.behaviour += [
+            arithmetic.has_one_value(cell) for cell in unrolling.levels[depth].state if isinstance(cell, Cases)
+        ]
+        self.last_order = []
+        if depth > 1:
+            self.last_order = self.order.of(self.circuit, unrolling.levels[depth - 2].taken, level.taken)
+
+    def _goes_on(self, depth: int) -> bool:
+        """Whether there is a behaviour of so many steps: one that random walks find, or else one that Z3 finds."""
+        chance = random.Random(depth)  # noqa: S311 - any path will do, and always the same one
+        for _ in range(WALKS):
+            cells = chance.choice(self.instance.initial_states)
+            for _ in range(depth):
+                self.budget.look()
+                after = [after for _, after in possible_steps(self.instance, cells)]
+                if not after:
+                    break
+                cells = chance.choice(after)
+            else:
+                return True
+        return self._easy(*self.last_order) is not None
+
+    def _is_open(self) -> bool:
+        return bool(self.open) or not self.watched
+
+    def _ask(self, depth: int, *, expands: bool) -> None:
+        """Find every open goal that can be found at this depth, and what leaves the declaration there or behind it."""
+        is_asked = expands and not self.errs
+        error = self.circuit.both(self.unrolling.levels[depth].error, self.circuit.all(self.last_order))
+        promises = [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES]
+        sought = [goal for goal in self.open if goal.prop.kind is Kind.SOMETIMES]
+        found = [
+            self._find(depth, promises, self._hard, error if is_asked else FALSE),
+            self._find(depth, sought, self._easy),
+        ]
+        self._find_least_error(depth, [errors for errors, _ in found])
+        decided = {goal.prop for goal in self.open if self._finding(goal.prop, False).witness is not None}
+        self.open = [goal for goal in self.open if goal.prop not in decided]
+        leaving = found[0][1]
+        # As in the explorer, nobody takes a step once all is decided.
+        if leaving is not None and self._is_open():
+            self._find_least_step(depth, error, leaving)
+
+    def _find(
+        self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None], leaving: int = FALSE
+    ) -> tuple[Errors, Values | None]:
+        """Find every goal of these that can be found at this depth, and the properties that cannot be asked there.
+
+        Returns where the latter are, and a behaviour of them, if there is one; and a behaviour where `leaving` is true,
+        if there is one: one question more would take as long as all of these.
+        """
+        said = {goal: self._said(goal.prop, depth) for goal in goals}
+        errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}
+        in_order = self.circuit.all(self.last_order)
+        # A property of transitions asks about the last step as it is: it cannot change places.
+        erring = self.circuit.any(
+            literal if prop.of_steps else self.circuit.both(literal, in_order) for prop, literal in errors.items()
+        )
+        errors = {prop: literal for prop, literal in errors.items() if self._erred(prop).witness is None}
+        sought = {goal: goal.literal(self.circuit, said[goal]) for goal in goals}
+        path = example = None
+        while True:
+            asked = [*((goal.prop, literal) for goal, literal in sought.items()), *errors.items()]
+            of_states = self.circuit.any(literal for prop, literal in asked if not prop.of_steps)
+            of_steps = self.circuit.any(literal for prop, literal in asked if prop.of_steps)
+            found = solve(self.circuit.any([self.circuit.both(of_states, in_order), of_steps, leaving]))
+            if found is None:
+                return Errors(erring, example), path
+            reached = [goal for goal, literal in sought.items() if found.holds(literal)]
+            erred = [prop for prop, literal in errors.items() if found.holds(literal)]
+            assert reached or erred or found.holds(leaving), (
+                "Z3 answers with values for which nothing is true that was asked for"
+            )
+            if found.holds(leaving):
+                path, leaving = found, FALSE
+            for prop in erred:
+                example = example or found
+                errors.pop(prop)
+                self._note_error(prop, self.unrolling.witness(depth, found.holds))
+            for goal in reached:
+                # It stands, even if there is no time left to look for a lesser path.
+                self._note(goal, self.unrolling.witness(depth, found.holds))
+                least = self._least(goal, sought.pop(goal), depth, found)
+                self._finding(goal.prop, goal.is_permitted).witness = least
+
+    # ------------------------------------------------------------------------------------- what leaves the declaration
+
+    def _erred(self, prop: Property) -> Finding:
+        return self.result.findings[prop.name].erred
+
+    def _note_error(self, prop: Property, witness: Witness) -> None:
+        erred = self._erred(prop)
+        erred.count, erred.witness = 1, witness
+        self._note_broken_range(witness)
+
+    def _note_broken_range(self, witness: Witness) -> None:
+        """Of several paths the least counts."""
+        found = self.result.findings.setdefault(IN_RANGE.name, Findings()).found
+        if found.witness is None or witness.order < found.witness.order:
+            found.count, found.witness = 1, witness
+
+    def _find_least_error(self, depth: int, found: Sequence[Errors]) -> None:
+        """The least path to where a property cannot be asked, where the first of them is found at this depth."""
+        for errors in found:
+            broken = self.result.findings[IN_RANGE.name].found.witness if errors.example is not None else None
+            if errors.example is not None and broken is not None and broken.depth == depth:
+                self._note_broken_range(self._least_path([errors.literal], depth, errors.example))
+
+    def _find_least_step(self, depth: int, error: int, found: Values) -> None:
+        """The least path to where a step errs, from here on the first that does."""
+        self.errs = True
+        self.order = Order(self.relation, with_errors=True)
+        if IN_RANGE.name in self.result.findings:
+            return
+        for path in (self.unrolling.witness(depth, found.holds), None):
+            # The first one stands, even if there is no time left to look for a lesser one.
+            path = path or self._least_path([error], depth, found)
+            self._note_broken_range(Witness(path.initial, (*path.steps, self._erring_step(path))))
+
+    def _erring_step(self, path: Witness) -> int:
+        """The first step that errs at the end of a path."""
+        cells = path_of(self.instance, path.initial, path.steps).states[-1]
+        found = (step.number for step in self.instance.steps if error_in_step(self.instance, cells, step) is not None)
+        number = next(found, None)
+        assert number is not None, "Z3 says that a step leaves the declaration, and the reference does not see it"
+        return number
+
+    # ------------------------------------------------------------------------------------------------------------ paths
+
+    def _said(self, prop: Property, depth: int) -> tuple[int, int, int]:
+        if prop.of_steps and depth == 0:
+            # There is no step yet: nothing is broken, and nothing reached.
+            return (FALSE if prop.kind is Kind.SOMETIMES else -FALSE), FALSE, FALSE
+        return self.unrolling.at(prop, depth)
+
+    def _finding(self, prop: Property, is_permitted: bool) -> Finding:
+        findings = self.result.findings[prop.name]
+        return findings.permitted if is_permitted else findings.found
+
+    def _note(self, goal: Goal, witness: Witness) -> None:
+        finding = self._finding(goal.prop, goal.is_permitted)
+        finding.count, finding.witness = 1, witness
+        self.open.remove(goal)
+
+    def _hard(self, demanded: int) -> Values | None:
+        """The values of a behaviour for which a literal is true, or None: a question that takes search."""
+        answer, values = once(self.circuit, [*self.behaviour, demanded], self.deadline)
+        if not answer.is_known:
+            raise UndecidedError(answer)
+        return values
+
+    def _easy(self, *demanded: int) -> Values | None:
+        """The same, where what is demanded leaves little to search for."""
+        self.solver.add(*self.behaviour[self.told :])
+        self.told = len(self.behaviour)
+        answer = self.solver.check(*demanded)
+        if not answer.is_known:
+            raise UndecidedError(answer)
+        return self.solver.values() if answer is Answer.YES else None
+
+    def _least(self, goal: Goal, literal: int, depth: int, found: Values) -> Witness:
+        """The least path to a goal: at each place the first initial state, or the first step, with which there is one.
+
+        What is only to be reached is content with any path.
+        """
+        if goal.prop.kind is Kind.SOMETIMES:
+            return self.unrolling.witness(depth, found.holds)
+        return self._least_path([literal, *([] if goal.prop.of_steps else self.last_order)], depth, found)
+
+    def _least_path(self, demanded: list[int], depth: int, found: Values) -> Witness:
+        """The least path on which all this is true, where it is true of one."""
+        places = [self.unrolling.initial, *(level.taken for level in self.unrolling.levels[:depth])]
+        # Mostly what was found is the least one already, and one question says so.
+        less = FALSE
+        for options in reversed(places):
+            chosen = next(i for i, option in enumerate(options) if found.holds(option))
+            same = self.circuit.both(options[chosen], less)
+            less = self.circuit.either(self.circuit.any(options[:chosen]), same)
+        better = self._hard(self.circuit.all([*demanded, less]))
+        if better is None:
+            return self.unrolling.witness(depth, found.holds)
+        found = better
+        for options in places:
+            chosen = next(i for i, option in enumerate(options) if found.holds(option))
+            while (earlier := self.circuit.any(options[:chosen])) != FALSE:
+                better = self._easy(*demanded, earlier)
+                if better is None:
+                    break
+                found = better
+                chosen = next(i for i, option in enumerate(options) if found.holds(option))
+            demanded.append(options[chosen])
+        return self.unrolling.witness(depth, found.holds)
+
+
+class Order:
+    """Which neighbouring steps can change places: neither writes what the other one reads or writes.
+
+    Where steps err that may stand in the way, `with_errors`, what decides about that is read as well.
+    """
+
+    def __init__(self, relation: Relation, *, with_errors: bool) -> None:
+        owner = {abs(literal): 1 << cell for cell, value in enumerate(relation.before) for literal in literals(value)}
+        touched = [
+            _touched(relation, [one.enabled, *([one.error] if with_errors else [])], one.after, owner)
+            for one in relation.transitions
+        ]
+        self.earlier: list[list[int]] = []
+        for position, (own_reads, own_writes) in enumerate(touched):
+            relation.circuit.budget.look()
+            self.earlier.append(
+                [
+                    other
+                    for other, (reads, writes) in enumerate(touched[:position])
+                    if not own_writes & (reads | writes) and not own_reads & writes
+                ]
+            )
+
+    def of(self, circuit: Circuit, first: Sequence[int], second: Sequence[int]) -> list[int]:
+        """What two steps in a row have to be, so that no two that could change places stand in the wrong order."""
+        demanded = []
+        for taken, earlier in zip(first, self.earlier, strict=True):
+            if taken != FALSE and earlier:
+                demanded.append(circuit.either(-taken, -circuit.any(second[other] for other in earlier)))
+        return demanded
+
+
+def _touched(
+    relation: Relation, decisive: Sequence[int], after: Sequence[Value], owner: dict[int, int]
+) -> tuple[int, int]:
+    """The cells that a step reads and writes, as bits. One that it may leave as it is, it reads."""
+    relation.circuit.budget.look()
+    reads, writes, roots = 0, 0, [*decisive]
+    for cell, (old, new) in enumerate(zip(relation.before, after, strict=True)):
+        if new is not old:
+            writes |= 1 << cell
+            roots += literals(new)
+    for node in relation.circuit.cone(roots):
+        reads |= owner.get(node, 0)
+    return reads, writes

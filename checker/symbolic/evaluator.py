@@ -1,0 +1,459 @@
+"""The modelling language, read symbolically: what a function comes to in every state at once.
+
+In:  an `Instance`, a state whose cells are variables or formulas, and a step or a property.
+Out: for a step the literal that says whether it is enabled, the one that says whether the model leaves its declaration
+     on the way, and the state after it; for a property its truth.
+
+One method per syntax node, over the closed list of models/language/syntax.py, with the meaning of models/run.py. The
+parameters of a step are plain values. Where a branch is unknown both sides are read and their states are merged; where
+it is known, or a guard is known to be false, the other side is never looked at. Every index and every written value is
+held against its range.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE
+from isrcheck.checker.symbolic.symbolic_state import Frame, Reading, SymbolicState, Value, as_truth
+from isrcheck.models.language.model import Place, Property, Step
+from isrcheck.models.language.syntax import CHOICES, FOLDS, TAKEN, Function
+from isrcheck.models.language.text.chains import alternatives, branches, summands, summed
+from isrcheck.models.messages.errors import UsageError
+
+SIGN = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+
+
+class UnsupportedError(UsageError):
+    """The symbolic engine does not understand a construct; it says which, and where."""
+
+
+class Evaluator(Reading):
+    """Reads functions of one instance. `error` collects where the model leaves its declaration."""
+
+    # ------------------------------------------------------------------------------------------- steps and properties
+
+    def take(self, before: Sequence[Value], step: Step) -> tuple[int, int, list[Value]]:
+        """Whether a step is enabled, whether the model leaves its declaration in it, and the cells after it."""
+        choices = self.instance.slot_choices[step.slot]
+        arguments = [choice.argument(ordinal) for choice, ordinal in zip(choices, step.ordinals, strict=True)]
+        return self.act(before, self.instance.function(step.slot), arguments)
+
+    def act(
+        self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
+    ) -> tuple[int, int, list[Value]]:
+        """The same for a version of an action, with arguments that may be unknown."""
+        state = SymbolicState(list(before))
+        self.alive = TRUE if function is not None else FALSE
+        self.error = FALSE
+        if function is not None:
+            self._call(function, [state, *arguments], TRUE)
+        return self.alive, self.error, state.cells
+
+    def ask(
+        self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
+    ) -> tuple[int, int]:
+        """The truth of a property of one state or two, and whether the model leaves its declaration in it.
+
+        `taken` says of each action, by position, whether it was the one.
+        """
+        self.alive = TRUE
+        self.error = FALSE
+        arguments: list[Any] = [SymbolicState(list(cells)) for cells in states]
+        if len(function.parameters) > len(arguments):
+            arguments.append(taken or {})
+        return self.truth(self._call(function, arguments, TRUE)), self.error
+
+    def property(
+        self, prop: Property, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
+    ) -> tuple[int, int, int]:
+        """Whether a property holds, whether its failure is permitted (where it fails), whether asking goes wrong."""
+        holds, error = self.ask(prop.function, states, taken)
+        if prop.permitted is None:
+            return holds, FALSE, error
+        permitted, second = self.ask(prop.permitted, states[-1:])
+        return holds, permitted, self.circuit.either(error, self.circuit.both(-holds, second))
+
+    # ---------------------------------------------------------------------------------------------------------- calls
+
+    def _call(self, function: Function, arguments: Sequence[Any], entry: int) -> Value:
+        outer = self.frame
+        frame = self.frame = Frame(function, entry)
+        for parameter, argument in zip(function.parameters, arguments, strict=True):
+            if parameter.is_state:
+                frame.states[parameter.name] = argument
+            elif parameter.name == TAKEN:
+                frame.taken = argument
+            else:
+                frame.locals[parameter.name] = argument
+        self.block(function.body)
+        self.frame = outer
+        # Where nothing can be reached there is no value either, and nobody takes it.
+        return 0 if frame.result is None else frame.result
+
+    # ----------------------------------------------------------------------------------------------------- statements
+
+    def block(self, statements: Iterable[ast.stmt]) -> None:
+        """Read statements in order, as far as they can be reached."""
+        frame = self.frame
+        for statement in statements:
+            self.circuit.budget.step()
+            branch = frame.branch
+            if frame.returned != FALSE:
+                frame.branch = self.circuit.both(branch, -frame.returned)
+            if self._here() != FALSE:
+                self._method("statement", statement)(statement)
+            frame.branch = branch
+
+    def _method(self, kind: str, node: ast.AST) -> Callable[[Any], Any]:
+        method = getattr(self, f"_{kind}_{type(node).__name__}", None)
+        if method is None:
+            function = self.frame.function
+            line = getattr(node, "lineno", function.line)
+            raise UnsupportedError(
+                f"{function.path}:{line}: in {function.name}: the symbolic engine does not read"
+                f" `{type(node).__name__}`; use --engine local"
+            )
+        found: Callable[[Any], Any] = method
+        return found
+
+    def _statement_Pass(self, statement: ast.Pass) -> None:
+        pass
+
+    def _statement_Assign(self, statement: ast.Assign) -> None:
+        value = self.value(statement.value)
+        self._assign(statement.targets[0], value)
+
+    def _statement_AugAssign(self, statement: ast.AugAssign) -> None:
+        # As in Python: the target is read before the value, and its indices once.
+        target = statement.target
+        if isinstance(target, ast.Name):
+            self._assign(target, self._sum(statement.op, self.frame.locals[target.id], self.value(statement.value)))
+            return
+        state, place, indices = self._cell(target)
+        old = self.load(state, place, indices)
+        self.store(state, place, indices, self._sum(statement.op, old, self.value(statement.value)))
+
+    def _assign(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            self.frame.locals[target.id] = value
+        else:
+            self.store(*self._cell(target), value)
+
+    def _statement_If(self, statement: ast.If) -> None:
+        """Go every way from here, and merge what they come to, the last two first."""
+        frame = self.frame
+        branch, states = frame.branch, list(frame.states.values())
+        tests, otherwise = branches(statement)
+        sides: list[tuple[int, list[list[Value]], dict[str, Value]]] = []
+        for one in tests:
+            if sides and not self._is_reached():
+                break
+            condition = self.truth(self.value(one.test))
+            if condition == TRUE:
+                self.block(one.body)
+                break
+            if condition == FALSE:
+                continue
+            before, known, cells = frame.branch, frame.locals, [state.cells for state in states]
+            frame.branch = self.circuit.both(before, condition)
+            frame.locals = dict(known)
+            for state, own in zip(states, cells, strict=True):
+                state.cells = list(own)
+            self.block(one.body)
+            sides.append((condition, [state.cells for state in states], frame.locals))
+            frame.branch = self.circuit.both(before, -condition)
+            frame.locals = dict(known)
+            for state, own in zip(states, cells, strict=True):
+                state.cells = own
+        else:
+            self.block(otherwise)
+        frame.branch = branch
+        for side in reversed(sides):
+            self._merge(states, *side)
+
+    def _is_reached(self) -> bool:
+        """Whether an `elif` is asked for, once a branch before it may have returned."""
+        frame = self.frame
+        if frame.returned != FALSE:
+            frame.branch = self.circuit.both(frame.branch, -frame.returned)
+        return self._here() != FALSE
+
+    def _merge(
+        self,
+        states: Sequence[SymbolicState],
+        condition: int,
+        then_cells: Sequence[list[Value]],
+        then_locals: dict[str, Value],
+    ) -> None:
+        """Where the condition holds, cells and locals are those; elsewhere they stay what they are."""
+        frame = self.frame
+        for state, then in zip(states, then_cells, strict=True):
+            state.cells = [
+                one if one is other else self.choose(condition, one, other)
+                for one, other in zip(then, state.cells, strict=True)
+            ]
+        # A local that only one side knows is not read afterwards, unless the other side has returned.
+        merged = then_locals | frame.locals
+        for name in then_locals.keys() & frame.locals.keys():
+            if then_locals[name] is not frame.locals[name]:
+                merged[name] = self.choose(condition, then_locals[name], frame.locals[name])
+        frame.locals = merged
+
+    def _statement_For(self, statement: ast.For) -> None:
+        assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
+        for element in self.range(statement.iter):
+            self.frame.locals[statement.target.id] = element
+            self.block(statement.body)
+
+    def _statement_Return(self, statement: ast.Return) -> None:
+        assert statement.value is not None
+        self.give(self.value(statement.value))
+
+    def give(self, value: Value) -> None:
+        """Return a value from here."""
+        frame = self.frame
+        frame.result = value if frame.returned == FALSE else self.choose(frame.returned, frame.result, value)
+        frame.returned = self.circuit.either(frame.returned, frame.branch)
+
+    def _statement_Expr(self, statement: ast.Expr) -> None:
+        call = statement.value
+        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        if call.func.id in self.frame.function.functions:
+            self.value(call)
+            return
+        condition = self.truth(self.value(call.args[0]))
+        frame = self.frame
+        self.alive = self.circuit.both(self.alive, self.circuit.either(-frame.branch, condition))
+
+    # ---------------------------------------------------------------------------------------------------- expressions
+
+    def value(self, expression: ast.expr) -> Value:
+        """What an expression comes to here."""
+        return self._method("value", expression)(expression)
+
+    def _value_Constant(self, expression: ast.Constant) -> Value:
+        return expression.value
+
+    def _value_Name(self, expression: ast.Name) -> Value:
+        frame = self.frame
+        if expression.id in frame.locals:
+            return frame.locals[expression.id]
+        return frame.function.constants[expression.id]
+
+    def _value_Attribute(self, expression: ast.Attribute) -> Value:
+        constant = self.frame.function.constants.get(ast.unparse(expression))
+        if constant is not None:
+            return constant
+        if expression.attr in self.instance.model.entries:
+            return self.entry(expression.attr)
+        return self.load(*self._cell(expression))
+
+    def _value_Subscript(self, expression: ast.Subscript) -> Value:
+        if isinstance(expression.value, ast.Name):
+            members = self.frame.locals[expression.value.id]
+            index = self.value(expression.slice)
+            return as_truth(
+                self.circuit.any(literal for element, literal in self.elements(index, len(members)) if members[element])
+            )
+        return self.load(*self._cell(expression))
+
+    def _value_BinOp(self, expression: ast.BinOp) -> Value:
+        first, rest = summands(expression)
+        total = self.value(first)
+        for operator, term in rest:
+            total = self._sum(operator, total, self.value(term))
+        return total
+
+    def _sum(self, sign: ast.operator, left: Value, right: Value) -> Value:
+        right = self.number(right)
+        if isinstance(sign, ast.Sub):
+            right = self.arithmetic.negate(right)
+        return self.arithmetic.add(self.number(left), right)
+
+    def _value_UnaryOp(self, expression: ast.UnaryOp) -> Value:
+        value = self.value(expression.operand)
+        if isinstance(expression.op, ast.Not):
+            return as_truth(-self.truth(value))
+        return self.arithmetic.negate(self.number(value))
+
+    def _value_BoolOp(self, expression: ast.BoolOp) -> Value:
+        frame, is_and = self.frame, isinstance(expression.op, ast.And)
+        branch = frame.branch
+        asked: list[tuple[int, Value]] = []
+        *firsts, last = expression.values
+        for operand in firsts:
+            found = self.value(operand)
+            condition = self.truth(found) if is_and else -self.truth(found)
+            if condition == FALSE:
+                break
+            asked.append((condition, found))
+            frame.branch = self.circuit.both(frame.branch, condition)
+        else:
+            found = self.value(last)
+        frame.branch = branch
+        for condition, value in reversed(asked):
+            found = self.choose(condition, found, value)
+        return found
+
+    def _value_Compare(self, expression: ast.Compare) -> Value:
+        if isinstance(expression.left, ast.Name) and expression.left.id == TAKEN:
+            return self._taken(expression)
+        frame = self.frame
+        branch, left = frame.branch, self.value(expression.left)
+        asked = []
+        for sign, side in zip(expression.ops, expression.comparators, strict=True):
+            right = self.value(side)
+            found = self.compare(SIGN[type(sign)], left, right)
+            asked.append(found)
+            if found == FALSE:
+                break
+            frame.branch, left = self.circuit.both(frame.branch, found), right
+        frame.branch = branch
+        holds = asked.pop()
+        for found in reversed(asked):
+            holds = self.circuit.both(found, holds)
+        return as_truth(holds)
+
+    def _taken(self, expression: ast.Compare) -> Value:
+        assert isinstance(expression.comparators[0], ast.Name)
+        name = self.frame.function.actions[expression.comparators[0].id]
+        slot = [one.name for one in self.instance.model.slots].index(name)
+        literal = self.frame.taken.get(slot, FALSE)
+        return as_truth(literal if isinstance(expression.ops[0], ast.Eq) else -literal)
+
+    def _value_IfExp(self, expression: ast.IfExp) -> Value:
+        frame = self.frame
+        branch = frame.branch
+        pairs, last = alternatives(expression)
+        sides: list[tuple[int, Value]] = []
+        for test, value in pairs:
+            condition = self.truth(self.value(test))
+            if condition == TRUE:
+                found = self.value(value)
+                break
+            if condition != FALSE:
+                sides.append((condition, self._under(condition, partial(self.value, value))))
+                frame.branch = self.circuit.both(frame.branch, -condition)
+        else:
+            found = self.value(last)
+        frame.branch = branch
+        for condition, value_there in reversed(sides):
+            found = self.choose(condition, value_there, found)
+        return found
+
+    def _value_Call(self, call: ast.Call) -> Value:
+        assert isinstance(call.func, ast.Name)
+        name, frame = call.func.id, self.frame
+        callee = frame.function.functions.get(name)
+        if callee is None:
+            return self.fold(call) if name in FOLDS else self._least_or_most(call)
+        arguments: list[Any] = []
+        for parameter, argument in zip(callee.parameters, call.args, strict=True):
+            if parameter.is_state:
+                assert isinstance(argument, ast.Name)
+                arguments.append(frame.states[argument.id])
+            elif parameter.name == TAKEN:
+                arguments.append(frame.taken)
+            elif parameter.is_subset:
+                assert isinstance(argument, ast.Name)
+                arguments.append(frame.locals[argument.id])
+            else:
+                arguments.append(self.value(argument))
+        return self._call(callee, arguments, self.circuit.both(frame.entry, frame.branch))
+
+    def _least_or_most(self, call: ast.Call) -> Value:
+        assert isinstance(call.func, ast.Name) and call.func.id in CHOICES
+        sign = "<=" if call.func.id == "min" else ">="
+        best = self.value(call.args[0])
+        for argument in call.args[1:]:
+            other = self.value(argument)
+            best = self.choose(self.compare(sign, best, other), best, other)
+        return best
+
+    # ---------------------------------------------------------------------------------------- folds, ranges and cells
+
+    def fold(self, call: ast.Call) -> Value:
+        """all, any or sum over a generator; what follows the element that decides is not asked."""
+        assert isinstance(call.func, ast.Name)
+        generator = call.args[0]
+        assert isinstance(generator, ast.GeneratorExp)
+        name, frame = call.func.id, self.frame
+        known, branch = frame.locals, frame.branch
+        frame.locals = dict(known)
+        total: Value = 0
+        undecided = TRUE
+
+        def elements(part: int, condition: int) -> None:
+            """Go through the parts of the generator, under the condition that its filters hold so far."""
+            nonlocal total, undecided
+            self.circuit.budget.step()
+            if part < len(generator.generators):
+                one = generator.generators[part]
+                assert isinstance(one.target, ast.Name) and isinstance(one.iter, ast.Call)
+                for element in self.range(one.iter):
+                    frame.locals[one.target.id] = element
+                    self._filter(one.ifs, condition, branch, undecided, lambda holds: elements(part + 1, holds))
+                return
+            frame.branch = self.circuit.all([branch, undecided, condition])
+            if frame.branch == FALSE:
+                return
+            value = self.value(generator.elt)
+            if name == "sum":
+                total = self.arithmetic.add(total, self.choose(condition, self.number(value), 0))
+            elif name == "all":
+                undecided = self.circuit.both(undecided, self.circuit.either(-condition, self.truth(value)))
+            else:
+                undecided = self.circuit.both(undecided, -self.circuit.both(condition, self.truth(value)))
+
+        elements(0, TRUE)
+        frame.locals, frame.branch = known, branch
+        if name == "sum":
+            return total
+        return as_truth(undecided if name == "all" else -undecided)
+
+    def _filter(
+        self,
+        filters: Sequence[ast.expr],
+        condition: int,
+        branch: int,
+        undecided: int,
+        go_on: Callable[[int], None],
+    ) -> None:
+        """Ask the filters of a generator one after the other, and go on where they all hold."""
+        for one in filters:
+            self.frame.branch = self.circuit.all([branch, undecided, condition])
+            if self.frame.branch == FALSE:
+                return
+            condition = self.circuit.both(condition, self.truth(self.value(one)))
+        if condition != FALSE:
+            go_on(condition)
+
+    def range(self, call: ast.Call) -> Iterable[Value]:
+        """The elements that a loop goes through."""
+        return range(*(self.size(argument) for argument in call.args))
+
+    def size(self, expression: ast.expr) -> int:
+        """What an argument of a range comes to: numbers, bounds, + and - (models/language/syntax.py sees to that)."""
+        if isinstance(expression, ast.BinOp):
+            return summed(expression, self.size)
+        text = ast.unparse(expression)
+        if text in self.frame.function.constants:
+            return int(self.frame.function.constants[text])
+        if isinstance(expression, ast.Attribute):
+            return int(getattr(self.instance.configuration, expression.attr))
+        assert isinstance(expression, ast.Constant) and isinstance(expression.value, int)
+        return expression.value
+
+    def _cell(self, expression: ast.expr) -> tuple[SymbolicState, Place, list[Value]]:
+        """The state, the field and the indices of `s.field[i][j]`."""
+        indices: list[ast.expr] = []
+        node = expression
+        while isinstance(node, ast.Subscript):
+            indices.insert(0, node.slice)
+            node = node.value
+        assert isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        return self.frame.states[node.value.id], self.places[node.attr], [self.value(index) for index in indices]

@@ -1,0 +1,172 @@
+"""Numbers without bounds: the other reading of numbers, for logs of every length.
+
+In:  whole numbers, and `Linear`: sums of variables and a constant.
+Out: the same; comparisons are variables of the circuit, each of which stands for a formula about integers.
+
+The questions are those of checker/symbolic/one_hot_integers.py, so that checker/symbolic/evaluator.py works with
+either. A choice between two numbers is a new variable with a definition; Z3 is told the definitions of the variables
+that a question is made of.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import z3
+
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Circuit
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """constant + the sum of factor * variable over `terms`, which are sorted by variable."""
+
+    terms: tuple[tuple[int, int], ...]
+    constant: int = 0
+
+
+Number = int | Linear
+
+
+class IntegerArithmetic:
+    """Arithmetic on integers."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.circuit = circuit
+        self.definitions: dict[int, list[int]] = defaultdict(list)
+        self.names: list[z3.ArithRef] = []
+        self._formulas: dict[int, tuple[z3.BoolRef, z3.BoolRef]] = {}
+        self._atoms: dict[int, tuple[str, Linear]] = {}
+        self._known: dict[tuple[str, Linear], int] = {}
+        self._chosen: dict[tuple[int, Number, Number], Linear] = {}
+
+    def number(self, low: int | None, high: int | None) -> Number:
+        """A new number, from `low` on, up to `high`, where there are such ends."""
+        if low is not None and low == high:
+            return low
+        number = Linear(((len(self.names), 1),))
+        self.names.append(z3.Int(f"i{len(self.names)}"))
+        if low is not None:
+            self.define(number, self.compare("<=", low, number))
+        if high is not None:
+            self.define(number, self.compare("<=", number, high))
+        return number
+
+    def define(self, number: Number, literal: int) -> None:
+        """Have a literal be true wherever this number is spoken of."""
+        assert isinstance(number, Linear)
+        self.definitions[number.terms[0][0]].append(literal)
+
+    def of_truth(self, literal: int) -> Number:
+        """1 where the literal is true, 0 where it is not."""
+        return self.choose(literal, 1, 0)
+
+    def choose(self, condition: int, yes: Number, no: Number) -> Number:
+        """`yes` where the condition is true, `no` where it is not."""
+        if condition == TRUE or yes == no:
+            return yes
+        if condition == FALSE:
+            return no
+        if condition < 0:
+            condition, yes, no = -condition, no, yes
+        key = condition, yes, no
+        if key not in self._chosen:
+            number = self.number(None, None)
+            assert isinstance(number, Linear)
+            self._chosen[key] = number
+            either = self.circuit.either
+            self.define(number, either(-condition, self.compare("==", number, yes)))
+            self.define(number, either(condition, self.compare("==", number, no)))
+        return self._chosen[key]
+
+    def add(self, a: Number, b: Number) -> Number:
+        """a + b."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        terms: dict[int, int] = defaultdict(int)
+        constant = 0
+        for number in (a, b):
+            if isinstance(number, int):
+                constant += number
+            else:
+                constant += number.constant
+                for variable, factor in number.terms:
+                    terms[variable] += factor
+        left = tuple(sorted((variable, factor) for variable, factor in terms.items() if factor))
+        return Linear(left, constant) if left else constant
+
+    def negate(self, a: Number) -> Number:
+        """-a."""
+        if isinstance(a, int):
+            return -a
+        return Linear(tuple((variable, -factor) for variable, factor in a.terms), -a.constant)
+
+    def compare(self, sign: str, a: Number, b: Number) -> int:
+        """Whether a stands to b as the sign says."""
+        if sign in ("!=", ">"):
+            return -self.compare({"!=": "==", ">": "<="}[sign], a, b)
+        if sign in (">=", "<"):
+            return self.compare("<=", b, a) if sign == ">=" else -self.compare("<=", b, a)
+        difference = self.add(a, self.negate(b))
+        if isinstance(difference, int):
+            return TRUE if (difference == 0 if sign == "==" else difference <= 0) else FALSE
+        if difference.terms[0][1] > 0:
+            return self._atom(sign, difference)
+        opposite = self.negate(difference)
+        assert isinstance(opposite, Linear)
+        if sign == "==":
+            return self._atom(sign, opposite)
+        # -t <= 0 where t is not below 0, that is, where not t + 1 <= 0.
+        return -self._atom("<=", Linear(opposite.terms, opposite.constant + 1))
+
+    def _atom(self, sign: str, number: Linear) -> int:
+        if (sign, number) not in self._known:
+            variable = self._known[sign, number] = self.circuit.variable()
+            self._atoms[variable] = sign, number
+        return self._known[sign, number]
+
+    def formula(self, node: int) -> tuple[z3.BoolRef, z3.BoolRef] | None:
+        """What a variable of the circuit and its negation stand for; None where it stands for itself."""
+        if node not in self._atoms:
+            return None
+        if node not in self._formulas:
+            formula = self._formula(node)
+            self._formulas[node] = formula, z3.Not(formula)
+        return self._formulas[node]
+
+    def _formula(self, node: int) -> z3.BoolRef:
+        sign, number = self._atoms[node]
+        # Sums of two sides, so that most formulas compare two variables.
+        sides: list[list[z3.ArithRef | int]] = [[], []]
+        for variable, factor in number.terms:
+            name = self.names[variable]
+            sides[factor < 0].append(name if abs(factor) == 1 else abs(factor) * name)
+        left, right = (sum(side[1:], side[0]) if side else 0 for side in sides)
+        right = right - number.constant if number.constant else right
+        return left == right if sign == "==" else left <= right
+
+    def defining(self, node: int) -> list[int]:
+        """What has to be true for the numbers in a variable of the circuit to be what they are."""
+        if node not in self._atoms:
+            return []
+        return [literal for variable, _ in self._atoms[node][1].terms for literal in self.definitions[variable]]
+
+    def within(self, a: Number, low: int | None, high: int | None) -> tuple[int, Number]:
+        """Whether a lies between low and high (None: no such end), and a."""
+        above = TRUE if low is None else self.compare("<=", low, a)
+        below = TRUE if high is None else self.compare("<=", a, high)
+        return self.circuit.both(above, below), a
+
+    def is_element(self, a: Number, element: int) -> int:
+        """Whether a is this element of a domain."""
+        return self.compare("==", a, element)
+
+    def value(self, model: z3.ModelRef, a: Number) -> int:
+        """The value of a number in an answer; 0 for a variable that does not matter."""
+        if isinstance(a, int):
+            return a
+        found = a.constant
+        for variable, factor in a.terms:
+            found += factor * int(model.eval(self.names[variable], model_completion=True).as_long())
+        return found

@@ -1,0 +1,166 @@
+"""What a symbolic reading works on: values, calls under way, and the cells of states.
+
+In:  an `Instance`, a circuit, and an arithmetic (checker/symbolic/one_hot_integers.py or
+     checker/symbolic/linear_integers.py).
+Out: the operations that checker/symbolic/evaluator.py reads the language with; no syntax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Circuit
+from isrcheck.checker.symbolic.one_hot_integers import Truth
+from isrcheck.models.language.model import Instance, Place
+from isrcheck.models.language.syntax import Function
+
+Value = Any
+"""A plain number or truth value, a `Truth`, or what the arithmetic calls a number."""
+
+
+@dataclass(slots=True)
+class SymbolicState:
+    """A state whose cells are values; the cells are replaced as a whole where branches part."""
+
+    cells: list[Value]
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One call: its function, its locals, and what it has returned so far, under which condition."""
+
+    function: Function
+    entry: int
+    branch: int = TRUE
+    locals: dict[str, Value] = field(default_factory=dict)
+    states: dict[str, SymbolicState] = field(default_factory=dict)
+    taken: Mapping[int, int] = field(default_factory=dict)
+    returned: int = FALSE
+    result: Value = None
+
+
+class Reading:
+    """Values and cells, and the condition under which each place of a function is reached.
+
+    `alive` is the conjunction of the guards so far; `error` collects where the model leaves its declaration.
+    """
+
+    def __init__(self, instance: Instance, circuit: Circuit, arithmetic: Any) -> None:
+        self.instance = instance
+        self.circuit = circuit
+        self.arithmetic = arithmetic
+        self.places = instance.places
+        self.frame = Frame(instance.model.slots[0].alternatives[0], TRUE)
+        self.alive = TRUE
+        self.error = FALSE
+
+    def _here(self) -> int:
+        """The condition under which this place is reached."""
+        frame = self.frame
+        return self.circuit.both(self.alive, self.circuit.both(frame.entry, frame.branch))
+
+    def _demand(self, literal: int) -> None:
+        """Note where a demand of the declaration is not met."""
+        if literal != TRUE:
+            self.error = self.circuit.either(self.error, self.circuit.both(self._here(), -literal))
+
+    def _under(self, condition: int, question: Callable[[], Value]) -> Value:
+        """An answer to a question that is asked only where the condition holds."""
+        branch = self.frame.branch
+        self.frame.branch = self.circuit.both(branch, condition)
+        value = question()
+        self.frame.branch = branch
+        return value
+
+    def truth(self, value: Value) -> int:
+        """The literal of a truth value, or of `value != 0`."""
+        if isinstance(value, bool | int):
+            return TRUE if value else FALSE
+        if isinstance(value, Truth):
+            return value.literal
+        literal: int = self.arithmetic.compare("!=", value, 0)
+        return literal
+
+    def number(self, value: Value) -> Value:
+        """A value as a number: a truth value is 0 or 1."""
+        if isinstance(value, Truth):
+            return self.arithmetic.of_truth(value.literal)
+        return int(value) if isinstance(value, bool) else value
+
+    def choose(self, condition: int, yes: Value, no: Value) -> Value:
+        """One of two values."""
+        if condition == TRUE or yes is no:
+            return yes
+        if condition == FALSE:
+            return no
+        if isinstance(yes, bool | Truth) and isinstance(no, bool | Truth):
+            return as_truth(self.circuit.choose(condition, self.truth(yes), self.truth(no)))
+        if yes is None or no is None:  # one side has no value, and is never asked for it
+            return no if yes is None else yes
+        return self.arithmetic.choose(condition, self.number(yes), self.number(no))
+
+    def compare(self, sign: str, left: Value, right: Value) -> int:
+        """Whether one value stands to another as the sign says."""
+        if sign in ("==", "!=") and isinstance(left, bool | Truth) and isinstance(right, bool | Truth):
+            same = self.circuit.same(self.truth(left), self.truth(right))
+            return same if sign == "==" else -same
+        literal: int = self.arithmetic.compare(sign, self.number(left), self.number(right))
+        return literal
+
+    def entry(self, name: str) -> Value:
+        """The value of a configuration entry."""
+        value = getattr(self.instance.configuration, name)
+        return bool(value) if self.instance.model.entries[name].values is bool else value
+
+    def elements(self, index: Value, size: int) -> list[tuple[int, int]]:
+        """The elements of a domain that an index can be, each with the literal that says so."""
+        index = self.number(index)
+        if isinstance(index, int):
+            self._demand(TRUE if 0 <= index < size else FALSE)
+            return [(index, TRUE)] if 0 <= index < size else []
+        inside, index = self.arithmetic.within(index, 0, size - 1)
+        self._demand(inside)
+        found = [(element, self.arithmetic.is_element(index, element)) for element in range(size)]
+        return [(element, literal) for element, literal in found if literal != FALSE]
+
+    def targets(self, place: Place, indices: Sequence[Value]) -> list[tuple[int, int]]:
+        """The cells that indices can mean, each with the literal that says so."""
+        found = [(0, TRUE)]
+        for index, size in zip(indices, place.sizes, strict=True):
+            elements = self.elements(index, size)
+            found = [
+                (offset * size + element, self.circuit.both(condition, literal))
+                for offset, condition in found
+                for element, literal in elements
+            ]
+        return [(place.offset + offset, condition) for offset, condition in found if condition != FALSE]
+
+    def load(self, state: SymbolicState, place: Place, indices: Sequence[Value]) -> Value:
+        """The value of a cell."""
+        targets = self.targets(place, indices)
+        if not targets:  # the index is nowhere inside, which was noted
+            return False if place.field.values.is_flag else place.low
+        value = state.cells[targets[-1][0]]
+        for cell, condition in targets[-2::-1]:
+            value = self.choose(condition, state.cells[cell], value)
+        return value
+
+    def store(self, state: SymbolicState, place: Place, indices: Sequence[Value], value: Value) -> None:
+        """Write to a cell; the declaration is held against what is written."""
+        targets = self.targets(place, indices)
+        if place.field.values.is_flag and isinstance(value, bool | Truth):
+            written = value
+        else:
+            inside, written = self.arithmetic.within(self.number(value), place.low, place.high)
+            self._demand(inside)
+            if place.field.values.is_flag:
+                written = as_truth(self.truth(written))
+        for cell, condition in targets:
+            state.cells[cell] = self.choose(condition, written, state.cells[cell])
+
+
+def as_truth(literal: int) -> Value:
+    """The truth value of a literal: plain where it is known."""
+    return literal == TRUE if literal in (TRUE, FALSE) else Truth(literal)

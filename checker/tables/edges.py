@@ -1,0 +1,57 @@
+"""A sample of the steps between states: all that can be done in the first states of each level.
+
+In:  what a search found. Out: edges, in the order of the search, the same whichever engine searched.
+
+The levels are searched again, as far as they lie within the first states, since most engines keep none; the steps are
+taken by plain Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.search import Exploration, Limits, Reached, Search
+from isrcheck.models.language.model import Step
+from isrcheck.models.run import Cells
+from isrcheck.traces.format.erring import possible_steps
+
+MOST_STATES = 100_000
+"""Levels that lie within so many states are sampled."""
+
+MOST_OF_A_LEVEL = 20
+"""Of each level the first so many states."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A step from a state of a level."""
+
+    depth: int
+    before: Cells
+    step: Step
+    after: Cells
+
+
+def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
+    """Every step from the first states of each level that the search has expanded."""
+    totals = list(accumulate(exploration.levels))
+    within = sum(total <= MOST_STATES for total in totals)
+    # Steps were taken from all states of these levels; those that err lead nowhere, and are no edges.
+    expanded = exploration.judged + exploration.exhausted
+    levels = min(within, expanded)
+    if levels <= 0:
+        return
+    search = Search(exploration.instance, Limits(depth=levels - 1), kernel)
+    search.watched = []  # what the search made of them is known, and nothing is to end this one
+    found = search.run()
+    if found.stopped == "interrupt":
+        raise KeyboardInterrupt
+    assert found.stopped is None, "these levels were searched before"
+    reached = Reached(kernel, search.store, found.levels, search.starts)
+    for depth, states in enumerate(reached.first_of_levels(MOST_OF_A_LEVEL)):
+        for before in states:
+            for step, after in possible_steps(exploration.instance, before):
+                yield Edge(depth, before, step, after)

@@ -1,0 +1,124 @@
+"""The rows of the tables: one search, as plain data.
+
+In:  a `Run` (checker/session/text.py), and edges that were sampled from it (checker/tables/edges.py).
+Out: for each table of checker/tables/columns.py its rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from isrcheck.checker.session.text import Run, as_object
+from isrcheck.checker.tables.edges import Edge
+from isrcheck.models.language.model import Instance
+from isrcheck.models.run import Cells
+from isrcheck.traces.format.certify import from_steps
+from isrcheck.traces.format.spelling import spell_cell, spell_cell_value
+
+Row = dict[str, Any]
+
+ASKED = ("model", "digest", "protocol", "swaps", "configuration", "bound", "engine")
+"""What tells one question from another, in the object of `--json`; how Spark was to divide it comes to that."""
+
+OF_RUN = (
+    *(*ASKED, "command", "verdict", "exhausted", "stopped", "judged_to_depth"),
+    *("distinct", "generated", "frontier", "bytes", "seconds"),
+)
+OF_SPARK = ("mode", "cores", "parts", "parts_ended", "starts", "split_depth", "shuffled_bytes", "start_seconds")
+"""What the table of runs has of the object of `--json`, and of its `spark`."""
+
+
+def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[Row]]:
+    """The rows of a run, by table."""
+    told = as_object(run)
+    spark = told["spark"] or {}
+    overlap = spark.get("overlap") or {"states_by_parts": []}
+    instance = run.explored.instance
+    tables: dict[str, list[Row]] = {
+        "levels": [{"depth": depth, "states": states} for depth, states in enumerate(told["states_per_level"])],
+        "actions": [{"action": name, **counts} for name, counts in told["actions"].items()],
+        "verdicts": [{**found, "property": found["name"]} for found in told["properties"]],
+        "traces": list(_trace_rows(run)),
+        "edges": [_edge_row(instance, edge) for edge in edges],
+        "overlap": sorted(overlap["states_by_parts"], key=lambda row: row["parts"]),
+        "runs": [_run_row(run, told, spark)],
+    }
+    key = run_key(run, told)
+    return {name: [{"run": key, **row} for row in rows] for name, rows in tables.items()}
+
+
+def run_key(run: Run, told: Mapping[str, Any]) -> str:
+    """Twelve hexadecimal digits of the question that was asked, and of what cut its answer short, if anything did."""
+    spark = told["spark"] or {}
+    limits = run.exploration.limits
+    stopped = [
+        None if run.exploration.is_complete else run.exploration.stopped,
+        None if run.second is None else run.second.stopped,
+        None if run.proving is None else run.proving.proofs.stopped,
+    ]
+    cut = [*stopped, limits.seconds, limits.memory] if any(stopped) else None
+    question = [
+        [told[name] for name in ASKED],
+        [spark.get("mode"), spark.get("parts"), spark.get("split_depth")],
+        [run.counted_all, run.proving is not None],
+        cut,
+    ]
+    return hashlib.sha256(json.dumps(question).encode()).hexdigest()[:12]
+
+
+def _run_row(run: Run, told: Mapping[str, Any], spark: Mapping[str, Any]) -> Row:
+    return {
+        **{name: told[name] for name in OF_RUN},
+        **{name: spark.get(name) for name in OF_SPARK},
+        "parts_overlap": run.spread is not None and run.spread.parts_overlap,
+    }
+
+
+def _trace_rows(run: Run) -> Iterator[Row]:
+    """Every history that shows how a property fails, also where its file could not be written."""
+    instance = run.explored.instance
+    for verdict in run.verdicts:
+        for _, witness, word in verdict.histories:
+            name = verdict.prop.name
+            trace = from_steps(instance, witness.initial, witness.steps, name, run.command, word)
+            for position in range(trace.length + 1):
+                cells = trace.state_at(position)
+                before = trace.state_at(position - 1) if position else cells
+                yield {
+                    "property": name,
+                    "verdict": word,
+                    "step": position,
+                    "action": trace.every_step[position - 1].action if position else None,
+                    "took": trace.spell_row(position),
+                    "changed": changed(instance, before, cells),
+                    "state": spelled(instance, cells, range(len(cells))),
+                }
+
+
+def _edge_row(instance: Instance, edge: Edge) -> Row:
+    return {
+        "depth": edge.depth,
+        "state": digest_of(edge.before),
+        "action": edge.step.action,
+        "took": instance.spell_step(edge.step),
+        "successor": digest_of(edge.after),
+        "changed": changed(instance, edge.before, edge.after),
+    }
+
+
+def digest_of(cells: Cells) -> str:
+    """Sixteen hexadecimal digits that stand for a state."""
+    return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:16]
+
+
+def changed(instance: Instance, before: Cells, after: Cells) -> dict[str, str]:
+    """The cells that differ, and what they hold afterwards."""
+    return spelled(instance, after, [at for at, value in enumerate(after) if value != before[at]])
+
+
+def spelled(instance: Instance, cells: Cells, positions: Sequence[int]) -> dict[str, str]:
+    """These cells of a state, by name."""
+    return {spell_cell(instance, at): spell_cell_value(instance, at, cells[at]) for at in positions}

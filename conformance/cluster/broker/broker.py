@@ -1,0 +1,243 @@
+"""One broker: a machine with a disk, on which a process runs, stands still, or does not run.
+
+In:  messages delivered to it; its timers; start, crash, freeze, thaw.
+Out: whatever its process sends.
+
+The process holds everything that a crash loses; the disk (`Storage`) outlives it. Kafka: KafkaServer, LogManager.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from isrcheck.conformance.cluster.broker.delete_records import DeleteRecordsPurgatory
+from isrcheck.conformance.cluster.broker.fetcher import FetcherManager
+from isrcheck.conformance.cluster.broker.partition import Partition
+from isrcheck.conformance.cluster.broker.replica_manager import ReplicaManager
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.cluster.configuration.switches import Switches
+from isrcheck.conformance.cluster.controller.controller import Controller
+from isrcheck.conformance.cluster.log.log import Log
+from isrcheck.conformance.cluster.log.storage import Storage
+from isrcheck.conformance.cluster.network.clock import Clock
+from isrcheck.conformance.cluster.network.messages import (
+    BrokerRequest,
+    ConsumerFetchRequest,
+    DeleteRecordsRequest,
+    FetchRequest,
+    FetchResponse,
+    LeaderAndIsr,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetsForLeaderEpochRequest,
+    OffsetsForLeaderEpochResponse,
+    Payload,
+    ProduceRequest,
+    WriteTxnMarkersRequest,
+)
+from isrcheck.conformance.cluster.network.network import Message, Network
+
+
+class TimerKind(Enum):
+    """What a broker does by itself, when its time comes."""
+
+    ISR_SHRINK_CHECK = "isr shrink check"
+    HIGH_WATERMARK_CHECKPOINT = "high watermark checkpoint"
+    LOG_START_OFFSET_CHECKPOINT = "log start offset checkpoint"
+    LOG_FLUSH = "log flush"
+    FETCHER_DO_WORK = "fetcher do_work"
+    DELAYED_FETCH = "delayed fetch"
+    DELAYED_PRODUCE_EXPIRY = "delayed produce expiry"
+
+
+@dataclass(frozen=True)
+class Process:
+    """What a crash loses."""
+
+    log: Log
+    partition: Partition
+    fetchers: FetcherManager
+    replica_manager: ReplicaManager
+    delete_records: DeleteRecordsPurgatory
+
+
+class Broker:
+    """A broker by its number. `process` counts its processes from 1; 0 while none runs."""
+
+    def __init__(
+        self,
+        number: int,
+        storage: Storage,
+        controller: Controller,
+        network: Network,
+        clock: Clock,
+        start: Start,
+        settings: Settings,
+        switches: Switches,
+        bug: Bug | None,
+    ) -> None:
+        self._number = number
+        self._storage = storage
+        self._controller = controller
+        self._network = network
+        self._clock = clock
+        self._start = start
+        self._settings = settings
+        self._switches = switches
+        self._bug = bug
+        self._running: Process | None = None
+        self._processes = 0
+        self._is_frozen = False
+
+    @property
+    def process(self) -> int:
+        """The number of the running process, from 1; 0 if none runs."""
+        return self._processes if self._running else 0
+
+    @property
+    def running(self) -> Process | None:
+        """The running process, to be looked at; None if none runs."""
+        return self._running
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether its process stands still (SIGSTOP, a long collection of garbage)."""
+        return self._is_frozen
+
+    @property
+    def storage(self) -> Storage:
+        """Its disk, to be looked at."""
+        return self._storage
+
+    def start_up(self) -> None:
+        """Starts a process from what the disk holds. Errors: `ClusterError` if one runs; `StorageError`."""
+        if self._running is not None:
+            raise ClusterError(f"broker {self._number} runs already; crash it first")
+        log = Log(self._storage, self._switches, self._bug)
+        given = (self._clock, self._settings, self._switches, self._bug)
+        replicas = frozenset(range(self._start.replicas))
+        partition = Partition(self._number, replicas, log, self._controller, *given)
+        fetchers = FetcherManager(self._number, log, self._ask, self.crash, *given)
+        manager = ReplicaManager(partition, fetchers, self._reply, *given)
+        deletes = DeleteRecordsPurgatory(partition, self._reply, self._controller.live_brokers)
+        self._running = Process(log, partition, fetchers, manager, deletes)
+        self._processes += 1
+
+    def stand_at_the_start(self) -> None:
+        """Takes the place that `Start` gives this broker in a cluster that is stable. Only for the start of a run."""
+        process, start = self._must_run(), self._start
+        process.replica_manager.become_leader_or_follower(LeaderAndIsr(start.leader, 0, start.in_sync))
+        if process.partition.is_leader:
+            others = set(range(start.replicas)) - {self._number}
+            process.partition.know_followers({each: start.log_end_offset_of(each) for each in sorted(others)})
+        else:
+            process.fetchers.start_fetching(start.leader, 0)
+
+    def crash(self) -> None:
+        """The process ends at once. Errors: `ClusterError` if none runs."""
+        self._must_run()
+        self._running, self._is_frozen = None, False
+
+    def freeze(self) -> None:
+        """The process stands still until it is thawed. Errors: `ClusterError` if none runs, or it stands already."""
+        self._must_move()
+        self._is_frozen = True
+
+    def thaw(self) -> None:
+        """The process goes on. Errors: `ClusterError` if it does not stand still."""
+        if not self._is_frozen:
+            raise ClusterError(f"broker {self._number} is not frozen")
+        self._is_frozen = False
+
+    def receive(self, message: Message) -> None:
+        """A message reaches the process. Errors: `ClusterError` if none runs, or it is frozen."""
+        process, payload = self._must_move(), message.payload
+        match payload:
+            case LeaderAndIsr():
+                process.replica_manager.become_leader_or_follower(payload)
+                process.delete_records.try_complete()
+            case FetchRequest():
+                process.replica_manager.handle_fetch(message, payload)
+                process.delete_records.try_complete()
+            case OffsetsForLeaderEpochRequest():
+                process.replica_manager.handle_offsets_for_leader_epoch(message, payload)
+            case ListOffsetsRequest():
+                process.replica_manager.handle_list_offsets(message, payload)
+            case ProduceRequest():
+                process.replica_manager.handle_produce(message, payload)
+            case WriteTxnMarkersRequest():
+                process.replica_manager.handle_write_marker(message, payload)
+            case DeleteRecordsRequest():
+                process.delete_records.handle(message, payload)
+            case ConsumerFetchRequest():
+                process.replica_manager.handle_consumer_fetch(message, payload)
+            case FetchResponse() | OffsetsForLeaderEpochResponse() | ListOffsetsResponse():
+                thread = process.fetchers.threads.get(message.source) if isinstance(message.source, int) else None
+                if thread is not None and message.in_reply_to is not None:
+                    thread.receive(message.in_reply_to, payload)
+            case _:
+                raise AssertionError(f"{message} is not for a broker: this is a defect here")
+
+    def disconnected(self, source: int, request: int) -> None:
+        """The connection on which a request to another broker was outstanding is gone; nothing if it was not."""
+        thread = self._running.fetchers.threads.get(source) if self._running else None
+        if thread is not None and thread.outstanding == request:
+            thread.disconnected()
+
+    def timers(self) -> tuple[tuple[TimerKind, int | None], ...]:
+        """The timers that could be fired now, each with the broker that it is for, if it is for one."""
+        process = self._running
+        if process is None or self._is_frozen:
+            return ()
+        peers: list[tuple[TimerKind, int | None]] = [
+            *((TimerKind.FETCHER_DO_WORK, source) for source in sorted(process.fetchers.threads)),
+            *((TimerKind.DELAYED_FETCH, each) for each in sorted(process.replica_manager.parked_fetches)),
+        ]
+        alone = [each for each in TimerKind if each not in (TimerKind.FETCHER_DO_WORK, TimerKind.DELAYED_FETCH)]
+        return (*((each, None) for each in alone), *peers)
+
+    def fire(self, timer: TimerKind, peer: int | None) -> bool:
+        """Fires one timer; whether anything came of it. `peer`: a fetcher's source, or a follower with a parked fetch.
+
+        Errors: `ClusterError` if no process runs, it is frozen, or there is no such fetcher.
+        """
+        process = self._must_move()
+        manager = process.replica_manager
+        match timer:
+            case TimerKind.ISR_SHRINK_CHECK:
+                return bool(manager.shrink_isr())
+            case TimerKind.HIGH_WATERMARK_CHECKPOINT:
+                process.log.checkpoint_high_watermark()
+            case TimerKind.LOG_START_OFFSET_CHECKPOINT:
+                process.log.checkpoint_log_start()
+            case TimerKind.LOG_FLUSH:
+                process.log.flush()
+            case TimerKind.DELAYED_PRODUCE_EXPIRY:
+                return manager.expire_produces() > 0
+            case TimerKind.DELAYED_FETCH:
+                return peer is not None and manager.try_complete_fetch(peer)
+            case TimerKind.FETCHER_DO_WORK:
+                threads = process.fetchers.threads
+                if peer is None or peer not in threads:
+                    raise ClusterError(f"broker {self._number} has no fetcher for {peer}; it has {sorted(threads)}")
+                return threads[peer].do_work()
+        return True
+
+    def _must_run(self) -> Process:
+        if self._running is None:
+            raise ClusterError(f"broker {self._number} does not run; restart it first")
+        return self._running
+
+    def _must_move(self) -> Process:
+        process = self._must_run()
+        if self._is_frozen:
+            raise ClusterError(f"broker {self._number} is frozen; thaw it first")
+        return process
+
+    def _ask(self, source: int, request: BrokerRequest) -> int:
+        return self._network.send(self._number, source, request, source_process=self._processes)
+
+    def _reply(self, request: Message, payload: Payload) -> None:
+        self._network.reply(request, payload, self._processes)

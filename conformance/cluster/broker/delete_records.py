@@ -1,0 +1,60 @@
+"""DeleteRecords: a client moves the log start up, and is told once every live replica has followed.
+
+In:  requests, and fetches that were handled.
+Out: responses in the network.
+
+Source: fact sheet, section 1.6; KIP-107; Kafka: Partition.deleteRecordsOnLeader, DelayedDeleteRecords.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from isrcheck.conformance.cluster.broker.partition import Partition
+from isrcheck.conformance.cluster.network.messages import DeleteRecordsRequest, DeleteRecordsResponse, Errors, Payload
+from isrcheck.conformance.cluster.network.network import Message
+
+TO_HIGH_WATERMARK = -1
+
+
+class DeleteRecordsPurgatory:
+    """The DeleteRecords requests that one leader has accepted and not yet answered."""
+
+    def __init__(
+        self, partition: Partition, reply: Callable[[Message, Payload], None], live: Callable[[], frozenset[int]]
+    ) -> None:
+        self._partition = partition
+        self._reply = reply
+        self._live = live
+        self._waiting: list[tuple[Message, DeleteRecordsRequest, int]] = []
+
+    @property
+    def waiting(self) -> tuple[Message, ...]:
+        """The requests that wait for the low watermark."""
+        return tuple(message for message, _, _ in self._waiting)
+
+    def handle(self, message: Message, request: DeleteRecordsRequest) -> None:
+        """Moves this leader's log start up; 0 <= offset <= high watermark, -1 stands for the high watermark."""
+        log = self._partition.log
+        offset = log.high_watermark if request.before_offset == TO_HIGH_WATERMARK else request.before_offset
+        error = self._partition.error_for_epoch(None)
+        if error is Errors.NONE and not 0 <= offset <= min(log.high_watermark, log.log_end_offset):
+            error = Errors.OFFSET_OUT_OF_RANGE
+        if error is not Errors.NONE:
+            self._reply(message, DeleteRecordsResponse(request.send, error))
+            return
+        log.increment_log_start(offset)
+        self._waiting.append((message, request, offset))
+        self.try_complete()
+
+    def try_complete(self) -> None:
+        """Answers what the low watermark has reached, and everything once this broker leads no more."""
+        still: list[tuple[Message, DeleteRecordsRequest, int]] = []
+        for message, request, offset in self._waiting:
+            error = self._partition.error_for_epoch(None)
+            low = self._partition.low_watermark(self._live()) if error is Errors.NONE else -1
+            if error is Errors.NONE and low < offset:
+                still.append((message, request, offset))
+            else:
+                self._reply(message, DeleteRecordsResponse(request.send, error, low))
+        self._waiting = still

@@ -1,0 +1,300 @@
+"""How one broker follows: one fetcher per source broker, at most one request outstanding each.
+
+In:  the controller's word that the broker follows somebody; responses from that broker; the fetcher's own timer.
+Out: requests into the network; truncations and appends in the log.
+
+A fetcher outlives the partition's stay with it (other partitions use it too), so a response that is still under way
+from an earlier stay comes back to it: it is dropped if the partition is gone or truncating, or is at another offset.
+Source: fact sheet, sections 2.5, 3.3, 3.4; Kafka: AbstractFetcherThread, ReplicaFetcherThread, ReplicaFetcherManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.settings import Settings
+from isrcheck.conformance.cluster.configuration.switches import Switches, Truncation
+from isrcheck.conformance.cluster.log.log import Log
+from isrcheck.conformance.cluster.network.clock import Clock
+from isrcheck.conformance.cluster.network.messages import (
+    BrokerRequest,
+    BrokerResponse,
+    Errors,
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetKind,
+    OffsetsForLeaderEpochRequest,
+    OffsetsForLeaderEpochResponse,
+)
+from isrcheck.conformance.cluster.network.records import UNDEFINED_EPOCH, UNDEFINED_OFFSET
+
+Ask = Callable[[int, BrokerRequest], int]
+"""Sends a request to a broker; the number of the message."""
+
+
+class Mode(Enum):
+    """What the fetcher does with the partition. Kafka: Truncating, Fetching; FAILED since 2.1 (onPartitionFenced)."""
+
+    TRUNCATING = "truncating"
+    FETCHING = "fetching"
+    FAILED = "failed"
+
+
+@dataclass
+class PartitionFetchState:
+    """The partition in one fetcher. `initial_offset` is the high watermark at the start; `not_before` in ms."""
+
+    leader_epoch: int
+    initial_offset: int
+    mode: Mode
+    not_before: int = 0
+
+
+@dataclass(frozen=True)
+class Outstanding:
+    """The request that a fetcher waits for; `state` is the partition's stay in which it was sent; times in ms."""
+
+    number: int
+    request: BrokerRequest
+    state: PartitionFetchState
+    sent_at: int
+
+
+class FetcherThread:
+    """The fetcher for one source broker."""
+
+    def __init__(
+        self,
+        source: int,
+        log: Log,
+        ask: Ask,
+        halt: Callable[[], None],
+        clock: Clock,
+        settings: Settings,
+        switches: Switches,
+        bug: Bug | None,
+    ) -> None:
+        self._source = source
+        self._log = log
+        self._ask = ask
+        self._halt = halt
+        self._clock = clock
+        self._settings = settings
+        self._switches = switches
+        self._bug = bug
+        self._state: PartitionFetchState | None = None
+        self._outstanding: Outstanding | None = None
+
+    @property
+    def mode(self) -> Mode | None:
+        """What this fetcher does with the partition; None if it does not have it."""
+        return None if self._state is None else self._state.mode
+
+    @property
+    def outstanding(self) -> int | None:
+        """The number of the request that it waits for; None if it waits for none."""
+        return None if self._outstanding is None else self._outstanding.number
+
+    @property
+    def not_before(self) -> int:
+        """When its back-off is over, in ms; 0 if it is in none."""
+        return 0 if self._state is None else self._state.not_before
+
+    def add_partition(self, leader_epoch: int, mode: Mode) -> None:
+        """The partition comes to this fetcher, or comes again in a newer epoch. addFetcherForPartitions."""
+        self._state = PartitionFetchState(leader_epoch, self._log.high_watermark, mode)
+
+    def adopt_epoch(self, leader_epoch: int) -> None:
+        """Requests carry this epoch from now on."""
+        if self._state is not None:
+            self._state.leader_epoch = leader_epoch
+
+    def remove_partition(self) -> None:
+        """The partition leaves this fetcher. removeFetcherForPartitions."""
+        self._state = None
+
+    def do_work(self) -> bool:
+        """One round of ShutdownableThread's loop: sends a request if none is outstanding; whether it did a thing.
+
+        A partition without any epoch truncates to its high watermark by itself, since KIP-279. Section 3.4.
+        """
+        if self._outstanding is not None:
+            if self._clock.now - self._outstanding.sent_at < self._settings.replica_socket_timeout_ms:
+                return False
+            self.disconnected()
+        state = self._state
+        if state is None or state.mode is Mode.FAILED or self._clock.now < state.not_before:
+            return False
+        epoch = state.leader_epoch if self._switches.fences_epochs else None
+        if state.mode is Mode.FETCHING:
+            self._send(FetchRequest(self._log.log_end_offset, self._log.log_start_offset, epoch), state)
+        elif self._log.latest_epoch == UNDEFINED_EPOCH and self._switches.TRUNC >= Truncation.KIP279:
+            self._truncate_and_fetch(state, state.initial_offset)
+        else:
+            self._send(OffsetsForLeaderEpochRequest(self._log.latest_epoch, epoch), state)
+        return True
+
+    def disconnected(self) -> None:
+        """The connection to the source is broken: the outstanding request is given up, the next waits a back-off."""
+        self._outstanding = None
+        self._back_off()
+
+    def receive(self, request: int, response: BrokerResponse) -> None:
+        """A response to the request of that number arrives. AbstractFetcherThread.processFetchRequest."""
+        asked = self._outstanding
+        if asked is None or asked.number != request:
+            return  # given up; its connection is closed
+        self._outstanding = None
+        state = self._state
+        if state is None:
+            return
+        if isinstance(response, FetchResponse):
+            self._fetched(state, asked, response)
+        elif isinstance(response, OffsetsForLeaderEpochResponse):
+            self._reconciled(state, asked, response)
+        else:
+            self._listed(state, asked, response)
+
+    def _fetched(self, state: PartitionFetchState, asked: Outstanding, response: FetchResponse) -> None:
+        """Matched by offset and mode, not by epoch: ReplicaFetcherThread.processPartitionData, section 2.5."""
+        if state.mode is not Mode.FETCHING or response.fetch_offset != self._log.log_end_offset:
+            return
+        if response.error is Errors.OFFSET_OUT_OF_RANGE:
+            self._send(ListOffsetsRequest(OffsetKind.LATEST, self._epoch_of(state)), state)
+        elif response.error is not Errors.NONE:
+            self._refused(state, asked, response.error)
+        else:
+            self._log.append_as_follower(response.records)
+            self._log.update_high_watermark(response.high_watermark)
+            self._log.increment_log_start(response.log_start_offset)
+
+    def _reconciled(
+        self, state: PartitionFetchState, asked: Outstanding, answer: OffsetsForLeaderEpochResponse
+    ) -> None:
+        """Before 2.1.1 an answer of an earlier stay counts, too (KAFKA-7786). AbstractFetcherThread.maybeTruncate."""
+        stale = state.leader_epoch != asked.state.leader_epoch and self._switches.fences_epochs
+        if state.mode is not Mode.TRUNCATING or (stale and self._bug is not Bug.STALE_EPOCH_ANSWER_APPLIED):
+            return
+        log, end = self._log, self._log.log_end_offset
+        if answer.error is not Errors.NONE:
+            self._refused(state, asked, answer.error)
+        elif answer.end_offset == UNDEFINED_OFFSET:
+            self._truncate_and_fetch(state, state.initial_offset)
+        elif answer.leader_epoch == UNDEFINED_EPOCH:  # KIP-101: the answer is an offset only
+            self._truncate_and_fetch(state, min(answer.end_offset, end))
+        else:
+            own = log.end_offset_for(answer.leader_epoch)
+            if own.end_offset == UNDEFINED_OFFSET:
+                self._truncate_and_fetch(state, min(answer.end_offset, end))
+            elif own.leader_epoch != answer.leader_epoch:
+                log.truncate_to(min(own.end_offset, end))  # not done: it asks again, for its new latest epoch
+            else:
+                self._truncate_and_fetch(state, min(own.end_offset, answer.end_offset, end))
+
+    def _listed(self, state: PartitionFetchState, asked: Outstanding, answer: ListOffsetsResponse) -> None:
+        """The fetch was out of range: AbstractFetcherThread.fetchOffsetAndTruncate, section 2.5. Blind to epochs.
+
+        Kafka waits for these answers under its lock, so an answer of an earlier stay does not exist there.
+        """
+        if state is not asked.state:
+            return
+        if answer.error is not Errors.NONE:
+            self._refused(state, asked, answer.error)
+        elif answer.kind is OffsetKind.LATEST:
+            if answer.offset >= self._log.log_end_offset:
+                self._send(ListOffsetsRequest(OffsetKind.EARLIEST, self._epoch_of(state)), state)
+            elif self._switches.OUT_OF_RANGE_HALTS and not self._settings.unclean_leader_election_enable:
+                self._halt()
+            else:
+                self._log.truncate_to(answer.offset)
+        elif answer.offset > self._log.log_end_offset:
+            self._log.truncate_fully_and_start_at(answer.offset)
+
+    def _refused(self, state: PartitionFetchState, asked: Outstanding, error: Errors) -> None:
+        """FENCED in the epoch that it is in: it waits for metadata; anything else is tried again. Section 2.5."""
+        if error is Errors.FENCED_LEADER_EPOCH and state.leader_epoch == asked.state.leader_epoch:
+            state.mode = Mode.FAILED
+        else:
+            self._back_off()
+
+    def _truncate_and_fetch(self, state: PartitionFetchState, offset: int) -> None:
+        self._log.truncate_to(offset)
+        state.mode = Mode.FETCHING
+
+    def _back_off(self) -> None:
+        if self._state is not None:
+            self._state.not_before = self._clock.now + self._settings.replica_fetch_backoff_ms
+
+    def _epoch_of(self, state: PartitionFetchState) -> int | None:
+        return state.leader_epoch if self._switches.fences_epochs else None
+
+    def _send(self, request: BrokerRequest, state: PartitionFetchState) -> None:
+        number = self._ask(self._source, request)
+        self._outstanding = Outstanding(number, request, state, self._clock.now)
+
+
+class FetcherManager:
+    """All fetchers of one broker process, by source broker. Kafka: ReplicaFetcherManager."""
+
+    def __init__(
+        self,
+        broker: int,
+        log: Log,
+        ask: Ask,
+        halt: Callable[[], None],
+        clock: Clock,
+        settings: Settings,
+        switches: Switches,
+        bug: Bug | None,
+    ) -> None:
+        self.broker = broker
+        self._log = log
+        self._switches = switches
+        self._bug = bug
+        self._given = (log, ask, halt, clock, settings, switches, bug)
+        self._threads: dict[int, FetcherThread] = {}
+
+    @property
+    def threads(self) -> Mapping[int, FetcherThread]:
+        """The fetchers by source broker."""
+        return dict(self._threads)
+
+    def start_over(self, leader: int, leader_epoch: int) -> None:
+        """The partition follows a leader from now on. ReplicaManager.makeFollowers; sections 3.3 and 3.4.
+
+        In 0.10 it truncates to its high watermark here and now, and fetches; later it has to reconcile first.
+        """
+        if self._bug is not Bug.FETCHER_NOT_CLEARED:
+            self.remove_fetcher()
+        mode = Mode.TRUNCATING
+        if self._switches.TRUNC is Truncation.HW:
+            self._log.truncate_to(self._log.high_watermark)
+            mode = Mode.FETCHING
+        self._thread(leader).add_partition(leader_epoch, mode)
+
+    def go_on(self, leader_epoch: int) -> None:
+        """The leader is the same in a newer epoch, and the fetcher is left as it is (FOLLOWER_SKIP).
+
+        No release skips this and fences epochs; where both are asked for, the fetcher goes on in the newer epoch.
+        """
+        for thread in self._threads.values():
+            thread.adopt_epoch(leader_epoch)
+
+    def start_fetching(self, leader: int, leader_epoch: int) -> None:
+        """Stands as if the partition had reconciled with its leader; only for the start of a run (`Start`)."""
+        self._thread(leader).add_partition(leader_epoch, Mode.FETCHING)
+
+    def remove_fetcher(self) -> None:
+        """The partition follows nobody."""
+        for thread in self._threads.values():
+            thread.remove_partition()
+
+    def _thread(self, source: int) -> FetcherThread:
+        if source not in self._threads:
+            self._threads[source] = FetcherThread(source, *self._given)
+        return self._threads[source]

@@ -1,0 +1,285 @@
+"""Requests to one broker as leader, and its two purgatories: waiting produce requests and parked fetches.
+
+In:  requests, as `Message`s; the controller's announcements; timers.
+Out: responses in the network.
+
+A fetch that finds nothing new is parked for replica.fetch.wait.max.ms. When records come, it does not complete in the
+same event but when its timer is fired: in Kafka another thread completes it, after the append has let go of its lock.
+Source: fact sheet, sections 2.2, 2.6, 3, 5.1, 1.6; Kafka: ReplicaManager, DelayedFetch, DelayedProduce.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from isrcheck.conformance.cluster.broker.fetcher import FetcherManager
+from isrcheck.conformance.cluster.broker.partition import Partition
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.settings import Settings
+from isrcheck.conformance.cluster.configuration.switches import Switches, Truncation
+from isrcheck.conformance.cluster.network.clock import Clock
+from isrcheck.conformance.cluster.network.messages import (
+    Acks,
+    ConsumerFetchRequest,
+    ConsumerFetchResponse,
+    Errors,
+    FetchRequest,
+    FetchResponse,
+    Isolation,
+    LeaderAndIsr,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetKind,
+    OffsetsForLeaderEpochRequest,
+    OffsetsForLeaderEpochResponse,
+    Payload,
+    ProduceRequest,
+    ProduceResponse,
+    WriteTxnMarkersRequest,
+)
+from isrcheck.conformance.cluster.network.network import Message
+
+Reply = Callable[[Message, Payload], None]
+
+
+@dataclass(frozen=True)
+class DelayedProduce:
+    """An acks=all request that waits for the high watermark to reach `required_offset`. Times in ms."""
+
+    request: Message
+    send: int
+    offset: int
+    required_offset: int
+    deadline: int
+
+
+@dataclass(frozen=True)
+class ParkedFetch:
+    """A follower's fetch that found nothing new; its wait is over at `deadline`, in ms. Kafka: DelayedFetch."""
+
+    request: Message
+    fetch_offset: int
+    current_leader_epoch: int | None
+    deadline: int
+
+
+class ReplicaManager:
+    """What one broker process answers to others."""
+
+    def __init__(
+        self,
+        partition: Partition,
+        fetchers: FetcherManager,
+        reply: Reply,
+        clock: Clock,
+        settings: Settings,
+        switches: Switches,
+        bug: Bug | None,
+    ) -> None:
+        self._partition = partition
+        self._fetchers = fetchers
+        self._reply = reply
+        self._clock = clock
+        self._settings = settings
+        self._switches = switches
+        self._bug = bug
+        self._produces: list[DelayedProduce] = []
+        self._fetches: dict[int, ParkedFetch] = {}
+
+    @property
+    def delayed_produces(self) -> tuple[DelayedProduce, ...]:
+        """Requests that wait for the high watermark, in the order in which they came."""
+        return tuple(self._produces)
+
+    @property
+    def parked_fetches(self) -> Mapping[int, ParkedFetch]:
+        """Parked fetches by follower."""
+        return dict(self._fetches)
+
+    def become_leader_or_follower(self, announced: LeaderAndIsr) -> None:
+        """Applies the controller's word if it is newer than what is known. ReplicaManager.becomeLeaderOrFollower."""
+        partition = self._partition
+        if announced.leader_epoch <= partition.leader_epoch and self._bug is not Bug.STALE_METADATA_APPLIED:
+            return
+        if announced.leader == self._fetchers.broker:
+            self._fetchers.remove_fetcher()
+            partition.make_leader(announced)
+            self._complete_delayed_produces()
+        elif partition.make_follower(announced):
+            self._fetchers.start_over(announced.leader, announced.leader_epoch)
+        else:
+            self._fetchers.go_on(announced.leader_epoch)
+        for follower in list(self._fetches):
+            if self._error_of(self._fetches[follower]) is not Errors.NONE:
+                self._complete_fetch(follower)
+        if not partition.is_leader:
+            self._fail_delayed_produces(Errors.NOT_LEADER_OR_FOLLOWER)
+
+    def handle_produce(self, message: Message, request: ProduceRequest) -> None:
+        """Appends, and answers according to acks. ReplicaManager.appendRecords; sections 5.1 and 5.3."""
+        partition, producers = self._partition, self._partition.log.producers
+        if not partition.is_leader:
+            self._answer_produce(message, request, Errors.NOT_LEADER_OR_FOLLOWER)
+            return
+        if request.acks is Acks.ALL and partition.is_under_min_isr:
+            self._answer_produce(message, request, Errors.NOT_ENOUGH_REPLICAS)
+            return
+        offset = producers.duplicate_of(request.stamp) if request.stamp else None
+        if offset is None or self._bug is Bug.DUPLICATE_APPENDED:
+            refusal = producers.refusal_of(request.stamp) if request.stamp else Errors.NONE
+            if refusal is not Errors.NONE:
+                self._answer_produce(message, request, refusal)
+                return
+            offset = partition.append_as_leader(request.payload, request.stamp).offset
+        if request.acks is Acks.ALL and self._bug is not Bug.ACK_BEFORE_ISR:
+            self._wait_for_high_watermark(message, request.send, offset)
+        else:
+            self._answer_produce(message, request, Errors.NONE, offset)
+        self._complete_delayed_produces()
+
+    def handle_write_marker(self, message: Message, request: WriteTxnMarkersRequest) -> None:
+        """Appends a transaction marker with acks=all. KafkaApis.handleWriteTxnMarkersRequest; section 6.2."""
+        partition = self._partition
+        error = Errors.NONE
+        if not partition.is_leader:
+            error = Errors.NOT_LEADER_OR_FOLLOWER
+        elif partition.is_under_min_isr:
+            error = Errors.NOT_ENOUGH_REPLICAS
+        else:
+            error = partition.log.producers.refusal_of_marker(request.stamp)
+        if error is not Errors.NONE:
+            self._reply(message, ProduceResponse(request.send, error))
+            return
+        offset = partition.append_as_leader(request.control.value, request.stamp, request.control).offset
+        self._wait_for_high_watermark(message, request.send, offset)
+        self._complete_delayed_produces()
+
+    def handle_fetch(self, message: Message, request: FetchRequest) -> None:
+        """A follower's fetch: a snapshot first, then its effect, then the answer or a place in the purgatory.
+
+        The answer carries the high watermark from before the effect. KafkaApis.handleFetchRequest,
+        ReplicaManager.fetchMessages; section 2.2. A fetch that cannot be read does not count (before 2.4 it set the
+        remote offset to unknown, KAFKA-8400: not built).
+        """
+        follower = self._follower(message)
+        response = self._read(request.fetch_offset, request.current_leader_epoch)
+        if response.error is Errors.NONE:
+            self._partition.update_follower_fetch_state(follower, request.fetch_offset, request.log_start_offset)
+            self._complete_delayed_produces()
+            if self._bug is Bug.RESPONSE_HW_AFTER_FETCH:
+                response = self._read(request.fetch_offset, request.current_leader_epoch)
+            if not response.records:
+                wait = self._clock.now + self._settings.replica_fetch_wait_max_ms
+                self._fetches[follower] = ParkedFetch(message, request.fetch_offset, request.current_leader_epoch, wait)
+                return
+        self._fetches.pop(follower, None)  # one connection, one fetch: an earlier one was given up
+        self._reply(message, response)
+
+    def try_complete_fetch(self, follower: int) -> bool:
+        """Completes a follower's parked fetch if there are records or its wait is over; whether it did.
+
+        The log is read again; the follower's state is not touched again. DelayedFetch.tryComplete; section 2.6.
+        """
+        if follower not in self._fetches:
+            return False
+        fetch = self._fetches[follower]
+        news = self._error_of(fetch) is not Errors.NONE or self._partition.log.log_end_offset != fetch.fetch_offset
+        if not news and self._clock.now < fetch.deadline:
+            return False
+        self._complete_fetch(follower)
+        return True
+
+    def handle_offsets_for_leader_epoch(self, message: Message, request: OffsetsForLeaderEpochRequest) -> None:
+        """Where the follower's epoch ends here. ReplicaManager.lastOffsetForLeaderEpoch; section 3.4."""
+        error = self._partition.error_for_epoch(request.current_leader_epoch)
+        if error is not Errors.NONE:
+            self._reply(message, OffsetsForLeaderEpochResponse(error))
+            return
+        found = self._partition.log.end_offset_for(request.leader_epoch)
+        epoch = found.leader_epoch if self._switches.TRUNC >= Truncation.KIP279 else -1
+        self._reply(message, OffsetsForLeaderEpochResponse(error, epoch, found.end_offset))
+
+    def handle_list_offsets(self, message: Message, request: ListOffsetsRequest) -> None:
+        """The log's end or start, for a follower that is out of range. Section 2.5."""
+        error = self._partition.error_for_epoch(request.current_leader_epoch)
+        log = self._partition.log
+        offset = log.log_end_offset if request.kind is OffsetKind.LATEST else log.log_start_offset
+        self._reply(message, ListOffsetsResponse(error, request.kind, -1 if error is not Errors.NONE else offset))
+
+    def handle_consumer_fetch(self, message: Message, request: ConsumerFetchRequest) -> None:
+        """Records below the high watermark, or the last stable offset; answered at once. Sections 6.4 and 7."""
+        position, log = request.position, self._partition.log
+        error = self._partition.error_for_epoch(None)
+        if error is Errors.NONE and not log.log_start_offset <= position <= log.log_end_offset:
+            error = Errors.OFFSET_OUT_OF_RANGE
+        if error is not Errors.NONE:
+            self._reply(message, ConsumerFetchResponse(error, position))
+            return
+        committed = request.isolation is Isolation.READ_COMMITTED
+        records = log.read(position, log.last_stable_offset if committed else log.high_watermark)
+        aborted = log.aborted_transactions(position, position + len(records)) if committed else ()
+        self._reply(message, ConsumerFetchResponse(error, position, records, aborted))
+
+    def shrink_isr(self) -> frozenset[int]:
+        """The ISR shrink check; those removed. ReplicaManager.maybeShrinkIsr."""
+        removed = self._partition.maybe_shrink_isr()
+        self._complete_delayed_produces()
+        return removed
+
+    def expire_produces(self) -> int:
+        """Answers REQUEST_TIMED_OUT to what has waited for request.timeout.ms; how many. The records stay."""
+        expired = [each for each in self._produces if self._clock.now >= each.deadline]
+        self._produces = [each for each in self._produces if self._clock.now < each.deadline]
+        for each in expired:
+            self._reply(each.request, ProduceResponse(each.send, Errors.REQUEST_TIMED_OUT))
+        return len(expired)
+
+    def _wait_for_high_watermark(self, message: Message, send: int, offset: int) -> None:
+        deadline = self._clock.now + self._settings.request_timeout_ms
+        self._produces.append(DelayedProduce(message, send, offset, offset + 1, deadline))
+
+    def _complete_delayed_produces(self) -> None:
+        """Partition.checkEnoughReplicasReachOffset: by offset only; then the ISR has to be large enough."""
+        high_watermark = self._partition.log.high_watermark
+        error = Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND if self._partition.is_under_min_isr else Errors.NONE
+        for each in [each for each in self._produces if high_watermark >= each.required_offset]:
+            self._produces.remove(each)
+            self._reply(
+                each.request, ProduceResponse(each.send, error, -1 if error is not Errors.NONE else each.offset)
+            )
+
+    def _fail_delayed_produces(self, error: Errors) -> None:
+        failed, self._produces = self._produces, []
+        for each in failed:
+            self._reply(each.request, ProduceResponse(each.send, error))
+
+    def _answer_produce(self, message: Message, request: ProduceRequest, error: Errors, offset: int = -1) -> None:
+        if request.acks is not Acks.NONE:
+            self._reply(message, ProduceResponse(request.send, error, offset))
+
+    def _read(self, fetch_offset: int, current_leader_epoch: int | None) -> FetchResponse:
+        log = self._partition.log
+        error = self._partition.error_for_epoch(current_leader_epoch)
+        if error is Errors.NONE and not log.log_start_offset <= fetch_offset <= log.log_end_offset:
+            error = Errors.OFFSET_OUT_OF_RANGE
+        if error is not Errors.NONE:
+            return FetchResponse(error, fetch_offset)
+        records = log.read(fetch_offset, log.log_end_offset)
+        return FetchResponse(error, fetch_offset, records, log.high_watermark, log.log_start_offset)
+
+    def _error_of(self, fetch: ParkedFetch) -> Errors:
+        return self._partition.error_for_epoch(fetch.current_leader_epoch)
+
+    def _complete_fetch(self, follower: int) -> None:
+        fetch = self._fetches.pop(follower)
+        response = self._read(fetch.fetch_offset, fetch.current_leader_epoch)
+        if self._bug is Bug.PARKED_FETCH_UPDATES and response.error is Errors.NONE:
+            self._partition.update_follower_fetch_state(follower, self._partition.log.log_end_offset, 0)
+            self._complete_delayed_produces()
+        self._reply(fetch.request, response)
+
+    @staticmethod
+    def _follower(message: Message) -> int:
+        assert isinstance(message.source, int), f"{message} is a fetch that no broker sent: this is a defect here"
+        return message.source

@@ -1,0 +1,81 @@
+"""Everybody who talks to brokers from outside: producers, consumers, the transaction coordinator, an administrator.
+
+In:  what the outside world asks of clients; answers, as messages.
+Out: requests in the network.
+
+Clients are created when they are first named, and live as long as the cluster.
+"""
+
+from __future__ import annotations
+
+from isrcheck.conformance.cluster.clients.consumer import Consumer
+from isrcheck.conformance.cluster.clients.producer import Producer
+from isrcheck.conformance.cluster.clients.transactions import COORDINATOR, TransactionCoordinator
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings
+from isrcheck.conformance.cluster.network.messages import (
+    ConsumerFetchResponse,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    Isolation,
+    ProduceResponse,
+)
+from isrcheck.conformance.cluster.network.network import CONTROLLER, Message, Network
+
+ADMINISTRATOR = "administrator"
+
+
+class Clients:
+    """All clients of one cluster, by name."""
+
+    def __init__(self, network: Network, settings: Settings) -> None:
+        self._network = network
+        self._settings = settings
+        self.producers: dict[str, Producer] = {}
+        self.consumers: dict[str, Consumer] = {}
+        self.coordinator = TransactionCoordinator(network)
+        self._deletes: list[DeleteRecordsResponse | None] = []
+
+    @property
+    def deletes(self) -> tuple[DeleteRecordsResponse | None, ...]:
+        """The answer to each DeleteRecords request; None where none was delivered."""
+        return tuple(self._deletes)
+
+    def producer(self, name: str) -> Producer:
+        """The producer of that name. Errors: `ClusterError` if the name is somebody else's."""
+        if name not in self.producers:
+            self._must_be_free(name)
+            self.producers[name] = Producer(name, len(self.producers) + 1, self._network, self._settings)
+        return self.producers[name]
+
+    def consumer(self, name: str, isolation: Isolation) -> Consumer:
+        """The consumer of that name. Errors: `ClusterError` if the name is taken, or the isolation is not its own."""
+        if name not in self.consumers:
+            self._must_be_free(name)
+            self.consumers[name] = Consumer(name, isolation, self._network)
+        consumer = self.consumers[name]
+        if consumer.isolation is not isolation:
+            raise ClusterError(f"consumer {name} reads {consumer.isolation.value}; use another name")
+        return consumer
+
+    def delete_records(self, broker: int, before_offset: int) -> int:
+        """Asks a broker to move the log start up; the number of the request."""
+        number = len(self._deletes)
+        self._network.send(ADMINISTRATOR, broker, DeleteRecordsRequest(number, before_offset))
+        self._deletes.append(None)
+        return number
+
+    def receive(self, message: Message) -> None:
+        """An answer to a client was delivered."""
+        payload = message.payload
+        if isinstance(payload, DeleteRecordsResponse):
+            self._deletes[payload.send] = payload
+        elif isinstance(payload, ConsumerFetchResponse):
+            self.consumers[str(message.destination)].receive(payload)
+        elif isinstance(payload, ProduceResponse) and message.destination == COORDINATOR:
+            self.coordinator.receive(payload)
+        elif isinstance(payload, ProduceResponse):
+            self.producers[str(message.destination)].receive(payload)
+
+    def _must_be_free(self, name: str) -> None:
+        if name in {*self.producers, *self.consumers, CONTROLLER, COORDINATOR, ADMINISTRATOR}:
+            raise ClusterError(f"the name {name} is taken; use another")

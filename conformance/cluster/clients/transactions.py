@@ -1,0 +1,69 @@
+"""The transaction coordinator, as much of it as one partition sees: decisions, and the markers that carry them.
+
+In:  that a producer ends its transaction; that a marker is to be written; answers, as messages.
+Out: WriteTxnMarkers requests in the network.
+
+A decision is durable here at once (PrepareCommit, PrepareAbort); its log is not modelled. Source: fact sheet, 6.1, 6.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.cluster.network.messages import Errors, ProduceResponse, WriteTxnMarkersRequest
+from isrcheck.conformance.cluster.network.network import Network
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp
+
+COORDINATOR = "coordinator"
+
+
+@dataclass(frozen=True)
+class Marker:
+    """One attempt to write a marker; `outcome` is None until an answer was delivered."""
+
+    number: int
+    producer: str
+    broker: int
+    control: Control
+    outcome: Errors | None = None
+
+
+class TransactionCoordinator:
+    """What was decided about the last transaction of each producer."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._decided: dict[str, tuple[ProducerStamp, Control]] = {}
+        self._markers: list[Marker] = []
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        """Every attempt to write a marker, in the order of sending."""
+        return tuple(self._markers)
+
+    @property
+    def decided(self) -> tuple[tuple[str, Control], ...]:
+        """The producers of which a transaction was decided, and how the last one was."""
+        return tuple((producer, control) for producer, (_, control) in self._decided.items())
+
+    def decide(self, producer: str, stamp: ProducerStamp, control: Control) -> None:
+        """The producer's transaction is committed or aborted from now on. TransactionCoordinator.endTransaction."""
+        self._decided[producer] = (stamp, control)
+
+    def write_marker(self, producer: str, broker: int) -> int:
+        """Has the decision written by a broker, again if need be; the number of the attempt.
+
+        Errors: `ClusterError` if nothing is decided for that producer.
+        """
+        if producer not in self._decided:
+            raise ClusterError(f"coordinator: nothing is decided for producer {producer}; end its transaction first")
+        stamp, control = self._decided[producer]
+        number = len(self._markers)
+        self._network.send(COORDINATOR, broker, WriteTxnMarkersRequest(number, stamp, control))
+        self._markers.append(Marker(number, producer, broker, control))
+        return number
+
+    def receive(self, response: ProduceResponse) -> None:
+        """An answer was delivered."""
+        self._markers[response.send] = replace(self._markers[response.send], outcome=response.error)

@@ -1,0 +1,138 @@
+"""The controller: the ISR of record, the leader epoch, elections, announcements.
+
+In:  what the outside world asks (elections, that a broker is dead), conditional ISR writes, brokers that register.
+Out: LeaderAndIsr in the network, one message per running broker, the former leader included.
+
+It never compares log offsets. Source: fact sheet, sections 4.4, 4.6, 4.7 (ZooKeeper column), 4.9 (no ELR): the ISR is
+never empty, its last member stays when it dies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
+from isrcheck.conformance.cluster.network.messages import AlterIsr, LeaderAndIsr
+from isrcheck.conformance.cluster.network.network import CONTROLLER, Network
+
+ProcessOf = Callable[[int], int]
+"""The number of the process that a broker runs in; 0 if it does not run."""
+
+
+class Election(Enum):
+    """PartitionLeaderElectionAlgorithms: offline, preferred, and unclean."""
+
+    FAIL_OVER = "fail-over"
+    PREFERRED = "preferred"
+    UNCLEAN = "unclean"
+
+
+class Controller:
+    """Who leads, as far as anybody decides it."""
+
+    def __init__(
+        self, start: Start, network: Network, process_of: ProcessOf, is_running: Callable[[int], bool], bug: Bug | None
+    ) -> None:
+        self._replicas = range(start.replicas)
+        self._leader = start.leader
+        self._leader_epoch = 0
+        self._isr = start.in_sync
+        self._network = network
+        self._process_of = process_of
+        self._is_running = is_running
+        self._bug = bug
+        self._isr_writes: list[AlterIsr] = []
+
+    @property
+    def leader(self) -> int:
+        """The leader on record; it may be dead."""
+        return self._leader
+
+    @property
+    def leader_epoch(self) -> int:
+        """The leader epoch on record."""
+        return self._leader_epoch
+
+    @property
+    def isr(self) -> frozenset[int]:
+        """The ISR of record."""
+        return self._isr
+
+    @property
+    def isr_writes(self) -> tuple[AlterIsr, ...]:
+        """Every write of the ISR that a leader has tried, in order."""
+        return tuple(self._isr_writes)
+
+    @property
+    def metadata(self) -> LeaderAndIsr:
+        """What a broker that registers now is told."""
+        return LeaderAndIsr(self._leader, self._leader_epoch, self._isr)
+
+    def live_brokers(self) -> frozenset[int]:
+        """The brokers that run."""
+        return frozenset(each for each in self._replicas if self._is_running(each))
+
+    def alter_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> bool:
+        """A leader writes the ISR; whether its epoch was the one on record. Section 4.4."""
+        is_accepted = (writer, leader_epoch) == (self._leader, self._leader_epoch)
+        is_accepted |= self._bug is Bug.ISR_WRITE_UNCONDITIONAL
+        self._isr_writes.append(AlterIsr(writer, leader_epoch, isr, is_accepted))
+        if is_accepted:
+            self._isr = isr
+        return is_accepted
+
+    def elect(self, kind: Election, candidate: int) -> None:
+        """Makes a running replica the leader in a new epoch, and announces it.
+
+        Fail-over gives up on the leader, dead or not, and removes it from the ISR; preferred keeps the ISR; unclean
+        makes the candidate the whole ISR. Errors: `ClusterError` where the kind does not allow the candidate.
+        """
+        self._must_run(candidate)
+        if candidate == self._leader:
+            raise ClusterError(f"election: broker {candidate} leads already, in epoch {self._leader_epoch}")
+        if kind is Election.UNCLEAN:
+            alive = [each for each in sorted(self._isr) if self._is_running(each)]
+            if alive:
+                raise ClusterError(f"unclean election: ISR members {alive} run; ask for {Election.FAIL_OVER.value}")
+            self._isr = frozenset({candidate})
+        elif candidate not in self._isr:
+            raise ClusterError(f"{kind.value}: broker {candidate} is not in the ISR {sorted(self._isr)}")
+        elif kind is Election.FAIL_OVER:
+            self._isr -= {self._leader}
+        elif not self._is_running(self._leader):
+            raise ClusterError(f"preferred election: leader {self._leader} does not run; ask for a fail-over")
+        self._leader = candidate
+        self._announce_new_epoch()
+
+    def notice_dead(self, broker: int) -> None:
+        """Removes a follower that does not run from the ISR, in a new epoch. ReplicaStateMachine, section 4.7.
+
+        Errors: `ClusterError` for a broker that runs, that leads, or that is not in the ISR.
+        """
+        if self._is_running(broker):
+            raise ClusterError(f"broker {broker} runs; crash or freeze it first")
+        if broker == self._leader:
+            raise ClusterError(f"broker {broker} leads; ask for an election")
+        if broker not in self._isr:
+            raise ClusterError(f"broker {broker} is not in the ISR {sorted(self._isr)}")
+        self._isr -= {broker}
+        self._announce_new_epoch()
+
+    def register(self, broker: int) -> None:
+        """A broker process has started: it is sent the current metadata."""
+        self._send(broker)
+
+    def _must_run(self, candidate: int) -> None:
+        if not self._is_running(candidate):
+            raise ClusterError(f"election: broker {candidate} does not run; restart or thaw it, or name another")
+
+    def _announce_new_epoch(self) -> None:
+        self._leader_epoch += 1
+        for broker in self._replicas:
+            if self._process_of(broker):
+                self._send(broker)
+
+    def _send(self, broker: int) -> None:
+        self._network.send(CONTROLLER, broker, self.metadata, destination_process=self._process_of(broker))

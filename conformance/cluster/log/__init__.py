@@ -1,0 +1,6 @@
+"""The log of the partition on one broker, and what its disk keeps.
+
+In:  record batches and truncations.
+Out: offsets, epochs, the state of producers.
+May import: network, configuration.
+"""

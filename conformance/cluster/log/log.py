@@ -1,0 +1,218 @@
+"""The log of the partition on one broker: records, offsets, truncation, high watermark.
+
+In:  records from a client or a leader; a `Storage` that keeps what is written.
+Out: reads, offsets, epoch ends; everything written goes to the storage first.
+
+log start offset <= last stable offset <= high watermark <= log end offset, but for two cases before 2.4, where nothing
+keeps the high watermark within the log (HW_CLAMPED_AT_TRUNCATION off): truncation leaves it where it was, above the
+log's end, or below the start of a log that was emptied (KAFKA-9491), until the next fetch response; and a response of
+a leader that has deleted less than the follower can bring one below the log start. Source: fact sheet, section 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.switches import Switches
+from isrcheck.conformance.cluster.log.epoch_cache import EpochEndOffset, EpochEntry, LeaderEpochFileCache
+from isrcheck.conformance.cluster.log.producer_state import ProducerStateManager
+from isrcheck.conformance.cluster.log.storage import Storage
+from isrcheck.conformance.cluster.network.messages import AbortedTransaction
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
+
+
+class Log:
+    """One replica's log, loaded from its storage. Kafka: Log, with the offsets that were Replica's before 2.4."""
+
+    def __init__(self, storage: Storage, switches: Switches, bug: Bug | None) -> None:
+        """Loads the log; the high watermark is the checkpointed one within the log. LogManager.loadLog."""
+        stored = storage.load()
+        self._storage = storage
+        self._switches = switches
+        self._bug = bug
+        self._base_offset = stored.base_offset
+        self._records = list(stored.records)
+        self._log_start_offset = min(stored.log_start_offset, self.log_end_offset)
+        self._high_watermark = min(stored.high_watermark, self.log_end_offset)
+        if switches.HW_CLAMPED_AT_TRUNCATION:  # in the 2.1 tree it may lie below the log start (Partition.getReplica)
+            self._high_watermark = max(self._log_start_offset, self._high_watermark)
+        self._epochs = LeaderEpochFileCache(stored.epoch_entries, switches, bug)
+        self._epochs.truncate_from_end(self.log_end_offset)
+        if self._epochs.starts_below(self._log_start_offset):  # the checkpoint of epochs is older than the log start
+            self._epochs.truncate_from_start(self._log_start_offset)
+        self._producers = ProducerStateManager(bug)
+        self._producers.rebuild(self._records, self._log_start_offset, self._high_watermark)
+
+    @property
+    def log_start_offset(self) -> int:
+        """The smallest offset that can be read."""
+        return self._log_start_offset
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset that the next record will get."""
+        return self._base_offset + len(self._records)
+
+    @property
+    def high_watermark(self) -> int:
+        """Records below it are committed, in this replica's opinion."""
+        return self._high_watermark
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Up to where a read_committed consumer may read. Log.lastStableOffset."""
+        unstable = self._producers.first_unstable_offset
+        if unstable is None or self._bug is Bug.OPEN_TRANSACTION_READ:
+            return self._high_watermark
+        return min(max(unstable, self._log_start_offset), self._high_watermark)
+
+    @property
+    def latest_epoch(self) -> int:
+        """The last epoch in the leader-epoch cache; -1 if it is empty."""
+        return self._epochs.latest_epoch
+
+    @property
+    def epoch_entries(self) -> tuple[EpochEntry, ...]:
+        """The leader-epoch cache, oldest first."""
+        return self._epochs.entries
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """Every record from the log start on."""
+        return self.read(self._log_start_offset, self.log_end_offset)
+
+    @property
+    def producers(self) -> ProducerStateManager:
+        """What this log remembers of producers."""
+        return self._producers
+
+    def read(self, start: int, end: int) -> tuple[Record, ...]:
+        """The records with start <= offset < end that the log has; none below its log start."""
+        first = max(start, self._log_start_offset) - self._base_offset
+        return tuple(self._records[first : max(first, end - self._base_offset)])
+
+    def aborted_transactions(self, start: int, end: int) -> tuple[AbortedTransaction, ...]:
+        """Aborted transactions that overlap the offsets read. Section 6.4, TransactionIndex.collectAbortedTxns."""
+        return tuple(each for each in self._producers.aborted if each.last_offset >= start and each.first_offset < end)
+
+    def end_offset_for(self, leader_epoch: int) -> EpochEndOffset:
+        """Where an epoch ends in this log. LeaderEpochFileCache.endOffsetFor."""
+        return self._epochs.end_offset_for(leader_epoch, self.log_end_offset)
+
+    def append_as_leader(
+        self, payload: str, leader_epoch: int, stamp: ProducerStamp | None = None, control: Control | None = None
+    ) -> Record:
+        """Appends what a client sent, stamped with the leader's epoch. Log.appendAsLeader."""
+        record = Record(self.log_end_offset, leader_epoch, payload, stamp, control)
+        self._append(record)
+        return record
+
+    def append_as_follower(self, records: Sequence[Record]) -> None:
+        """Appends what the leader sent, as it is; its first offset has to be this log's end. Log.appendAsFollower."""
+        for record in records:
+            if record.offset != self.log_end_offset:
+                raise AssertionError(f"a follower at {self.log_end_offset} was given {record}: this is a defect here")
+            self._append(record)
+
+    def assign_epoch(self, leader_epoch: int) -> None:
+        """Notes that an epoch begins at the log's end. Partition.makeLeader since KAFKA-7415."""
+        if self._epochs.assign(leader_epoch, self.log_end_offset):
+            self._storage.write_epochs(self._epochs.entries)
+
+    def truncate_to(self, offset: int) -> None:
+        """Removes every record at or above an offset. Log.truncateTo; section 1.3."""
+        if offset >= self.log_end_offset:
+            if self._switches.EPOCH_ENTRY_AT_END_DROPPED:
+                self._drop_epochs(self.log_end_offset)
+            return
+        if offset < self._base_offset:
+            self.truncate_fully_and_start_at(offset)
+            return
+        self._storage.truncate(offset)
+        del self._records[offset - self._base_offset :]
+        self._log_start_offset = min(self._log_start_offset, offset)
+        if self._bug is not Bug.EPOCH_CACHE_NOT_TRUNCATED:
+            self._drop_epochs(offset)
+        if self._switches.HW_CLAMPED_AT_TRUNCATION:
+            self._high_watermark = min(self._high_watermark, offset)
+        self._producers.rebuild(self._records, self._log_start_offset, self._high_watermark)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Empties the log and lets it begin at an offset. Log.truncateFullyAndStartAt; section 1.3."""
+        self._storage.start_anew(offset)
+        self._records.clear()
+        self._base_offset = self._log_start_offset = offset
+        self._storage.checkpoint_log_start(offset)
+        self._epochs.clear()
+        self._storage.write_epochs(())
+        if self._switches.HW_CLAMPED_AT_TRUNCATION:  # the reset was missing before (KAFKA-9491)
+            self._high_watermark = offset
+        self._producers.rebuild((), offset, self._high_watermark)
+
+    def increment_high_watermark(self, offset: int) -> bool:
+        """The leader moves the high watermark up to an offset; whether it moved. maybeIncrementHighWatermark."""
+        if offset <= self._high_watermark:
+            return False
+        self._set_high_watermark(offset)
+        return True
+
+    def update_high_watermark(self, offset: int) -> None:
+        """The follower takes over its leader's high watermark, up or down, as far as its own log reaches. Section 1.2.
+
+        In the 2.1 tree it can come to lie below the log start (ReplicaFetcherThread.processPartitionData).
+        """
+        self._set_high_watermark(min(offset, self.log_end_offset))
+        self._keep_high_watermark_above_log_start()
+
+    def bring_high_watermark_inside(self) -> None:
+        """A high watermark that the log does not reach, or has left behind, becomes the log start."""
+        if not self._log_start_offset <= self._high_watermark <= self.log_end_offset:
+            self._set_high_watermark(self._log_start_offset)
+
+    def increment_log_start(self, offset: int) -> bool:
+        """Moves the log start up; whether it moved. Log.maybeIncrementLogStartOffset; section 1.2.
+
+        The caller has seen to it that the offset is not above the high watermark.
+        """
+        if offset <= self._log_start_offset:
+            return False
+        self._log_start_offset = offset
+        self._epochs.truncate_from_start(offset)
+        self._storage.write_epochs(self._epochs.entries)
+        self._producers.log_start_moved(offset)
+        self._keep_high_watermark_above_log_start()
+        return True
+
+    def checkpoint_high_watermark(self) -> None:
+        """Writes the high watermark to replication-offset-checkpoint. ReplicaManager.checkpointHighWatermarks."""
+        ahead = self._bug is Bug.CHECKPOINT_AHEAD
+        self._storage.checkpoint_high_watermark(self.log_end_offset if ahead else self._high_watermark)
+
+    def checkpoint_log_start(self) -> None:
+        """Writes the log start to log-start-offset-checkpoint. LogManager.checkpointLogStartOffsets."""
+        self._storage.checkpoint_log_start(self._log_start_offset)
+
+    def flush(self) -> None:
+        """Forces the records to disk. Log.flush."""
+        self._storage.flush()
+
+    def _append(self, record: Record) -> None:
+        self._storage.append(record)
+        self._records.append(record)
+        if self._epochs.assign(record.leader_epoch, record.offset):
+            self._storage.write_epochs(self._epochs.entries)
+        self._producers.appended(record)
+
+    def _drop_epochs(self, offset: int) -> None:
+        self._epochs.truncate_from_end(offset)
+        self._storage.write_epochs(self._epochs.entries)
+
+    def _keep_high_watermark_above_log_start(self) -> None:
+        """Since the high watermark lives in the log (2.4)."""
+        if self._switches.HW_CLAMPED_AT_TRUNCATION and self._high_watermark < self._log_start_offset:
+            self._set_high_watermark(self._log_start_offset)
+
+    def _set_high_watermark(self, offset: int) -> None:
+        self._high_watermark = offset
+        self._producers.high_watermark_moved(offset)

@@ -1,0 +1,139 @@
+"""What one log remembers of idempotent and transactional producers: ProducerStateManager.
+
+In:  every record that is appended to the log, and the high watermark.
+Out: whether a batch is a duplicate or out of sequence; the first unstable offset; the aborted transactions.
+
+The state is a function of the log: truncation rebuilds it from the records that are left. As in 1.0 - 2.4, five
+batches are remembered, and a producer without state has to begin with sequence 0 (0.11 remembered one batch).
+Source: fact sheet, sections 1.1, 5.3, 6.3; KIP-98, KAFKA-5494.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.network.messages import AbortedTransaction, Errors
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
+
+BATCHES_REMEMBERED = 5
+
+
+@dataclass
+class ProducerStateEntry:
+    """What is known of one producer id. `batches` are (sequence, offset), the oldest first."""
+
+    producer_epoch: int
+    batches: list[tuple[int, int]] = field(default_factory=list)
+    transaction_first_offset: int | None = None
+
+
+@dataclass(frozen=True)
+class CompletedTransaction:
+    """A transaction whose marker is in the log, and not yet below the high watermark."""
+
+    first_offset: int
+    marker_offset: int
+
+
+class ProducerStateManager:
+    """Sequences, ongoing and unreplicated transactions, and the index of aborted ones."""
+
+    def __init__(self, bug: Bug | None) -> None:
+        self._bug = bug
+        self._entries: dict[int, ProducerStateEntry] = {}
+        self._unreplicated: list[CompletedTransaction] = []
+        self._aborted: list[AbortedTransaction] = []
+
+    @property
+    def aborted(self) -> tuple[AbortedTransaction, ...]:
+        """The transaction index: every aborted transaction in this log."""
+        return tuple(self._aborted)
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """First offset of the earliest transaction that is not decided and replicated; None if there is none."""
+        ongoing = [each.transaction_first_offset for each in self._entries.values()]
+        firsts = [each for each in ongoing if each is not None] + [each.first_offset for each in self._unreplicated]
+        return min(firsts, default=None)
+
+    def duplicate_of(self, stamp: ProducerStamp) -> int | None:
+        """The offset of the batch that this one repeats; or None. ProducerStateEntry.findDuplicateBatch."""
+        entry = self._entries.get(stamp.producer_id)
+        if entry is None or entry.producer_epoch != stamp.producer_epoch:
+            return None
+        return dict(entry.batches).get(stamp.sequence)
+
+    def refusal_of(self, stamp: ProducerStamp) -> Errors:
+        """Why a client's batch that is no duplicate must not be appended, or NONE. ProducerAppendInfo.checkSequence."""
+        entry = self._entries.get(stamp.producer_id)
+        if entry is None:
+            return Errors.NONE if stamp.sequence == 0 else Errors.UNKNOWN_PRODUCER_ID
+        if stamp.producer_epoch < entry.producer_epoch:
+            return Errors.INVALID_PRODUCER_EPOCH
+        if self._bug is Bug.DUPLICATE_APPENDED and self.duplicate_of(stamp) is not None:
+            return Errors.NONE
+        same_epoch = stamp.producer_epoch == entry.producer_epoch
+        expected = entry.batches[-1][0] + 1 if same_epoch and entry.batches else 0
+        if stamp.sequence != expected:
+            return Errors.OUT_OF_ORDER_SEQUENCE_NUMBER
+        if entry.transaction_first_offset is not None and not stamp.is_transactional:
+            return Errors.INVALID_TXN_STATE
+        return Errors.NONE
+
+    def refusal_of_marker(self, stamp: ProducerStamp) -> Errors:
+        """Why a transaction marker must not be appended, or NONE. ProducerAppendInfo.appendEndTxnMarker."""
+        entry = self._entries.get(stamp.producer_id)
+        if entry is not None and stamp.producer_epoch < entry.producer_epoch:
+            return Errors.INVALID_PRODUCER_EPOCH
+        return Errors.NONE
+
+    def appended(self, record: Record) -> None:
+        """Takes note of a record that is now in the log; nothing is refused here, as on a follower."""
+        stamp = record.stamp
+        if stamp is None:
+            return
+        entry = self._entries.setdefault(stamp.producer_id, ProducerStateEntry(stamp.producer_epoch))
+        if record.control is not None:
+            self._completed(entry, record, stamp)
+            return
+        if stamp.producer_epoch != entry.producer_epoch:
+            entry.producer_epoch, entry.batches = stamp.producer_epoch, []
+        entry.batches = [*entry.batches, (stamp.sequence, record.offset)][-BATCHES_REMEMBERED:]
+        if stamp.is_transactional and entry.transaction_first_offset is None:
+            entry.transaction_first_offset = record.offset
+
+    def _completed(self, entry: ProducerStateEntry, marker: Record, stamp: ProducerStamp) -> None:
+        if stamp.producer_epoch != entry.producer_epoch:
+            entry.producer_epoch, entry.batches = stamp.producer_epoch, []
+        first = entry.transaction_first_offset
+        if first is None:
+            return
+        entry.transaction_first_offset = None
+        self._unreplicated.append(CompletedTransaction(first, marker.offset))
+        if marker.control is Control.ABORT:
+            self._aborted.append(AbortedTransaction(stamp.producer_id, first, marker.offset))
+
+    def high_watermark_moved(self, high_watermark: int) -> None:
+        """Lets go of the transactions whose marker is below the high watermark. onHighWatermarkUpdated."""
+        self._let_go_of_markers_below(high_watermark)
+
+    def log_start_moved(self, log_start_offset: int) -> None:
+        """Lets go of what lies below the log start, open transactions included. ProducerStateManager.truncateHead."""
+        for producer_id, entry in list(self._entries.items()):
+            entry.batches = [(sequence, offset) for sequence, offset in entry.batches if offset >= log_start_offset]
+            if not entry.batches:
+                del self._entries[producer_id]
+        self._let_go_of_markers_below(log_start_offset)
+
+    def _let_go_of_markers_below(self, offset: int) -> None:
+        self._unreplicated = [each for each in self._unreplicated if each.marker_offset >= offset]
+
+    def rebuild(self, records: Iterable[Record], log_start_offset: int, high_watermark: int) -> None:
+        """Forgets everything and reads the log again. ProducerStateManager.truncateAndReload."""
+        self._entries, self._unreplicated, self._aborted = {}, [], []
+        for record in records:
+            self.appended(record)
+        self.log_start_moved(log_start_offset)
+        self.high_watermark_moved(high_watermark)

@@ -1,0 +1,141 @@
+"""What a broker's disk keeps of the partition when its process or its machine goes; here in memory.
+
+In:  what the log writes: records, truncations, checkpoints, flushes.
+Out: `Stored`, for the next process; what it holds depends on how the last one ended.
+
+A process crash keeps everything that was written (the page cache is the operating system's); a power loss keeps the
+records that were flushed; a disk loss nothing. Checkpoint files and epoch entries are forced to disk as they are
+written. A truncation is final at once (in Kafka a truncated tail can come back after a power loss).
+Source: fact sheet, section 1.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
+from isrcheck.conformance.cluster.network.records import Record
+
+
+class StorageError(Exception):
+    """A disk that cannot be written or read; one line: what, where, the cure."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What was found on the disk. `base_offset` is the offset of the first record that is kept, or would be."""
+
+    base_offset: int = 0
+    records: tuple[Record, ...] = ()
+    log_start_offset: int = 0
+    high_watermark: int = 0
+    epoch_entries: tuple[EpochEntry, ...] = ()
+
+
+class Storage(Protocol):
+    """One partition on one disk. Every method raises `StorageError` if the disk does not do what it should."""
+
+    @property
+    def checkpointed_high_watermark(self) -> int:
+        """What replication-offset-checkpoint says; 0 if there is none."""
+
+    @property
+    def recovery_point(self) -> int:
+        """Every record below this offset is flushed."""
+
+    def append(self, record: Record) -> None:
+        """Writes one record after the last one, into the page cache."""
+
+    def truncate(self, offset: int) -> None:
+        """Removes every record at or above an offset."""
+
+    def start_anew(self, offset: int) -> None:
+        """Removes every record; the next one will get this offset."""
+
+    def write_epochs(self, entries: Sequence[EpochEntry]) -> None:
+        """Replaces leader-epoch-checkpoint."""
+
+    def checkpoint_high_watermark(self, offset: int) -> None:
+        """Replaces replication-offset-checkpoint."""
+
+    def checkpoint_log_start(self, offset: int) -> None:
+        """Replaces log-start-offset-checkpoint."""
+
+    def flush(self) -> None:
+        """Forces every record to the disk."""
+
+    def lose_power(self, written: int = 0) -> None:
+        """Loses every record that was not flushed, but for those below `written`."""
+
+    def lose_disk(self) -> None:
+        """Loses everything."""
+
+    def load(self) -> Stored:
+        """What is there now."""
+
+
+class MemoryStorage:
+    """A disk that is a few Python lists. See `Storage` for what each method does."""
+
+    def __init__(self) -> None:
+        self._base_offset = 0
+        self._records: list[Record] = []
+        self._epochs: tuple[EpochEntry, ...] = ()
+        self._high_watermark = 0
+        self._log_start_offset = 0
+        self._recovery_point = 0
+
+    @property
+    def checkpointed_high_watermark(self) -> int:
+        """What replication-offset-checkpoint says; 0 if there is none."""
+        return self._high_watermark
+
+    @property
+    def recovery_point(self) -> int:
+        """Every record below this offset is flushed."""
+        return self._recovery_point
+
+    def append(self, record: Record) -> None:
+        """Writes one record after the last one."""
+        self._records.append(record)
+
+    def truncate(self, offset: int) -> None:
+        """Removes every record at or above an offset."""
+        del self._records[max(0, offset - self._base_offset) :]
+        self._recovery_point = min(self._recovery_point, offset)
+
+    def start_anew(self, offset: int) -> None:
+        """Removes every record; the next one will get this offset."""
+        self._records.clear()
+        self._base_offset = self._recovery_point = offset
+
+    def write_epochs(self, entries: Sequence[EpochEntry]) -> None:
+        """Replaces leader-epoch-checkpoint."""
+        self._epochs = tuple(entries)
+
+    def checkpoint_high_watermark(self, offset: int) -> None:
+        """Replaces replication-offset-checkpoint."""
+        self._high_watermark = offset
+
+    def checkpoint_log_start(self, offset: int) -> None:
+        """Replaces log-start-offset-checkpoint."""
+        self._log_start_offset = offset
+
+    def flush(self) -> None:
+        """Forces every record to the disk."""
+        self._recovery_point = self._base_offset + len(self._records)
+
+    def lose_power(self, written: int = 0) -> None:
+        """Loses every record that was not flushed, but for those below `written`."""
+        del self._records[max(self._recovery_point, written) - self._base_offset :]
+
+    def lose_disk(self) -> None:
+        """Loses everything."""
+        self.__init__()  # type: ignore[misc]  # an empty disk is a new one
+
+    def load(self) -> Stored:
+        """What is there now."""
+        start = max(self._base_offset, self._log_start_offset)
+        return Stored(self._base_offset, tuple(self._records), start, self._high_watermark, self._epochs)

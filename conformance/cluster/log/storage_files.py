@@ -1,0 +1,236 @@
+"""What a broker's disk keeps, in real files: `Storage` in a directory.
+
+In:  what the log writes.
+Out: segments, each named after its first offset, one record a line behind its checksum; and Kafka's checkpoint files
+     by their own names and in their own format: leader-epoch-checkpoint, replication-offset-checkpoint,
+     recovery-point-offset-checkpoint, log-start-offset-checkpoint.
+
+A last line that was cut short is ignored and then overwritten, as recovery does after an unclean shutdown; anything
+else that does not read is damage, and an error. Source: fact sheet, section 1.5; Kafka: LogSegment, CheckpointFile.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
+from isrcheck.conformance.cluster.log.storage import StorageError, Stored
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
+
+VERSION = "0"
+TOPIC_PARTITION = "topic 0"
+EPOCHS = "leader-epoch-checkpoint"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+LOG_STARTS = "log-start-offset-checkpoint"
+
+
+class FileStorage:
+    """One partition in one directory. See `Storage` for what each method does, and its errors."""
+
+    def __init__(self, directory: Path, segment_records: int) -> None:
+        """A new disk. Errors: `StorageError` if the directory cannot be made, or holds something already."""
+        self._directory = directory
+        self._segment_records = segment_records
+        with _said_clearly(directory):
+            directory.mkdir(parents=True, exist_ok=True)
+            if any(directory.iterdir()):
+                raise StorageError(f"{directory}: it holds files already; give a directory that does not")
+        self._segments: dict[int, list[int]] = {}  # by first offset: how long each line is
+        self.start_anew(0)
+
+    @property
+    def checkpointed_high_watermark(self) -> int:
+        """What replication-offset-checkpoint says; 0 if there is none."""
+        return self._read_offset(HIGH_WATERMARKS)
+
+    @property
+    def recovery_point(self) -> int:
+        """Every record below this offset is flushed."""
+        return self._read_offset(RECOVERY_POINTS)
+
+    def append(self, record: Record) -> None:
+        """Writes one record after the last one, in a new segment if the last one is full."""
+        base = max(self._segments)
+        if len(self._segments[base]) >= self._segment_records:
+            base = record.offset
+            self._segments[base] = []
+        line = _line_of(record)
+        with _said_clearly(self._segment(base)), self._opened(base) as file:
+            if file.seek(0, os.SEEK_END) != sum(self._segments[base]):
+                file.truncate(sum(self._segments[base]))  # what is left of a line that was cut short
+                file.seek(0, os.SEEK_END)
+            file.write(line)
+        self._segments[base].append(len(line))
+
+    def truncate(self, offset: int) -> None:
+        """Removes every record at or above an offset, and every segment that begins there."""
+        first = min(self._segments)
+        for base in [each for each in self._segments if each >= offset and each != first]:
+            with _said_clearly(self._segment(base)):
+                self._segment(base).unlink()
+            del self._segments[base]
+        last = max(self._segments)
+        del self._segments[last][max(0, offset - last) :]
+        with _said_clearly(self._segment(last)), self._opened(last) as file:
+            file.truncate(sum(self._segments[last]))
+        if offset < self.recovery_point:
+            self._write_offset(RECOVERY_POINTS, offset)
+
+    def start_anew(self, offset: int) -> None:
+        """Removes every record; the next one will get this offset."""
+        for base in self._segments:
+            with _said_clearly(self._segment(base)):
+                self._segment(base).unlink()
+        self._segments = {offset: []}
+        with _said_clearly(self._segment(offset)):
+            self._segment(offset).touch()
+        self._write_offset(RECOVERY_POINTS, offset)
+
+    def write_epochs(self, entries: Sequence[EpochEntry]) -> None:
+        """Replaces leader-epoch-checkpoint."""
+        self._write(EPOCHS, [f"{each.leader_epoch} {each.start_offset}" for each in entries])
+
+    def checkpoint_high_watermark(self, offset: int) -> None:
+        """Replaces replication-offset-checkpoint."""
+        self._write_offset(HIGH_WATERMARKS, offset)
+
+    def checkpoint_log_start(self, offset: int) -> None:
+        """Replaces log-start-offset-checkpoint."""
+        self._write_offset(LOG_STARTS, offset)
+
+    def flush(self) -> None:
+        """Forces every segment to the disk, and notes how far that is."""
+        for base in self._segments:
+            with _said_clearly(self._segment(base)), self._opened(base) as file:
+                os.fsync(file.fileno())
+        last = max(self._segments)
+        self._write_offset(RECOVERY_POINTS, last + len(self._segments[last]))
+
+    def lose_power(self, written: int = 0) -> None:
+        """Loses every record that was not flushed, but for those below `written`."""
+        self.load()
+        self.truncate(max(self.recovery_point, written))
+
+    def lose_disk(self) -> None:
+        """Loses everything."""
+        for path in self._directory.iterdir():
+            with _said_clearly(path):
+                path.unlink()
+        self._segments = {}
+        self.start_anew(0)
+
+    def load(self) -> Stored:
+        """What the files say now; nothing in them is changed."""
+        paths = sorted(self._directory.glob("*.log"))
+        if not paths:
+            raise StorageError(f"{self._directory}: it has no segment; restore the files, or lose the disk")
+        records: list[Record] = []
+        self._segments = {}
+        base_offset = _base_of(paths[0])
+        for path in paths:
+            base = _base_of(path)
+            if base != base_offset + len(records):
+                raise StorageError(
+                    f"{path}: it begins at {base}, not at {base_offset + len(records)}; restore the files"
+                )
+            found, self._segments[base] = _read_segment(path, base, is_last=path == paths[-1])
+            records += found
+        entries = tuple(EpochEntry(*each) for each in self._read(EPOCHS, prefix="", columns=2))
+        start = max(base_offset, self._read_offset(LOG_STARTS))
+        return Stored(base_offset, tuple(records), start, self.checkpointed_high_watermark, entries)
+
+    def _segment(self, base: int) -> Path:
+        return self._directory / f"{base:020}.log"
+
+    def _opened(self, base: int) -> BinaryIO:
+        path = self._segment(base)
+        path.touch()
+        return path.open("r+b")
+
+    def _write_offset(self, name: str, offset: int) -> None:
+        self._write(name, [f"{TOPIC_PARTITION} {offset}"])
+
+    def _read_offset(self, name: str) -> int:
+        found = self._read(name, prefix=f"{TOPIC_PARTITION} ", columns=1)
+        return found[0][0] if found else 0
+
+    def _write(self, name: str, lines: Sequence[str]) -> None:
+        """CheckpointFile.write: a temporary file, forced to disk, then renamed."""
+        path = self._directory / name
+        new = path.with_name(f"{name}.tmp")
+        with _said_clearly(path):
+            with new.open("w", encoding="utf-8") as file:
+                file.write("\n".join([VERSION, str(len(lines)), *lines]) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(path)
+
+    def _read(self, name: str, prefix: str, columns: int) -> list[tuple[int, ...]]:
+        """CheckpointFile.read: a version, how many lines, and the lines."""
+        path = self._directory / name
+        with _said_clearly(path):
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else [VERSION, "0"]
+        numbers = [each.removeprefix(prefix).split(" ") for each in lines[2:]]
+        count = lines[1] if lines[1:] else "?"
+        whole = lines[:1] == [VERSION] and count == str(len(numbers))
+        if not whole or any(len(each) != columns or not all(map(str.isdecimal, each)) for each in numbers):
+            raise StorageError(f"{path}: it is damaged, or of another version; restore it, or lose the disk")
+        return [tuple(map(int, each)) for each in numbers]
+
+
+@contextmanager
+def _said_clearly(path: Path) -> Iterator[None]:
+    """Turns what the operating system says about a file into our one error."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise StorageError(f"{path}: no space left on the device; free some, or use another directory") from error
+        raise StorageError(f"{path}: {error.strerror}; see to it that the directory can be written") from error
+
+
+def _base_of(path: Path) -> int:
+    if not path.stem.isdecimal():
+        raise StorageError(f"{path}: a segment is named after its first offset; remove what is not a segment")
+    return int(path.stem)
+
+
+def _line_of(record: Record) -> bytes:
+    stamp = record.stamp
+    given = [
+        *(record.offset, record.leader_epoch, record.payload),
+        [stamp.producer_id, stamp.producer_epoch, stamp.sequence, stamp.is_transactional] if stamp else None,
+        record.control.value if record.control else None,
+    ]
+    text = json.dumps(given, separators=(",", ":")).encode()
+    return b"%08x %s\n" % (zlib.crc32(text), text)
+
+
+def _read_segment(path: Path, base: int, *, is_last: bool) -> tuple[list[Record], list[int]]:
+    """The records of one segment, and how long their lines are; a last line cut short is left out."""
+    with _said_clearly(path):
+        lines = path.read_bytes().splitlines(keepends=True)
+    if lines and is_last and not lines[-1].endswith(b"\n"):
+        lines.pop()
+    records = [_record_of(line, path, base + index) for index, line in enumerate(lines)]
+    return records, [len(line) for line in lines]
+
+
+def _record_of(line: bytes, path: Path, offset: int) -> Record:
+    checksum, _, text = line.rstrip(b"\n").partition(b" ")
+    if checksum != b"%08x" % zlib.crc32(text):
+        raise StorageError(f"{path}: the record at offset {offset} is damaged; restore the file, or lose the disk")
+    at, leader_epoch, payload, stamp, control = json.loads(text)
+    if at != offset:
+        raise StorageError(f"{path}: offset {at} stands where {offset} should; restore the file, or lose the disk")
+    return Record(
+        at, leader_epoch, payload, ProducerStamp(*stamp) if stamp else None, Control(control) if control else None
+    )

@@ -1,0 +1,219 @@
+"""What brokers, the controller and clients say to one another: requests, responses, and the errors in them.
+
+In:  nothing.
+Out: payloads for `Network.send`.
+
+Fields that only some generations have are None in the others. Source: fact sheet, sections 2.1, 3.4, 4.4, 5.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
+
+
+class Errors(Enum):
+    """Error codes, by the names that org.apache.kafka.common.protocol.Errors gives them."""
+
+    NONE = "NONE"
+    NOT_LEADER_OR_FOLLOWER = "NOT_LEADER_OR_FOLLOWER"
+    FENCED_LEADER_EPOCH = "FENCED_LEADER_EPOCH"
+    UNKNOWN_LEADER_EPOCH = "UNKNOWN_LEADER_EPOCH"
+    OFFSET_OUT_OF_RANGE = "OFFSET_OUT_OF_RANGE"
+    NOT_ENOUGH_REPLICAS = "NOT_ENOUGH_REPLICAS"
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND = "NOT_ENOUGH_REPLICAS_AFTER_APPEND"
+    REQUEST_TIMED_OUT = "REQUEST_TIMED_OUT"
+    OUT_OF_ORDER_SEQUENCE_NUMBER = "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    UNKNOWN_PRODUCER_ID = "UNKNOWN_PRODUCER_ID"
+    INVALID_PRODUCER_EPOCH = "INVALID_PRODUCER_EPOCH"
+    INVALID_TXN_STATE = "INVALID_TXN_STATE"
+    NETWORK_EXCEPTION = "NETWORK_EXCEPTION"
+
+
+class Isolation(Enum):
+    """`isolation.level` of a consumer."""
+
+    READ_UNCOMMITTED = "read_uncommitted"
+    READ_COMMITTED = "read_committed"
+
+
+class Acks(Enum):
+    """`acks` of a producer."""
+
+    NONE = "0"
+    LEADER = "1"
+    ALL = "all"
+
+
+class OffsetKind(Enum):
+    """Which offset a ListOffsets request asks for."""
+
+    LATEST = "latest"
+    EARLIEST = "earliest"
+
+
+@dataclass(frozen=True)
+class LeaderAndIsr:
+    """The controller tells a broker who leads, since which epoch, and the ISR as of that election."""
+
+    leader: int
+    leader_epoch: int
+    isr: frozenset[int]
+
+
+@dataclass(frozen=True)
+class AlterIsr:
+    """A leader's conditional write of the ISR, and whether the controller took it: answered within the same event."""
+
+    writer: int
+    leader_epoch: int
+    isr: frozenset[int]
+    is_accepted: bool
+
+
+@dataclass(frozen=True)
+class FetchRequest:
+    """A follower asks for everything from its log end offset on; that it asks there is its acknowledgement."""
+
+    fetch_offset: int
+    log_start_offset: int
+    current_leader_epoch: int | None
+
+
+@dataclass(frozen=True)
+class FetchResponse:
+    """Everything from the fetch offset to the leader's log end, and the leader's high watermark of that moment."""
+
+    error: Errors
+    fetch_offset: int
+    records: tuple[Record, ...] = ()
+    high_watermark: int = -1
+    log_start_offset: int = -1
+
+
+@dataclass(frozen=True)
+class OffsetsForLeaderEpochRequest:
+    """A follower asks where the given epoch ends in its leader's log. KIP-101; fenced since KIP-320."""
+
+    leader_epoch: int
+    current_leader_epoch: int | None
+
+
+@dataclass(frozen=True)
+class OffsetsForLeaderEpochResponse:
+    """The end offset, and since KIP-279 the epoch that it is the end of; -1 for undefined."""
+
+    error: Errors
+    leader_epoch: int = -1
+    end_offset: int = -1
+
+
+@dataclass(frozen=True)
+class ListOffsetsRequest:
+    """A follower whose fetch was out of range asks for the leader's end or start. AbstractFetcherThread."""
+
+    kind: OffsetKind
+    current_leader_epoch: int | None
+
+
+@dataclass(frozen=True)
+class ListOffsetsResponse:
+    """The leader's log end offset or log start offset."""
+
+    error: Errors
+    kind: OffsetKind
+    offset: int = -1
+
+
+@dataclass(frozen=True)
+class ProduceRequest:
+    """One record for a broker to append; `send` is the producer's number of this request, for its answer."""
+
+    send: int
+    payload: str
+    acks: Acks
+    stamp: ProducerStamp | None = None
+
+
+@dataclass(frozen=True)
+class ProduceResponse:
+    """What became of a produce request; `offset` where the record stands, -1 if that is not known."""
+
+    send: int
+    error: Errors
+    offset: int = -1
+
+
+@dataclass(frozen=True)
+class WriteTxnMarkersRequest:
+    """The transaction coordinator has a marker written. Fact sheet, section 6.2."""
+
+    send: int
+    stamp: ProducerStamp
+    control: Control
+
+
+@dataclass(frozen=True)
+class DeleteRecordsRequest:
+    """A client moves the log start of the partition up. KIP-107."""
+
+    send: int
+    before_offset: int
+
+
+@dataclass(frozen=True)
+class DeleteRecordsResponse:
+    """What became of it; `low_watermark` is the least log start of the live replicas, -1 on an error."""
+
+    send: int
+    error: Errors
+    low_watermark: int = -1
+
+
+@dataclass(frozen=True)
+class ConsumerFetchRequest:
+    """A consumer reads from its position; answered at once (fetch.max.wait.ms=0)."""
+
+    position: int
+    isolation: Isolation
+
+
+@dataclass(frozen=True)
+class AbortedTransaction:
+    """An entry of the transaction index: first offset of the transaction, offset of its ABORT marker."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+
+
+@dataclass(frozen=True)
+class ConsumerFetchResponse:
+    """Records below the high watermark or the last stable offset, with the aborted transactions among them."""
+
+    error: Errors
+    position: int
+    records: tuple[Record, ...] = ()
+    aborted: tuple[AbortedTransaction, ...] = ()
+
+
+Payload = (
+    LeaderAndIsr
+    | FetchRequest
+    | FetchResponse
+    | OffsetsForLeaderEpochRequest
+    | OffsetsForLeaderEpochResponse
+    | ListOffsetsRequest
+    | ListOffsetsResponse
+    | ProduceRequest
+    | ProduceResponse
+    | WriteTxnMarkersRequest
+    | DeleteRecordsRequest
+    | DeleteRecordsResponse
+    | ConsumerFetchRequest
+    | ConsumerFetchResponse
+)
+BrokerRequest = FetchRequest | OffsetsForLeaderEpochRequest | ListOffsetsRequest
+BrokerResponse = FetchResponse | OffsetsForLeaderEpochResponse | ListOffsetsResponse

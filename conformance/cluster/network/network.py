@@ -1,0 +1,103 @@
+"""Messages in flight. Nothing moves by itself: somebody delivers a message, or drops it.
+
+In:  `send` from brokers, the controller and clients.
+Out: `Message`s, taken out one at a time, in any order.
+
+A message to a broker is meant for one *process* of it where a connection was open: a response, or metadata, that
+reaches a later process of the same broker is lost with its connection, as with TCP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from isrcheck.conformance.cluster.configuration.settings import ClusterError
+from isrcheck.conformance.cluster.network.messages import Payload
+
+Node = int | str
+"""A broker by its number, or `"controller"`, or a client by its name."""
+
+CONTROLLER = "controller"
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message in flight.
+
+    `number` counts all messages of a run from 0. `in_reply_to` is the number of the request that this answers.
+    `source_process` and `destination_process` count the processes of a broker from 1; 0: whoever is there.
+    """
+
+    number: int
+    source: Node
+    destination: Node
+    payload: Payload
+    in_reply_to: int | None = None
+    source_process: int = 0
+    destination_process: int = 0
+
+    def __str__(self) -> str:
+        return f"#{self.number} {self.source} -> {self.destination}: {self.payload}"
+
+
+class Network:
+    """All messages in flight, by number."""
+
+    def __init__(self) -> None:
+        self._in_flight: dict[int, Message] = {}
+        self._sent = 0
+
+    @property
+    def in_flight(self) -> tuple[Message, ...]:
+        """Every message in flight, in the order of sending."""
+        return tuple(self._in_flight.values())
+
+    @property
+    def sent(self) -> int:
+        """How many messages were ever sent: the number that the next one will get."""
+        return self._sent
+
+    def send(
+        self,
+        source: Node,
+        destination: Node,
+        payload: Payload,
+        *,
+        source_process: int = 0,
+        destination_process: int = 0,
+        in_reply_to: int | None = None,
+    ) -> int:
+        """Puts a message in flight; its number."""
+        number = self._sent
+        self._sent += 1
+        self._in_flight[number] = Message(
+            number, source, destination, payload, in_reply_to, source_process, destination_process
+        )
+        return number
+
+    def reply(self, request: Message, payload: Payload, process: int) -> int:
+        """Answers a request on its own connection, as the given process of the broker that was asked; its number."""
+        return self.send(
+            request.destination,
+            request.source,
+            payload,
+            source_process=process,
+            destination_process=request.source_process,
+            in_reply_to=request.number,
+        )
+
+    def look(self, number: int) -> Message:
+        """A message in flight. Errors: `ClusterError` if no message of that number is in flight."""
+        if number not in self._in_flight:
+            raise ClusterError(f"no message #{number} is in flight; in flight: {sorted(self._in_flight)}")
+        return self._in_flight[number]
+
+    def take(self, number: int) -> Message:
+        """Takes a message out of the network. Errors: `ClusterError` if no message of that number is in flight."""
+        message = self.look(number)
+        del self._in_flight[number]
+        return message
+
+    def carries(self, request: int) -> bool:
+        """Whether a request, or an answer to it, is in flight."""
+        return any(request in (each.number, each.in_reply_to) for each in self._in_flight.values())

@@ -1,0 +1,140 @@
+"""Lines of NDJSON, each a whole JSON object, and what is said in them, each of the type that it has to be.
+
+In:  a file; or one object of it.
+Out: the objects with the numbers of their lines, from 1; what an object says.
+
+Where a file is not read from this machine's disk, its content is given, and the path is only its name.
+What is wrong with a line is an UnreadableError, without its place; with file and line it is a UsageError (`bad_line`).
+A file of any length is read in the memory of a few lines.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+from isrcheck.models.language.model import nearest
+from isrcheck.models.messages.errors import UsageError
+
+MOST_BYTES = 1 << 20
+"""How long a line may be."""
+
+
+class UnreadableError(ValueError):
+    """What a line says has no meaning; the message says what, and the cure, but not where."""
+
+
+def bad_line(path: Path, number: int, what: object) -> UsageError:
+    """The error about one line of a file."""
+    return UsageError(f"{path}:{number}: {what}")
+
+
+def objects_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """What the lines of a file say, each of them a whole object. Raises UsageError."""
+    for number, line in lines_of(path, content):
+        try:
+            said = parsed(line)
+        except UnreadableError as error:
+            raise bad_line(path, number, error) from None
+        yield number, said
+
+
+def lines_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file, each of them whole. Raises UsageError."""
+    with _opened(path) if content is None else io.BytesIO(content) as file:
+        for number in itertools.count(1):
+            line = file.readline(MOST_BYTES + 1)
+            if not line:
+                return
+            if len(line) > MOST_BYTES:
+                raise bad_line(path, number, f"the line is longer than {MOST_BYTES} bytes; is it a log?")
+            if not line.endswith(b"\n"):
+                cut = "the file ends in the middle of this line; get the rest, or remove the line"
+                raise bad_line(path, number, cut)
+            yield number, line
+
+
+def content_of(path: Path, most: int) -> bytes | None:
+    """All that is in a file, or None where that is more than so many bytes. Raises UsageError."""
+    with _opened(path) as file:
+        content = file.read(most + 1)
+    return content if len(content) <= most else None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """An ordinary file; whatever goes wrong with it while it is read is a UsageError."""
+    try:
+        if path.exists() and not path.is_file():  # what is read from a pipe is gone
+            raise UsageError(f"{path}: no ordinary file; give a log that can be read")
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}; give a log that can be read") from None
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """A line as the object that it is. Raises UnreadableError."""
+    if not line.strip():
+        raise UnreadableError("the line is empty; remove it")
+    try:
+        said = json.loads(line.decode("utf-8").rstrip("\n"), object_pairs_hook=_once, parse_constant=_no_number)
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"byte {error.start + 1} is not UTF-8; is it a log?") from None
+    except json.JSONDecodeError as error:
+        raise UnreadableError(
+            f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}; one object per line"
+        ) from None
+    except RecursionError:
+        raise UnreadableError("it is nested too deeply; is it a log?") from None
+    except UnreadableError:
+        raise
+    except ValueError:  # a number of thousands of digits
+        raise UnreadableError("a number in it is too long; is it a log?") from None
+    if not isinstance(said, dict):
+        raise UnreadableError("it is no JSON object; one object per line")
+    return said
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    said = dict(pairs)
+    if len(said) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise UnreadableError(f'"{twice[:60]}" is said twice; say it once')
+    return said
+
+
+def _no_number(name: str) -> NoReturn:
+    raise UnreadableError(f"{name} is no number of JSON; write a number")
+
+
+def get(said: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> Any:
+    """What is said under a key, of exactly this type: true is no number. Raises UnreadableError."""
+    if key not in said:
+        if absent is ...:
+            raise UnreadableError(f'"{key}" is missing; see docs/conformance.md for what a line says')
+        return absent
+    value = said[key]
+    if type(value) is not kind:
+        raise UnreadableError(f'"{key}" is {kind_of(value)}; it has to be {kind_of(kind())}')
+    return value
+
+
+def kind_of(value: object) -> str:
+    """What a value of JSON is, in words."""
+    kinds = {dict: "an object", list: "a list", str: "a text", int: "a whole number", bool: "true or false"}
+    return "null" if value is None else kinds.get(type(value), "a number with a point")
+
+
+def only(said: Mapping[str, Any], keys: set[str]) -> None:
+    """Refuse any other key; a note has to be a text. Raises UnreadableError."""
+    for key in said:
+        if key not in keys:
+            raise UnreadableError(f'"{key[:60]}" means nothing here; {nearest(key[:60], sorted(keys))}')
+    get(said, "note", str, absent="")

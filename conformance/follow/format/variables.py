@@ -1,0 +1,170 @@
+"""The variables of a model as a log writes them: `high_watermark[1]` is 3, `fetch[2][0]` is "PARKED".
+
+In:  an instance of a model; a key and a value of a log, or the cells of a state.
+Out: the cells that they stand for, or the key and the value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from isrcheck.conformance.follow.format.events import Value
+from isrcheck.conformance.follow.format.ndjson import UnreadableError
+from isrcheck.models.language import NONE
+from isrcheck.models.language.model import Instance, Place, nearest
+from isrcheck.models.run import Cells
+
+Seen = tuple[tuple[int, Cells], ...]
+"""What was seen of a state: where in its cells, and what they hold from there on."""
+
+KEY = re.compile(r"([a-z_]+)((?:\[[0-9]{1,4}\])*)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A variable, or what is left of it after some indices: its first cell, and the sizes of the open indices."""
+
+    place: Place
+    start: int
+    sizes: tuple[int, ...]
+
+    @cached_property
+    def members(self) -> Mapping[str, int]:
+        """The names of its values, if they are the members of an enumeration."""
+        names = self.place.field.values.names
+        return {} if names is None else {member.name: int(member) for member in names}
+
+    @cached_property
+    def read_cell(self) -> Callable[[object], int | None]:
+        """What one cell holds, as it is written; a function, because logs are long."""
+        values, low, high, members = self.place.field.values, self.place.low, self.place.high, self.members
+        if values.is_flag:
+            return lambda value: int(value) if isinstance(value, bool) else None
+        if values.names is not None:
+            return lambda value: members.get(value) if isinstance(value, str) else None
+
+        def read(value: object) -> int | None:
+            if type(value) is int:  # true is not 1
+                return value if max(0, low) <= value <= high else None
+            return NONE if value is None and values.none else None
+
+        return read
+
+    def spell_cell(self, value: int) -> Value:
+        """What one cell holds, as a log has it."""
+        values = self.place.field.values
+        if values.is_flag:
+            return bool(value)
+        if values.names is not None:
+            return values.names(value).name
+        return None if values.none and value == NONE else value
+
+    def spell(self, cells: Sequence[int]) -> Value:
+        """Its cells as a log has them, nested as its indices are."""
+        return self._nested(self.sizes, [self.spell_cell(cell) for cell in cells])
+
+    def _nested(self, sizes: Sequence[int], values: list[Value]) -> Value:
+        if not sizes:
+            return values[0]
+        each = prod(sizes[1:])
+        return [self._nested(sizes[1:], values[i * each : (i + 1) * each]) for i in range(sizes[0])]
+
+    def read(self, value: object) -> Cells:
+        """The cells that a value of a log stands for. Raises UnreadableError."""
+        flat = self._flat(value, self.sizes)
+        read_cell = self.read_cell
+        cells = tuple([read_cell(one) for one in flat])
+        if None in cells:
+            wrong = flat[cells.index(None)]
+            raise UnreadableError(f"{_shown(wrong)}, and a cell of it holds {self._range()}")
+        return cells  # type: ignore[return-value]  # None was looked for
+
+    def _flat(self, value: object, sizes: Sequence[int]) -> Sequence[object]:
+        if not sizes:
+            return (value,)
+        if not isinstance(value, list) or len(value) != sizes[0]:
+            raise UnreadableError(f"{_shown(value)}, and it is a list of {sizes[0]}")
+        return value if len(sizes) == 1 else [cell for one in value for cell in self._flat(one, sizes[1:])]
+
+    def _range(self) -> str:
+        values, low, high = self.place.field.values, self.place.low, self.place.high
+        if values.is_flag:
+            return "true or false"
+        if values.names is not None:
+            return " or ".join(f'"{name}"' for name in self.members)
+        return f"{max(0, low)}..{high}{' or null' if values.none else ''}"
+
+
+class Variables:
+    """Every variable of one instance, by the keys of a log."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._parts: dict[str, Part] = {}
+
+    def part(self, key: str) -> Part:
+        """What a key stands for. Raises UnreadableError."""
+        if key not in self._parts:
+            self._parts[key] = self._find(key)
+        return self._parts[key]
+
+    def _find(self, key: str) -> Part:
+        match, places = KEY.fullmatch(key), self._instance.places
+        if match is None or match[1] not in places:
+            name = key.partition("[")[0]
+            raise UnreadableError(f"the model has no variable {_shown(name)}; {nearest(name[:100], places)}")
+        place = places[match[1]]
+        indices = [int(index) for index in re.findall("[0-9]+", match[2])]
+        if len(indices) > len(place.sizes) or any(i >= size for i, size in zip(indices, place.sizes, strict=False)):
+            sizes = "".join(f"[0..{size - 1}]" for size in place.sizes)
+            raise UnreadableError(f"{key} does not exist: the model has {place.name}{sizes}; see the configuration")
+        start, sizes_left = place.offset, place.sizes
+        for index in indices:
+            sizes_left = sizes_left[1:]
+            start += index * prod(sizes_left)
+        return Part(place, start, sizes_left)
+
+    def read(self, state: Mapping[str, object]) -> Seen:
+        """What a log says was seen. Raises UnreadableError."""
+        seen = []
+        for key, value in state.items():
+            part = self.part(key)
+            try:
+                seen.append((part.start, part.read(value)))
+            except UnreadableError as error:
+                raise UnreadableError(f"{key} is {error}; correct the value, or the configuration") from None
+        return tuple(seen)
+
+    def key_at(self, position: int) -> str:
+        """The name of one cell: `log_record[1][0]`."""
+        for place in self._instance.places.values():
+            if place.offset <= position < place.offset + place.count:
+                index = next(index for at, index in enumerate(place.indices()) if at == position - place.offset)
+                return place.name + "".join(f"[{one}]" for one in index)
+        raise IndexError(position)
+
+    def differences(self, cells: Cells, seen: Seen) -> Iterator[tuple[str, Value, Value]]:
+        """Where a state is not what was seen: the cell, what it holds, what was seen."""
+        for start, told in seen:
+            for position, value in enumerate(told, start):
+                if cells[position] != value:
+                    key = self.key_at(position)
+                    part = self.part(key)
+                    yield key, part.spell_cell(cells[position]), part.spell_cell(value)
+
+
+def agrees(cells: Cells, seen: Seen) -> bool:
+    """Whether a state is what was seen of it."""
+    for start, told in seen:  # noqa: SIM110 - a loop, because logs are long
+        if cells[start : start + len(told)] != told:
+            return False
+    return True
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

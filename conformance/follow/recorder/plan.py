@@ -1,0 +1,152 @@
+"""What is to be recorded: the protocol, the bounds, how often what happens, and what is left out of the log.
+
+In:  nothing.
+Out: `Plan`, for record.py; the model and the settings that belong to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from isrcheck.conformance.cluster.chances import Chances
+from isrcheck.conformance.cluster.configuration.settings import Settings
+from isrcheck.conformance.cluster.configuration.switches import Switches, generation
+from isrcheck.conformance.cluster.network.messages import Acks
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance, nearest, parse
+from isrcheck.models.messages.errors import UsageError
+
+FOR_EVER = 1 << 40
+"""Milliseconds after which a request would time out."""
+
+CHANCES = Chances(
+    slow_share=0.1,
+    slow_delay=4_000,
+    loss_share=0.03,
+    produce_interval=2_500,
+    read_interval=0,
+    crash_interval=12_000,
+    freeze_interval=0,
+    election_interval=4_000,
+    retry_share=0,
+)
+"""A dozen records take half a minute, in which a few elections and faults happen, and few fetches find nothing."""
+
+SETTINGS = Settings(
+    replica_lag_time_max_ms=3_000,
+    replica_fetch_wait_max_ms=2_000,
+    replica_fetch_backoff_ms=100,
+    replica_socket_timeout_ms=FOR_EVER,
+    request_timeout_ms=FOR_EVER,
+    max_in_flight_requests_per_connection=1_000,
+)
+
+
+class Difference(Enum):
+    """A history that the cluster has, as Kafka has, and the model leaves out; kept from happening, unless allowed."""
+
+    CHECKPOINT_ABOVE_HIGH_WATERMARK = (
+        "a follower takes over a lower high watermark, and restarts before the next checkpoint with the higher one"
+    )
+    PARKED_FETCH_OF_REELECTED_LEADER = (
+        "before 2.1, a leader that is elected again without learning of its demotion goes on with the fetches that are"
+        " parked at it"
+    )
+    FROZEN_BROKER_TAKEN_FOR_DEAD = (
+        "a follower that stands still loses its session, and the controller drops it from the ISR"
+    )
+    FETCH_OF_AN_EARLIER_STAY = (
+        "in 0.10, a follower that comes back to a leader applies the answer to a fetch of its earlier stay there"
+    )
+
+
+FREEZE_INTERVAL = 6_000
+"""How often a broker stands still, where that is allowed, in milliseconds on average."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is recorded. `events` is how many, over all runs; the bounds are those of each run.
+
+    `faults` is the budget of crashes and of bounces, each; `acks` is "all", "1" or "0". `missing` is the share of
+    events that are left out of the log, `unseen` of the variables of each event, `untold` of its arguments. `bug` is
+    one of conformance/cluster/configuration/bugs.py, by its name; `allowed` are histories that may happen though the
+    model lacks them.
+    """
+
+    protocol: str = "2.1"
+    seed: int = 0
+    events: int = 1_000
+    switches: Mapping[str, str] = field(default_factory=dict)
+    bug: str | None = None
+    replicas: int = 3
+    records: int = 12
+    elections: int = 8
+    faults: int = 8
+    acks: str = "all"
+    min_insync_replicas: int = 2
+    allowed: frozenset[Difference] = frozenset()
+    missing: float = 0.0
+    unseen: float = 0.0
+    untold: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Errors: UsageError for shares that are none, and for values that the model does not know."""
+        for name in ("missing", "unseen", "untold"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"{name}={getattr(self, name)}: a share is between 0 and 1")
+        self.instance(start_isr=0, common_records=0)
+
+    @property
+    def budgets(self) -> Mapping[str, int]:
+        """How often an action may be taken in one run."""
+        return {
+            "broker_crashes": self.faults,
+            "broker_bounces": self.faults,
+            "controller_elects_preferred": self.elections,
+        }
+
+    def configuration(self, start_isr: int, common_records: int) -> dict[str, int | str]:
+        """What the header of a run says of it."""
+        return {
+            "replicas": self.replicas,
+            "records": self.records,
+            "log_size": self.records,
+            "elections": self.elections,
+            "bounces": self.faults,
+            "crashes": self.faults,
+            "preferred_elections": self.elections,
+            "acks": self.acks,
+            "min_insync_replicas": self.min_insync_replicas,
+            "start_isr": start_isr,
+            "common_records": common_records,
+        }
+
+    def instance(self, start_isr: int, common_records: int) -> Instance:
+        """The model that a run belongs to. Raises UsageError."""
+        model = registry.load("kafka")[0]
+        values: dict[str, int] = {}
+        for name in self.switches:
+            if name not in model.entries:
+                raise UsageError(f"no switch {name}; {nearest(name, [one for one in model.entries if one.isupper()])}")
+        for name, value in {**self.configuration(start_isr, common_records), **self.switches}.items():
+            values[name] = parse(name, model.entries[name], value) if isinstance(value, str) else value
+        return model.instance(self.protocol, values)
+
+    def protocol_switches(self) -> Switches:
+        """The protocol of the cluster. Raises SwitchError."""
+        switches = generation(self.protocol)
+        for name, value in self.switches.items():
+            switches = switches.with_switch(name, value)
+        return switches
+
+    def settings(self) -> Settings:
+        """The settings of the cluster."""
+        return replace(SETTINGS, min_insync_replicas=self.min_insync_replicas)
+
+    def chances(self) -> Chances:
+        """How likely what is."""
+        freezes = Difference.FROZEN_BROKER_TAKEN_FOR_DEAD in self.allowed
+        return replace(CHANCES, acks=(Acks(self.acks),), freeze_interval=FREEZE_INTERVAL if freezes else 0)

@@ -1,0 +1,297 @@
+"""One run of the executable cluster under random faults, and what is noticed of it.
+
+In:  a `Plan`, and a `Writer`.
+Out: the header and the events of the run, written.
+
+The model is bounded, and so is each run: when an act no longer fits its bounds it ends, unlogged, and another cluster
+begins the next one. The acts are those of `Scheduler`, at the model's level of atomicity; what it does not do is added
+here: bounces, restarts of brokers that have halted, and elections that come quickly one after the other.
+
+What the outside world is kept from, because the model leaves it out: a broker that starts is told at once how things
+stand; requests do not time out; and each `Difference` that the plan does not allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from isrcheck.conformance.cluster.acts import complete_parked_fetch, response_in_flight, view_of
+from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.broker.fetcher import Mode
+from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Start
+from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.network.messages import Acks, Errors, LeaderAndIsr, ProduceRequest, ProduceResponse
+from isrcheck.conformance.cluster.network.network import Message
+from isrcheck.conformance.cluster.observe import ClusterView
+from isrcheck.conformance.cluster.scheduler import Act, Scheduler
+from isrcheck.conformance.follow.format.events import Event, Header, Value
+from isrcheck.conformance.follow.format.variables import Variables
+from isrcheck.conformance.follow.recorder.event_mapping import Moment, Noticed, mode_of, noticed, starts_to_fetch
+from isrcheck.conformance.follow.recorder.plan import Difference, Plan
+from isrcheck.conformance.follow.recorder.writing import Writer
+from isrcheck.conformance.replay.projection import Witnessed, project
+from isrcheck.models.kafka.state.fields import Replica
+from isrcheck.models.language import NONE
+
+LONGEST = 20_000
+"""Events of the scheduler after which a run ends, whatever came of them."""
+
+INTERFERENCE_INTERVAL = 6_000
+"""How often something happens that the scheduler does not do, in milliseconds on average."""
+
+PAIRS = ("fetch_offset", "response_record", "response_epoch", "response_high_watermark")
+"""What else is between a follower and a leader."""
+
+EVERYBODYS = (
+    *("controller_leader", "controller_epoch", "controller_isr", "metadata_leader", "metadata_isr"),
+    *("next_record", "pending", "acknowledged", "exposed_record"),
+)
+"""What no broker owns: the controller's and the clients' side, seen by whoever looks at the whole cluster."""
+
+
+class RecordedRun:
+    """One cluster, from a random start until its bounds are used up."""
+
+    def __init__(self, plan: Plan, writer: Writer, directory: Path | None) -> None:
+        self.plan = plan
+        self.writer = writer
+        self.name = f"{plan.seed}.{writer.runs + 1}"
+        self.random = random = Random(f"run {self.name}")
+        followers = random.sample(range(1, plan.replicas), random.choice([plan.replicas - 1, plan.replicas - 1, 1]))
+        isr = frozenset({0, *followers})
+        common = random.randrange(min(3, plan.records))
+        self.start = {"start_isr": sum(1 << member for member in isr), "common_records": common}
+        self.instance = plan.instance(**self.start)
+        self.variables = Variables(self.instance)
+        payloads = tuple(f"c{number}" for number in range(common))
+        start = Start(plan.replicas, 0, isr, payloads, tuple((r, common) for r in range(plan.replicas) if r not in isr))
+        files = None if directory is None else directory / f"run-{self.name}"
+        self.cluster = Cluster(plan.protocol_switches(), start, plan.settings(), plan.bug, files)
+        self.numbers = {payload: number for number, payload in enumerate(payloads)}
+        self.acknowledged = set(range(common))
+        self.last_message = -1
+        self.seen = Witnessed(common, number_of=lambda payload: self.numbers.get(payload, NONE))
+        self.scheduler = Scheduler(self.cluster, random.randrange(1 << 32), plan.chances(), self.watch)
+        self.silent: dict[int, int] = {}
+        self.taken: dict[str, int] = {}
+        self.events = 0
+        self.is_over = False
+        self.before = self.moment()
+
+    def go(self) -> None:
+        """The whole run, or as much of it as the plan asks for."""
+        state = {key: value for key, value in self.state(None, {}).items() if not key.startswith("metadata")}
+        note = f"bug: {self.plan.bug}" if self.plan.bug else ""
+        configuration, seed = self.plan.configuration(**self.start), self.plan.seed
+        header = Header(self.name, self.plan.protocol, configuration, self.plan.switches, state, seed, note)
+        self.writer.begin(header)
+        next_one = self.random.expovariate(1 / INTERFERENCE_INTERVAL)
+        for _ in range(LONGEST):
+            self.scheduler.step()
+            if self.is_over:
+                return
+            if self.cluster.now >= next_one:
+                self.interfere()
+                next_one = self.cluster.now + self.random.expovariate(1 / INTERFERENCE_INTERVAL)
+
+    # ------------------------------------------------------------------------------------------------ what is seen
+
+    def moment(self) -> Moment:
+        """How the cluster stands. Records are numbered as they reach a broker, and acknowledged when it says so."""
+        view = self.cluster.observe()
+        self.note_answers(view)
+        self.seen.note(view)
+        projected = project(self.instance, view, self.seen)
+        projected["next_record"] = (len(self.numbers),)
+        projected["acknowledged"] = tuple(int(record in self.acknowledged) for record in range(self.plan.records))
+        return Moment(view, projected)
+
+    def note_answers(self, view: ClusterView) -> None:
+        """What brokers have told the producer; whether it gets through is another matter."""
+        new = [message.payload for message in view.network if message.number > self.last_message]
+        for answer in new:
+            if isinstance(answer, ProduceResponse) and answer.error is Errors.NONE:
+                self.acknowledged.add(self.numbers[view.sent[0][1][answer.send].payload])
+        self.last_message = max([self.last_message, *(message.number for message in view.network)])
+
+    def state(self, broker: int | None, arguments: object) -> dict[str, Value]:
+        """What is seen of the model's variables: everybody's, and the own ones of a broker and of its fetches."""
+        return {key: self.value(key) for key in self.keys(broker, arguments)}
+
+    def keys(self, broker: int | None, arguments: object) -> Iterator[str]:
+        """The variables, and parts of variables, that an event sees."""
+        # What is announced while nobody runs, nobody will hear; the model keeps it until somebody starts.
+        is_heard = any(one.is_up for one in self.before.view.brokers)
+        yield from (name for name in EVERYBODYS if is_heard or not name.startswith("metadata"))
+        if broker is None:
+            return
+        others = [other for other in range(self.plan.replicas) if other != broker]
+        for name, place in self.instance.places.items():
+            if place.field.over[:1] == (Replica,) and name in self.before.projected and name not in ("fetch", *PAIRS):
+                # That it no longer truncates, a follower may have yet to tell its leader.
+                is_told = name != "is_truncating" or broker not in self.silent
+                if is_told and not name.startswith("response"):
+                    yield f"{name}[{broker}]"
+        yield f"fetch[{broker}]"
+        yield from (f"fetch[{other}][{broker}]" for other in others)
+        if isinstance(arguments, dict) and {"follower", "leader"} <= arguments.keys():
+            yield from (f"{name}[{arguments['follower']}][{arguments['leader']}]" for name in PAIRS)
+
+    def value(self, key: str) -> Value:
+        """What a key of a log holds at this moment."""
+        part = self.variables.part(key)
+        cells = self.before.projected[part.place.name]
+        first = part.start - part.place.offset
+        return part.spell(cells[first : first + prod(part.sizes)])
+
+    # --------------------------------------------------------------------------------------------- what has happened
+
+    def watch(self, act: Act) -> None:
+        """The scheduler has done something."""
+        if self.is_over or act.name in ("produce", "consume"):
+            return
+        if act.name == "restart":
+            self.restarted(int(str(act.arguments[0])))
+            return
+        payload = self.number_a_record(act)
+        if len(self.numbers) > self.plan.records:
+            self.is_over = True
+            return
+        self.keep_from_differing()
+        before, after = self.before, self.moment()
+        found = noticed(act, before, after)
+        if payload is not None and found is None:
+            del self.numbers[payload]
+            after = self.moment()
+        silent = starts_to_fetch(act, before, after)
+        if silent is not None:
+            follower, leader = silent
+            if before.view.brokers[follower].log == after.view.brokers[follower].log:
+                self.silent[follower] = leader
+            else:
+                found = Noticed("follower_reconciles", follower, {"follower": follower, "leader": leader})
+        if found is not None and found.action == "leader_handles_fetch":
+            self.say_that_it_has_reconciled(int(str(found.arguments["follower"])))
+        self.before = after
+        self.silent = {f: source for f, source in self.silent.items() if mode_of(after, f, source) is Mode.FETCHING}
+        if found is not None:
+            self.write(found)
+
+    def keep_from_differing(self) -> None:
+        """Acts of the outside world, at once, that keep the cluster from what the model leaves out (Difference)."""
+        allowed, before = self.plan.allowed, self.before.view.brokers
+        for new in self.cluster.observe().brokers:
+            old = before[new.number]
+            is_above = new.high_watermark is not None and new.checkpointed_high_watermark > new.high_watermark
+            if is_above and not new.is_frozen and Difference.CHECKPOINT_ABOVE_HIGH_WATERMARK not in allowed:
+                self.cluster.fire(new.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
+            if new.leader_epoch == old.leader_epoch:
+                continue
+            was_reelected = old.leadership is not None and new.leadership is not None
+            is_left_out = was_reelected and not self.plan.protocol_switches().fences_epochs
+            if is_left_out and Difference.PARKED_FETCH_OF_REELECTED_LEADER not in allowed:
+                assert new.leadership is not None
+                for follower, _, _ in new.leadership.parked_fetches:
+                    self.break_connection(follower, new.number)
+            if Difference.FETCH_OF_AN_EARLIER_STAY not in allowed:
+                for thread in new.fetchers:
+                    was_away = any(one.source == thread.source and one.mode is None for one in old.fetchers)
+                    if was_away and thread.mode is Mode.FETCHING and thread.outstanding is not None:
+                        self.break_connection(new.number, thread.source)
+
+    def break_connection(self, follower: int, leader: int) -> None:
+        """What a follower has asked a leader comes to nothing; for that, a parked fetch is waited for."""
+        leads = view_of(self.cluster, leader).leadership
+        is_frozen = view_of(self.cluster, leader).is_frozen
+        if leads is not None and not is_frozen and follower in [number for number, _, _ in leads.parked_fetches]:
+            complete_parked_fetch(self.cluster, leader, follower)
+        response = response_in_flight(self.cluster, follower, leader)
+        if response is not None:
+            self.cluster.drop(response.number)
+
+    def number_a_record(self, act: Act) -> str | None:
+        """A record that reaches a broker, or is lost for good, has the next number; its payload, if it has one now."""
+        message = act.arguments[0] if act.arguments else None
+        if isinstance(message, Message) and isinstance(message.payload, ProduceRequest):
+            request = message.payload
+            self.numbers[request.payload] = len(self.numbers)
+            if request.acks is Acks.NONE:
+                self.acknowledged.add(self.numbers[request.payload])
+            return request.payload
+        return None
+
+    def say_that_it_has_reconciled(self, follower: int) -> None:
+        """A follower without any epoch reconciles by itself; its leader sees that when it fetches."""
+        leader = self.silent.pop(follower, None)
+        if leader is not None:
+            self.write(Noticed("follower_reconciles", follower, {"follower": follower, "leader": leader}))
+
+    def interfere(self) -> None:
+        """What the scheduler does not do, or not often: somebody dead is noticed or started, else a broker bounces, or
+        leadership goes to another broker and back before they have heard of it."""
+        view = self.before.view
+        down = [broker.number for broker in view.brokers if not broker.is_up]
+        broker = self.random.choice(down or range(self.plan.replicas))
+        if down and self.random.random() < 0.5:
+            self.elect("notice dead", broker)
+        elif down:
+            self.start_broker(broker)
+        elif broker == view.controller.leader:
+            self.cluster.crash(broker)
+            self.watch(Act(self.cluster.now, "crash", (broker,)))
+            self.start_broker(broker)
+        elif self.random.random() < 0.3:
+            for candidate in (broker, view.controller.leader):
+                self.elect("elect", Election.PREFERRED, candidate)
+        else:
+            self.cluster.crash(broker)
+            self.cluster.restart(broker)
+            self.restarted(broker, "broker_bounces")
+
+    def elect(self, name: str, *asked: Any) -> None:
+        """Ask the controller; what it refuses, does not happen."""
+        try:
+            if name == "elect":
+                self.cluster.elect(*asked)
+            else:
+                self.cluster.notice_dead(*asked)
+        except ClusterError:
+            return
+        self.watch(Act(self.cluster.now, name, tuple(getattr(one, "value", one) for one in asked)))
+
+    def start_broker(self, broker: int) -> None:
+        """A broker that is down comes back."""
+        self.cluster.restart(broker)
+        self.restarted(broker)
+
+    def restarted(self, broker: int, action: str = "broker_restarts") -> None:
+        """A process has started from what is on the disk, and is told at once how things stand."""
+        checkpoint = self.before.view.brokers[broker].checkpointed_high_watermark
+        process = self.cluster.observe().brokers[broker].process
+        for message in self.cluster.messages():
+            is_told = isinstance(message.payload, LeaderAndIsr) and message.destination == broker
+            if is_told and message.destination_process == process:
+                self.cluster.deliver(message.number)
+        self.silent.pop(broker, None)
+        self.keep_from_differing()
+        self.before = self.moment()
+        self.write(Noticed(action, broker, {"broker": broker, "checkpoint": checkpoint}))
+
+    def write(self, found: Noticed) -> None:
+        """Log what has happened, as long as it fits into the bounds."""
+        if self.is_over:
+            return
+        self.taken[found.action] = self.taken.get(found.action, 0) + 1
+        exceeds = self.taken[found.action] > self.plan.budgets.get(found.action, self.taken[found.action])
+        exceeds |= self.before.view.controller.leader_epoch > self.plan.elections
+        if exceeds or self.writer.events >= self.plan.events:
+            self.is_over = True
+            return
+        self.events += 1
+        state = self.state(found.broker, found.arguments)
+        self.writer.write(Event(self.name, self.events, found.broker, found.action, found.arguments, state))

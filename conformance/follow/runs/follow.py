@@ -1,0 +1,138 @@
+"""Follows the log of a run: is it a behaviour of the model?
+
+In:  the path of a log (events.py).
+Out: an `Outcome` for each run in it.
+
+It says *rejected* only where every possibility was tried, and *undecided* where a limit came first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from isrcheck.conformance.follow.runs.outcome import Outcome, Verdict, explain, why_not_at_the_start
+from isrcheck.conformance.follow.runs.reading import Began, Happened, read_log
+from isrcheck.conformance.follow.runs.state_set import Possible, TooManyError
+from isrcheck.conformance.follow.runs.watch import TimeOverError, Watch
+
+MOST_STATES = 10_000
+"""How many possible states are carried along, if nothing else is said."""
+
+TIME_IS_OVER = "the time is over; give more with --seconds"
+
+MOST_MISSING = 100
+"""How many events may be missing in one place: as many rounds of every possible step would be taken."""
+
+
+def follow_log(
+    path: Path,
+    most_states: int = MOST_STATES,
+    protocol: str | None = None,
+    values: Mapping[str, int] | None = None,
+    watch: Watch | None = None,
+    content: bytes | None = None,
+) -> Iterator[Outcome]:
+    """What becomes of each run in a log, when it has been read to its end; one outcome without a run for an empty log.
+
+    A run that is rejected or undecided is still read to its end: what is damaged is refused wherever it stands. With
+    `protocol` or `values` (names and numbers of the configuration), so is the log of another configuration. Raises
+    UsageError, `FILE:LINE: what; cure`; nothing that came before it in the same run is accepted. With a `watch`, what
+    is not followed when its time is over is undecided. With its `content`, the log is not read from the disk.
+    """
+    watch = watch or Watch()
+    following: _Following | None = None
+    for line in read_log(path, protocol, values, content):
+        watch.line = line.line
+        if isinstance(line, Began):
+            if following is not None:
+                yield following.outcome
+            following = _Following(path, line, most_states, watch)
+        elif following is not None:
+            following.happened(line)
+    yield following.outcome if following is not None else Outcome(Verdict.NOTHING, path)
+
+
+class _Following:
+    """One run, event after event."""
+
+    def __init__(self, path: Path, began: Began, most_states: int, watch: Watch) -> None:
+        self._began = began
+        self._watch = watch
+        self._most = most_states
+        self._possible: Possible | None = None
+        self._so_far = Outcome(Verdict.NOTHING, path, began.header.run)
+        self._end: Outcome | None = None
+        self._events = 0
+        self._missing = 0
+        try:
+            self._possible = Possible(began.instance, began.seen, most_states, watch)
+        except TooManyError:
+            self._end = self._undecided(began.line, f"more than {most_states} starts are possible; raise the limit")
+        else:
+            if not self._possible.states:
+                why = "no start of this configuration is the one that was seen"
+                candidates = why_not_at_the_start(began.instance, began.variables, began.seen)
+                self._end = self._ended(Verdict.REJECTED, line=began.line, why=why, candidates=candidates)
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of it so far."""
+        return self._end or self._ended(Verdict.FOLLOWS if self._events else Verdict.NOTHING)
+
+    def happened(self, line: Happened) -> None:
+        """One event more."""
+        if self._end is not None:
+            return
+        assert self._possible is not None
+        instance, variables = self._began.instance, self._began.variables
+        try:
+            if line.missing:
+                self._skip(line)
+            if self._end is None and not self._possible.take(line.steps, line.seen):
+                states = self._possible.states
+                candidates, left_out = explain(instance, variables, states, line.steps, line.seen)
+                why = (
+                    "no step of the model leads to what was seen" if states else "so many steps cannot have been missed"
+                )
+                self._end = self._ended(
+                    Verdict.REJECTED,
+                    line=line.line,
+                    event=line.event,
+                    why=why,
+                    candidates=candidates,
+                    left_out=left_out,
+                )
+        except TooManyError:
+            why = f"more than {self._most} states are possible; raise the limit, or leave less out of the log"
+            self._end = replace(self._undecided(line.line, why), event=line.event)
+        except TimeOverError:
+            self._end = replace(self._undecided(line.line, TIME_IS_OVER), event=line.event)
+        self._watch.possible = len(self._possible.states)
+        if self._end is None:
+            self._events += 1
+            self._missing += line.missing
+
+    def _skip(self, line: Happened) -> None:
+        assert self._possible is not None
+        if line.missing > MOST_MISSING:
+            why = f"{line.missing} events are missing before it, more than {MOST_MISSING}; leave less out of the log"
+            self._end = replace(self._undecided(line.line, why), event=line.event)
+            return
+        self._possible.skip(line.missing)
+
+    def _undecided(self, line: int, why: str) -> Outcome:
+        return self._ended(Verdict.UNDECIDED, line=line, why=why)
+
+    def _ended(self, verdict: Verdict, **said: object) -> Outcome:
+        possible = self._possible
+        counted = replace(
+            self._so_far,
+            verdict=verdict,
+            events=self._events,
+            missing=self._missing,
+            possible=len(possible.states) if possible else 0,
+            largest=possible.largest if possible else 0,
+        )
+        return replace(counted, **said)  # type: ignore[arg-type]  # fields of Outcome by their names

@@ -1,0 +1,148 @@
+"""What became of following a run: the verdict, and where it is rejected, why.
+
+In:  the states that were possible before an event, the steps that the event can have been, what was seen after it.
+Out: an `Outcome`, with the lines that a person reads.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+from isrcheck import models
+from isrcheck.conformance.follow.format.events import Event
+from isrcheck.conformance.follow.format.variables import Seen, Variables
+from isrcheck.models import run
+from isrcheck.models.language.model import Instance, Step
+from isrcheck.models.run import Cells
+from isrcheck.traces.format.why_false import first_false_guard
+
+MOST_EXPLAINED = 24
+"""For how many pairs of a possible state and a candidate step a reason is worked out."""
+
+ROOT = Path(models.__file__).resolve().parents[1]
+
+
+class Verdict(IntEnum):
+    """Whether a run is a behaviour of the model; the number is the exit code of a command."""
+
+    FOLLOWS = 0
+    UNDECIDED = 3
+    REJECTED = 20
+    NOTHING = 21
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A step that an event could have been, and why it was not: a guard that is false, or what it leads to."""
+
+    step: str
+    reason: str
+
+    def __str__(self) -> str:
+        """One line."""
+        return f"{self.step}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one run: `line` and `event` where it ended, unless it follows.
+
+    `events` were followed; `possible` states are left, or were left before the event that is rejected; there were never
+    more than `largest`. `missing` events are filled in. `candidates` say why each step is impossible; for `left_out`
+    pairs of a state and a step it is not said, or was said already.
+    """
+
+    verdict: Verdict
+    path: Path
+    run: str = ""
+    events: int = 0
+    missing: int = 0
+    possible: int = 0
+    largest: int = 0
+    line: int = 0
+    event: Event | None = None
+    why: str = ""
+    candidates: tuple[Candidate, ...] = ()
+    left_out: int = 0
+
+    def spell(self) -> list[str]:
+        """The lines that a person reads."""
+        name = f"run {self.run}" if self.run else str(self.path)
+        so_far = f"{count(self.events, 'event')}"
+        if self.missing:
+            so_far += f", {self.missing} missing between them"
+        states = f"{count(self.possible, 'possible state')}, {self.largest} at most"
+        match self.verdict:
+            case Verdict.FOLLOWS:
+                return [f"{name} follows the model: {so_far}; {states} at one time"]
+            case Verdict.NOTHING:
+                return [f"{name}: nothing to follow, there is no event"]
+            case Verdict.UNDECIDED:
+                found = [f"{self.path}:{self.line}: {name} is undecided: {self.why}"]
+                found += [] if self.event is None else [f"  {self.event}"]
+                return [*found, f"  after {so_far}, with {count(self.possible, 'possible state')}"]
+        found = [f"{self.path}:{self.line}: {name} is rejected: {self.why}"]
+        if self.event is not None:
+            found.append(f"  {self.event}")
+            found.append(f"  after {so_far}, with {count(self.possible, 'possible state')}")
+        found += [f"  {candidate}" for candidate in self.candidates]
+        if self.left_out:
+            found.append(f"  and as many as {self.left_out} more pairs of a possible state and a step")
+        return found
+
+
+def count(number: int, what: str) -> str:
+    """So many of something."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def explain(
+    instance: Instance, variables: Variables, states: Sequence[Cells], steps: Sequence[Step], seen: Seen
+) -> tuple[tuple[Candidate, ...], int]:
+    """Why no step leads from any state to what was seen; and for how many pairs of the two it is not said.
+
+    Steps that can be taken come first, and of these the ones that come closest to what was seen.
+    """
+    found: dict[Candidate, int] = {}
+    pairs = itertools.product(states, steps)
+    for state, step in itertools.islice(pairs, max(MOST_EXPLAINED, len(steps))):
+        candidate, distance = _why_not(instance, variables, state, step, seen)
+        found[candidate] = min(distance, found.get(candidate, distance))
+    ordered = sorted(found, key=lambda candidate: found[candidate])[:MOST_EXPLAINED]
+    return tuple(ordered), len(states) * len(steps) - len(ordered)
+
+
+def why_not_at_the_start(instance: Instance, variables: Variables, seen: Seen) -> tuple[Candidate, ...]:
+    """Why none of the starts is the one that was seen."""
+    found: dict[Candidate, None] = {}
+    for cells in instance.initial_states[:MOST_EXPLAINED]:
+        reason, _ = _difference(variables, cells, seen)
+        found[Candidate("initially", reason)] = None
+    return tuple(found)
+
+
+def _why_not(instance: Instance, variables: Variables, state: Cells, step: Step, seen: Seen) -> tuple[Candidate, int]:
+    spelt = instance.spell_step(step)
+    after = run.take(instance, state, step)
+    if after is not None:
+        reason, distance = _difference(variables, after, seen)
+        return Candidate(spelt, reason), distance
+    guard = first_false_guard(instance, state, step)
+    if guard is None:
+        return Candidate(spelt, f"protocol {instance.protocol.name} has no such action"), len(state)
+    path = Path(guard.path)
+    place = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else guard.path
+    return Candidate(spelt, f"{place}:{guard.line}: {guard}"), len(state)
+
+
+def _difference(variables: Variables, cells: Cells, seen: Seen) -> tuple[str, int]:
+    """The first cell in which a state is not what was seen, and how many there are."""
+    differences = list(variables.differences(cells, seen))
+    key, here, there = differences[0]
+    more = f", and {len(differences) - 1} more cells differ" if len(differences) > 1 else ""
+    return f"it leads to {key} = {json.dumps(here)}, and {json.dumps(there)} was seen{more}", len(differences)

@@ -1,0 +1,274 @@
+"""Reads the log of a run (events.py), and takes nothing for granted: a line that is not understood ends it.
+
+In:  a file of NDJSON.
+Out: `Began` for each header and `Happened` for each event, line by line, with what they mean in the model.
+
+Every bad line raises UsageError, `FILE:LINE: what; cure`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from isrcheck.conformance.follow.format.events import SCHEMA, Event, Header, actor_of
+from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, get, kind_of, objects_of, only
+from isrcheck.conformance.follow.format.variables import Seen, Variables
+from isrcheck.models import registry
+from isrcheck.models.kafka.state.fields import Start
+from isrcheck.models.language.declare import Entry
+from isrcheck.models.language.model import Choice, Instance, Step, nearest, parse
+from isrcheck.models.messages.errors import UsageError
+
+HEADER_KEYS = {"schema", "run", "seed", "protocol", "switches", "configuration", "state", "note"}
+EVENT_KEYS = {"run", "number", "broker", "action", "arguments", "state", "note"}
+
+
+@dataclass(frozen=True)
+class Began:
+    """A run begins: its header, the model that it is held against, and what was seen of the start."""
+
+    line: int
+    header: Header
+    instance: Instance
+    variables: Variables
+    seen: Seen
+
+
+@dataclass(frozen=True)
+class Happened:
+    """An event: every step that it can have been, what was seen after it, how many events before it are missing."""
+
+    line: int
+    event: Event
+    steps: Sequence[Step]
+    seen: Seen
+    missing: int
+
+
+def read_log(
+    path: Path,
+    protocol: str | None = None,
+    values: Mapping[str, int] | None = None,
+    content: bytes | None = None,
+) -> Iterator[Began | Happened]:
+    """Every line of a log, or of its content if that is given. With `protocol` or `values`, a log of another
+    configuration is refused.
+
+    Raises UsageError for a file that cannot be read, and for the first line that is not as events.py says.
+    """
+    runs: set[str] = set()
+    run: _Run | None = None
+    for number, said in objects_of(path, content):
+        try:
+            if "schema" in said or run is None:
+                began = _began(number, said)
+                if began.header.run in runs:
+                    raise UnreadableError(f"run {began.header.run} was there before; give every run its own name")
+                _expect(began, protocol, values or {})
+                runs.add(began.header.run)
+                run = _Run(began)
+                yield began
+            else:
+                yield run.happened(number, said)
+        except UnreadableError as error:
+            raise bad_line(path, number, error) from None
+
+
+# -------------------------------------------------------------------------------------------------------- the header
+
+
+def _began(line: int, said: Mapping[str, Any]) -> Began:
+    if "schema" not in said:
+        raise UnreadableError('it is no header, which has "schema"; the first line of a run is its header')
+    schema = get(said, "schema", int)
+    if schema != SCHEMA:
+        raise UnreadableError(f"schema {_short(schema)} is not known; this reads schema {SCHEMA}")
+    only(said, HEADER_KEYS)
+    header = Header(
+        run=get(said, "run", str),
+        protocol=get(said, "protocol", str),
+        configuration=get(said, "configuration", dict, absent={}),
+        switches=get(said, "switches", dict, absent={}),
+        state=get(said, "state", dict, absent={}),
+        seed=get(said, "seed", int) if "seed" in said else None,
+        note=get(said, "note", str, absent=""),
+    )
+    if not header.run:
+        raise UnreadableError("the run has no name; give it one")
+    instance = _instance_of(header)
+    variables = Variables(instance)
+    return Began(line, header, instance, variables, variables.read(header.state))
+
+
+def _instance_of(header: Header) -> Instance:
+    """The model that a run is held against."""
+    model = registry.load("kafka")[0]
+    values: dict[str, int] = {}
+    try:
+        for given, is_switch in ((header.configuration, False), (header.switches, True)):
+            for name, value in given.items():
+                names = [known for known, entry in model.entries.items() if _is_switch(entry) == is_switch]
+                if name not in names:
+                    what = "switch" if is_switch else "configuration entry"
+                    raise UnreadableError(f"there is no {what} {name[:60]}; {nearest(name[:60], names)}")
+                values[name] = _entry_value(name, model.entries[name], value)
+        instance = model.instance(header.protocol, values)
+        if instance.configuration.start != Start.ELECTED:
+            raise UnreadableError('"start" has to be "elected"; say in "state" how the run started')
+        if not (instance.cells and instance.first_steps):  # both raise where the bounds are too large
+            raise AssertionError("a model has a state and steps")
+    except UsageError as error:
+        raise UnreadableError(str(error)) from None
+    return instance
+
+
+def _is_switch(entry: Entry) -> bool:
+    """A switch belongs to the protocol: neither to the shape of the state nor to what a user configures."""
+    return not entry.is_bound and not entry.is_open
+
+
+def _entry_value(name: str, entry: Entry, value: object) -> int:
+    is_named = entry.values is not None
+    if type(value) is not (str if is_named else int):
+        raise UnreadableError(f'"{name}" is {kind_of(value)}; it has to be {kind_of("" if is_named else 0)}')
+    return parse(name, entry, value) if isinstance(value, str) else int(value)
+
+
+def _expect(began: Began, protocol: str | None, values: Mapping[str, int]) -> None:
+    """Refuse the log of another configuration than the one that was asked for."""
+    if protocol is not None and began.header.protocol != protocol:
+        raise UnreadableError(f"it is a log of protocol {began.header.protocol}, not of {protocol}; give another log")
+    for name, value in values.items():
+        there = getattr(began.instance.configuration, name)
+        if there != value:
+            raise UnreadableError(f"it is a log of {name}={there}, not of {name}={value}; give another log")
+
+
+def _short(number: int) -> str:
+    return str(number) if abs(number) < 10**12 else "of so many digits"
+
+
+# -------------------------------------------------------------------------------------------------------- the events
+
+
+class _Run:
+    """The events of one run, each after the one before."""
+
+    def __init__(self, began: Began) -> None:
+        self.name = began.header.run
+        self.variables = began.variables
+        self.instance = instance = began.instance
+        self.slots = {slot.name: number for number, slot in enumerate(instance.model.slots)}
+        self.steps: dict[tuple[int, tuple[int, ...]], Step] = {}
+        self.steps_at: dict[int, Sequence[Step]] = {}
+        self.last = 0
+
+    def happened(self, line: int, said: Mapping[str, Any]) -> Happened:
+        """One line of the run."""
+        only(said, EVENT_KEYS)
+        run, number = get(said, "run", str), get(said, "number", int)
+        if run != self.name:
+            raise UnreadableError(
+                f"it belongs to run {run[:60]}, and stands among the lines of run {self.name};"
+                " put the lines of one run together, below their header"
+            )
+        if number <= self.last:
+            raise UnreadableError(
+                f"event number {_short(number)} does not follow {self.last}; number them 1, 2, 3, ... in order"
+            )
+        event = Event(
+            run=run,
+            number=number,
+            broker=None if said.get("broker", 0) is None else get(said, "broker", int),
+            action=None if said.get("action", 0) is None else get(said, "action", str),
+            arguments=get(said, "arguments", dict, absent={}),
+            state=get(said, "state", dict, absent={}),
+        )
+        missing, self.last = number - self.last - 1, number
+        if event.broker is not None and not 0 <= event.broker < self.instance.configuration.replicas:
+            raise UnreadableError(
+                f"broker {_short(event.broker)} does not exist, there are {self.instance.configuration.replicas};"
+                " is it a log of another configuration?"
+            )
+        return Happened(line, event, self._steps(event), self.variables.read(event.state), missing)
+
+    def _steps(self, event: Event) -> Sequence[Step]:
+        """Every step of the model that the event can have been."""
+        if event.action is None:
+            if event.arguments:
+                raise UnreadableError("there are arguments, but no action; leave them out, or name the action")
+            return self.instance.steps if event.broker is None else self._steps_at(event.broker)
+        if event.action not in self.slots:
+            raise UnreadableError(f"there is no action {event.action[:60]}; {nearest(event.action[:60], self.slots)}")
+        slot = self.slots[event.action]
+        choices = self.instance.slot_choices[slot]
+        names = [choice.parameter.name for choice in choices]
+        for name in event.arguments:
+            if name not in names:
+                takes = ", ".join(names) or "nothing"
+                raise UnreadableError(f"{event.action} has no argument {name[:60]}; it takes {takes}")
+        arguments = dict(event.arguments)
+        self._note_actor(event, arguments)
+        given = [_ordinals(choice, arguments.get(choice.parameter.name)) for choice in choices]
+        return [self._step(slot, ordinals) for ordinals in itertools.product(*given)]
+
+    def _steps_at(self, broker: int) -> Sequence[Step]:
+        """Every step that happens at a broker."""
+        if broker not in self.steps_at:
+            self.steps_at[broker] = [step for step in self.instance.steps if self._broker_of(step) == broker]
+        return self.steps_at[broker]
+
+    def _broker_of(self, step: Step) -> int | None:
+        actor = actor_of(step.action)
+        choices = self.instance.slot_choices[step.slot]
+        told = {choice.parameter.name: ordinal for choice, ordinal in zip(choices, step.ordinals, strict=True)}
+        return None if actor is None else told[actor]
+
+    def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
+        """The broker at which it happened is an argument of the action, and told twice if both are there."""
+        assert event.action is not None
+        actor = actor_of(event.action)
+        if actor is None and event.broker is not None:
+            raise UnreadableError(f"{event.action} does not happen at a broker; make broker null")
+        if actor is None or event.broker is None:
+            return
+        if arguments.get(actor) is None:
+            arguments[actor] = event.broker
+        elif arguments[actor] != event.broker:
+            raise UnreadableError(
+                f"{event.action} happens at its {actor}, which is not broker {event.broker}; say which"
+            )
+
+    def _step(self, slot: int, ordinals: tuple[int, ...]) -> Step:
+        key = (slot, ordinals)
+        if key not in self.steps:
+            number = self.instance.number(self.instance.model.slots[slot].name, ordinals)
+            self.steps[key] = self.instance.step(number)
+        return self.steps[key]
+
+
+def _ordinals(choice: Choice, value: object) -> Iterable[int]:
+    """The values that an argument can have had."""
+    name, elements = choice.parameter.name, choice.elements
+    if value is None:
+        return range(choice.count)
+    members: Sequence[object] = value if choice.is_subset and isinstance(value, list) else [value]
+    is_of_kind: Callable[[object], bool] = lambda one: type(one) is int  # noqa: E731 - true is not 1
+    if choice.is_subset != isinstance(value, list) or not all(map(is_of_kind, members)):
+        raise UnreadableError(
+            f"{name} is {kind_of(value)}; it has to be {'a list of numbers' if choice.is_subset else 'a whole number'}"
+        )
+    for member in members:
+        if not 0 <= member < elements:  # type: ignore[operator]  # its type was looked at
+            raise UnreadableError(
+                f"{name} {_short(member)} is outside 0..{elements - 1}; is it a log of another configuration?"  # type: ignore[arg-type]
+            )
+    if choice.is_subset:
+        if len(set(members)) < len(members):
+            raise UnreadableError(f"{name} names a member twice; name each once")
+        return (sum(1 << int(member) for member in members),)  # type: ignore[call-overload]
+    return (int(value),)  # type: ignore[call-overload]

@@ -1,0 +1,310 @@
+"""`--counterexamples K`: which causes there are, fewest faults first, each once; and what is said of others."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from conformance.tests.support.engine import checking
+from isrcheck.checker import cli
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit import distinct_causes
+from isrcheck.checker.explicit.distinct_causes import differing
+from isrcheck.checker.explicit.search import Limits
+from isrcheck.checker.outcome.verdict import Word
+from isrcheck.models import registry
+from isrcheck.traces import cli as trace_cli
+
+DOORS = '''\
+"""People go through doors; a thief opens any, a draught shuts one. Doors are alike."""
+
+from isrcheck.language import Domain, Flag, action, always, always_step, between, bound, budget, field, initial, require
+
+
+class Configuration:
+    doors = bound(3, "doors", least=1)
+    thieves = budget(1, "thieves that come")
+    draughts = budget(1, "draughts")
+
+
+class Door(Domain, size="doors"):
+    pass
+
+
+class State:
+    is_open = field(Door, values=Flag)
+    is_robbed = field(Door, values=Flag)
+    visits = field(values=between(0, 2))
+    thieves_left = field(values=between(0, 127))
+    draughts_left = field(values=between(0, 127))
+
+
+@initial
+def starts(configuration):
+    yield {"thieves_left": configuration.thieves, "draughts_left": configuration.draughts}
+
+
+@action
+def person_enters(s, door: Door):
+    require(s.visits < 2)
+    require(not s.is_open[door])
+    s.visits += 1
+    s.is_open[door] = True
+
+
+@action
+def person_leaves(s, door: Door):
+    require(s.visits == 2)
+    require(s.is_open[door])
+    s.is_open[door] = False
+
+
+@action
+def thief_enters(s, door: Door):
+    require(s.thieves_left > 0)
+    s.thieves_left -= 1
+    s.is_open[door] = True
+    s.is_robbed[door] = True
+
+
+@action
+def draught_shuts(s, door: Door):
+    require(s.draughts_left > 0)
+    require(s.is_open[door])
+    s.draughts_left -= 1
+    s.is_open[door] = False
+
+
+def a_thief_came(s):
+    return s.thieves_left < s.thieves
+
+
+@always(permitted=a_thief_came)
+def at_most_one_is_open_and_none_robbed(s):
+    return sum(1 for door in range(s.doors) if s.is_open[door]) < 2 and not any(
+        s.is_robbed[door] for door in range(s.doors)
+    )
+
+
+@always_step
+def doors_stay_open(before, after):
+    return all(after.is_open[door] for door in range(before.doors) if before.is_open[door])
+'''
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    """Run `check` in an empty folder that holds doors.py; gives the exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "doors.py").write_text(DOORS)
+    run = checking(cli.main, capsys)
+    return lambda line: run(*shlex.split(line))
+
+
+def asked(check, line):
+    """For each property and verdict: length, faults, and what happened, of every counterexample."""
+    code, out, err = check(f"{line} --json")
+    assert (code, err) == (12, "")
+    found = {}
+    for one in json.loads(out)["runs"][0]["counterexamples"]:
+        found[one["property"], one["verdict"]] = [(e["length"], e["faults"], e["happened"]) for e in one["found"]]
+    return found
+
+
+# ----------------------------------------------------------------------------------------------------------- kafka 0.10
+
+BOUNCE, CRASH = {"bounces": 1}, {"crashes": 1}
+SHIFTED = "missing from the ISR by"
+ADMITTED = "never there: let into the ISR by leader_handles_fetch"
+
+LOSSES = [
+    (6, BOUNCE, ["removed by broker_bounces", "lost by controller_fails_over"]),
+    (7, CRASH, ["removed by broker_restarts", "lost by controller_fails_over"]),
+]
+GAPS = [
+    (5, BOUNCE, ["removed by broker_bounces", f"{SHIFTED} broker_bounces"]),
+    (6, CRASH, ["removed by broker_restarts", f"{SHIFTED} broker_restarts"]),
+    (6, BOUNCE, ["removed by broker_bounces", f"{SHIFTED} leader_shrinks_isr"]),
+    (7, CRASH, [ADMITTED, f"{SHIFTED} leader_handles_fetch"]),
+]
+
+
+def test_every_way_to_lose_a_record_in_seven_steps(check):
+    line = "kafka --protocol 0.10 --bound 7 --counterexamples"
+    found = asked(check, f"{line} 9")
+    assert found == {("acked_not_lost", "VIOLATED"): LOSSES, ("isr_is_complete", "VIOLATED"): GAPS}
+    found = asked(check, f"{line} 2")
+    assert found == {("acked_not_lost", "VIOLATED"): LOSSES, ("isr_is_complete", "VIOLATED"): GAPS[:2]}
+
+
+def test_what_is_permitted_is_listed_by_itself(check):
+    found = asked(check, "kafka --protocol 0.10 --acks 1 --bound 5 --counterexamples 9 --strict")
+    assert found == {
+        ("acked_not_lost", "PERMITTED"): [
+            (2, {}, ["never there", "lost by controller_fails_over"]),
+            (2, {}, ["never there", "lost by producer_appends"]),
+            (3, {}, [ADMITTED, "lost by controller_fails_over"]),
+            (3, {}, [ADMITTED, "lost by producer_appends"]),
+        ],
+        ("isr_is_complete", "VIOLATED"): GAPS[:1],
+    }
+
+
+def test_an_unclean_election_with_which_the_loss_has_nothing_to_do_permits_nothing(check):
+    line = "kafka --protocol 0.10 --bound 7 --unclean-elections 1 --counterexamples 9"
+    found = asked(check, line)
+    assert found["acked_not_lost", "VIOLATED"] == LOSSES
+    assert ("acked_not_lost", "PERMITTED") not in found
+    unclean = [f"{word} controller_elects_unclean" for word in ("never there: let into the ISR by", SHIFTED)]
+    assert found["isr_is_complete", "PERMITTED"] == [(4, {"crashes": 1, "unclean_elections": 1}, unclean)]
+
+
+def test_text_files_and_how_far_it_reaches(check, tmp_path, capsys):
+    code, out, err = check("kafka --protocol 0.10 --bound 6 --counterexamples 2")
+    assert (code, err) == (12, "")
+    files = sorted(path.name for path in (tmp_path / "counterexamples").glob("*.json"))
+    stems = ["kafka_0.10_acked_not_lost_080ffddb", "kafka_0.10_isr_is_complete_080ffddb"]
+    # The shortest ones were written already, and are not written again.
+    assert files == [f"{stems[0]}_1.itf.json", f"{stems[1]}_1.itf.json", f"{stems[1]}_2.itf.json"]
+    shown = [f"     trace show counterexamples/{name}" for name in files]
+    assert out.splitlines()[-14:] == [
+        "acked_not_lost, VIOLATED: 1 counterexample, no other was found to depth 6: a shortest history to each of"
+        " 2 first failures",
+        "  1. 6 steps, bounces 1: removed by broker_bounces, lost by controller_fails_over",
+        "     false: holds_record(s, s.controller_leader, record) or was_deleted(s, record)",
+        shown[0],
+        "",
+        "isr_is_complete, VIOLATED: 2 counterexamples of different causes, as many as were asked for; there may be"
+        " more",
+        "  1. 5 steps, bounces 1: removed by broker_bounces, missing from the ISR by broker_bounces",
+        "     false: s.log_record[member][offset] == s.exposed_record[offset]",
+        shown[1],
+        "  2. 6 steps, crashes 1: removed by broker_restarts, missing from the ISR by broker_restarts",
+        "     false: s.log_record[member][offset] == s.exposed_record[offset]",
+        shown[2],
+        "",
+        "VIOLATED: acked_not_lost at step 6, isr_is_complete at step 5",
+    ]
+    assert trace_cli.main(["show", f"counterexamples/{files[2]}"]) == 0
+    command = "check kafka --protocol 0.10 --bound 6 --counterexamples 2"
+    assert capsys.readouterr().out.splitlines()[-1] == f"reproduce: {command}"
+
+
+# ------------------------------------------------------------------------------------------------ a model of its own
+
+
+@pytest.mark.parametrize("draughts", [1, 2])
+def test_alike_doors_and_transitions(check, draughts):
+    found = asked(check, f"doors.py --set draughts={draughts} --counterexamples 9")
+    part = "at_most_one_is_open_and_none_robbed"
+    assert found == {
+        (part, "VIOLATED"): [(2, {}, ["person_enters"])],
+        (part, "PERMITTED"): [
+            (1, {"thieves": 1}, ["thief_enters"]),
+            (2, {"thieves": 1}, ["person_enters", "thief_enters"]),
+        ],
+        ("doors_stay_open", "VIOLATED"): [
+            (3, {}, ["person_enters", "person_leaves"]),
+            (2, {"draughts": 1}, ["person_enters", "draught_shuts"]),
+            (2, {"thieves": 1, "draughts": 1}, ["thief_enters", "draught_shuts"]),
+        ],
+    }
+
+
+def test_how_far_it_reaches_as_an_object(check):
+    code, out, err = check("doors.py --counterexamples 2 --json")
+    assert (code, err) == (12, "")
+    run = json.loads(out)["runs"][0]
+    assert run["command"] == "check doors.py --counterexamples 2"
+    first, second, third = run["counterexamples"]
+    trace = "counterexamples/doors_at_most_one_is_open_and_none_robbed_6c50d17e_1.itf.json"
+    assert first == {
+        "property": "at_most_one_is_open_and_none_robbed",
+        "verdict": "VIOLATED",
+        "asked": 2,
+        "stopped": None,
+        "exhausted": True,
+        "judged_to_depth": 5,
+        "first_failures": 3,
+        "looked_at": 3,
+        "reach": "no other was found in the whole state space: a shortest history to each of 3 first failures",
+        "found": [
+            {
+                "length": 2,
+                "faults": {},
+                "happened": ["person_enters"],
+                "broken": ["sum(1 for door in range(s.doors) if s.is_open[door]) < 2"],
+                "trace": trace,
+                "show": f"trace show {trace} --model doors.py",
+                "command": "check doors.py --bound 2",  # the shortest one, which is there already
+            }
+        ],
+    }
+    assert [one["command"][15:] for one in third["found"]] == ["--counterexamples 2", "--bound 2"]
+    assert (third["first_failures"], third["looked_at"]) == (75, 5)
+    assert second["reach"] == third["reach"] == "as many as were asked for; there may be more"
+
+
+def of_doors(monkeypatch, tmp_path, limits, asked=9):
+    path = tmp_path / "doors.py"
+    path.write_text(DOORS)
+    instance = registry.load_file(path).instance()
+    prop = instance.model.properties[0]
+    return differing(
+        *(instance, prop, Word.PERMITTED, asked, limits, kernel_of(instance), "check doors.py"),
+        *(lambda progress: None, lambda what, seconds: None),
+    )
+
+
+def test_what_is_cut_short_says_so(monkeypatch, tmp_path):
+    done = of_doors(monkeypatch, tmp_path, Limits())
+    assert (len(done.found), done.stopped) == (2, None)
+    cut = of_doors(monkeypatch, tmp_path, Limits(seconds=1e-9))
+    assert (len(cut.found), cut.stopped) == (0, "seconds")
+    assert cut.reach == "UNDECIDED whether there are more: the time that it was given is used up"
+
+    cut.exploration.stopped = "memory"
+    enough = replace(cut, asked=0, stopped=None)
+    assert enough.reach == (
+        "as many as were asked for; there may be more, and some with fewer faults: the memory that it was given is used"
+        " up"
+    )
+
+    def interrupted(trace):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(distinct_causes, "cause_of", interrupted)
+    cut = of_doors(monkeypatch, tmp_path, Limits())
+    assert (len(cut.found), cut.looked_at, cut.stopped) == (0, 1, "interrupt")
+    assert cut.reach == "UNDECIDED whether there are more: it was interrupted"
+
+
+NAME_IT = "--counterexamples is of one model: name it, as in: check kafka --protocol 0.10 --counterexamples 3"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("doors.py --counterexamples 0", "--counterexamples 0: not a number; give 1 or more"),
+        ("doors.py --counterexamples many", "--counterexamples many: not a number; give 1 or more"),
+        ("--counterexamples 2 --bound 3", NAME_IT),
+        ("published --counterexamples 2", NAME_IT),
+        ("mutate doors.py --counterexamples 2", NAME_IT),
+        ("sweep doors.py --vary doors=1,2 --counterexamples 2", NAME_IT),
+        (
+            "doors.py --counterexamples 2 --engine z3 --bound 3",
+            "--counterexamples asks the explorer of this process: leave it, or --engine z3, out",
+        ),
+    ],
+)
+def test_what_it_does_not_go_with(check, line, message):
+    assert check(line) == (2, "", f"check: {message}\n")
+
+
+def test_what_a_property_does_not_say_is_no_counterexample(check):
+    code, out, err = check("doors.py --bound 0 --counterexamples 2 --json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["runs"][0]["counterexamples"] == []

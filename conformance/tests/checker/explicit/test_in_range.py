@@ -1,0 +1,356 @@
+"""What leaves the declaration breaks `in_range`: every engine finds it, as a search does that one would write first."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.tests.checker.explicit.test_search import Naive, assert_same
+from conformance.tests.checker.symbolic.test_bounded_model_checking import same_findings
+from conformance.tests.support.engine import checking
+from isrcheck.checker import cli
+from isrcheck.checker.explicit.search import Limits, Witness, explore
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance
+from isrcheck.traces.cli import main as trace
+from isrcheck.traces.format import folder, recheck
+
+MODEL = '''"""Two jugs, and somebody who does not look."""
+
+from isrcheck.language import (
+    Domain, Flag, Subset, action, always, always_step, between, field, initial, require, sometimes,
+)
+
+
+class Jug(Domain, size=2):
+    pass
+
+
+class Jugs(Subset, of=Jug):
+    pass
+
+
+class State:
+    level = field(Jug, values=between(0, 3))
+    poured = field(values=between(0, 3))
+    is_dry = field(values=Flag)
+
+
+@initial
+def starts(configuration):
+    yield {{}}
+    yield {{"level": [1, 0]}}
+
+
+def at(s, place):
+    return s.level[place]
+
+
+@action
+def fills(s, jug: Jug):
+    {guard}
+    {body}
+
+
+@action
+def dries(s, jugs: Jugs):
+    require({subset})
+    s.is_dry = True
+
+
+def is_excused(s):
+    return {permitted}
+
+
+@always(permitted=is_excused)
+def stays_low(s):
+    return {state}
+
+
+@always_step
+def goes_up(before, after):
+    return {step}
+
+
+@sometimes
+def is_full(s):
+    return {sometimes}
+'''
+
+SOUND = {
+    "guard": "require(s.level[jug] < 3 and s.poured < 3)",
+    "body": "s.level[jug] += 1\n    s.poured += 1",
+    "subset": "not s.is_dry and jugs[0] and s.poured > 1",
+    "permitted": "s.is_dry",
+    "state": "s.level[0] < 3",
+    "step": "after.poured >= before.poured",
+    "sometimes": "s.level[1] == 3",
+}
+
+WASTES = "require(s.poured < 3)"
+"""A guard that lets somebody pour into a jug that is full."""
+
+ERRING = {
+    "a write": {"guard": "require(s.level[jug] < 3)"},
+    "an index in a guard": {"guard": "require(s.level[s.poured] < 3 and s.poured < 3)"},
+    "an index in a body": {"body": "s.level[s.poured] += 1\n    s.poured += 1"},
+    "an index in a helper": {"guard": "require(at(s, jug + s.poured) < 3 and s.poured < 3)"},
+    "a guard before one that is false": {"guard": "require(s.level[s.poured + 1] < 3)\n    require(s.poured < 1)"},
+    "a subset": {"subset": "not s.is_dry and jugs[s.poured]"},
+    "a property of states": {"state": "s.level[s.poured] < 3"},
+    "a property of an initial state": {"state": "s.level[s.level[0] + 1] < 3"},
+    "a property of steps": {"step": "after.level[before.poured] < 3"},
+    "a permission": {"state": "s.level[0] < 2", "permitted": "s.level[s.poured] == 0"},
+    "what has to be reachable": {"sometimes": "s.level[s.poured + 1] == 3"},
+    "a step beside a violation": {"state": "s.level[0] < 2", "guard": WASTES},
+    "a step behind a violation": {"state": "s.level[0] < 1", "step": "after.poured < 2", "guard": WASTES},
+    "a step and properties at one length": {
+        "guard": "require(s.level[jug + s.poured - 1] < 3 or s.poured > 0)",
+        "state": "s.level[s.poured + s.level[1]] < 3",
+        "step": "after.level[after.poured] < 3",
+    },
+    "a step where all is decided by it": {"guard": WASTES, "sometimes": "s.poured == 2", "step": "after.poured < 2"},
+    "everything": {
+        "guard": "require(s.level[s.poured] < 3)",
+        "body": "s.poured += 1\n    s.level[jug] += 1",
+        "subset": "not s.is_dry and jugs[s.poured]",
+        "state": "s.level[s.poured] < 3",
+        "step": "after.level[before.poured] < 3",
+        "sometimes": "s.level[s.poured] == 3",
+    },
+}
+
+
+def text_of(**parts: str) -> str:
+    return MODEL.format(**(SOUND | parts))
+
+
+def instance_of(tmp_path: Path, text: str, name: str = "jugs.py") -> Instance:
+    path = tmp_path / name
+    path.write_text(text)
+    return registry.load_file(path).instance()
+
+
+def same_everywhere(instance: Instance, depth: int | None, *, count_all: bool = False) -> Naive:
+    """The explorer on one thread and on several says what the naive search says, and so does Z3."""
+    naive = Naive(instance, depth, count_all).search()
+    for threads in (1, 2):
+        assert_same(explore(instance, Limits(depth, threads=threads), count_all=count_all), naive)
+    if depth is not None and not count_all:
+        same_findings(instance, depth)
+    return naive
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3, 6])
+@pytest.mark.parametrize("parts", ERRING.values(), ids=ERRING)
+def test_every_engine_finds_what_a_naive_search_finds(tmp_path: Path, parts: dict[str, str], depth: int) -> None:
+    same_everywhere(instance_of(tmp_path, text_of(**parts)), depth)
+
+
+@pytest.mark.parametrize("parts", ERRING.values(), ids=ERRING)
+def test_with_continue_everything_is_counted(tmp_path: Path, parts: dict[str, str]) -> None:
+    naive = same_everywhere(instance_of(tmp_path, text_of(**parts)), None, count_all=True)
+    assert "in_range" in naive.findings
+
+
+def test_a_model_that_stays_in_its_ranges_has_no_such_verdict(tmp_path: Path) -> None:
+    naive = same_everywhere(instance_of(tmp_path, text_of()), 6)
+    assert "in_range" not in naive.findings
+
+
+FRAGMENTS = {
+    part: [text, *dict.fromkeys(one[part] for one in ERRING.values() if part in one)] for part, text in SOUND.items()
+}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_every_engine_finds_the_same_of_models_made_by_chance(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    parts = {part: chance.choice(texts) for part, texts in FRAGMENTS.items()}
+    instance = instance_of(tmp_path, text_of(**parts))
+    same_everywhere(instance, chance.choice([2, 3, 4]))
+    same_everywhere(instance, None, count_all=True)
+
+
+# --------------------------------------------------------------------------------------------------- what is told of it
+
+COUNTDOWN = '''"""A counter that is taken down too far."""
+
+from isrcheck.language import action, always, between, field
+
+
+class State:
+    left = field(values=between(0, 2), initially=2)
+
+
+@action
+def takes(s):
+    s.left -= 1
+
+
+@always
+def small(s):
+    return s.left < 3
+'''
+
+SAYS = "takes: -1 is written to left, whose values are 0..2; guard the step, or widen the field"
+
+
+@pytest.fixture
+def folder_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "countdown.py").write_text(COUNTDOWN)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["", "--threads 2", "--continue", "--engine z3 --bound 5", "--engine all --bound 5"],
+)
+def test_check_tells_of_it_and_leaves_a_trace(folder_of_one: Path, capsys, words: str) -> None:
+    code, out, _ = checking(cli.main, capsys)("countdown.py", *words.split())
+    assert code == 12
+    assert re.search(r"^in_range +VIOLATED at step 3", out, re.MULTILINE)
+    assert f"\n  {folder_of_one}/countdown.py:11: {SAYS} (step 3)\n" in out
+    assert out.endswith("\nVIOLATED: in_range at step 3\n")
+    (file,) = (folder_of_one / "counterexamples").glob("*.itf.json")
+    model = registry.load_file(folder_of_one / "countdown.py")
+    found = folder.read(file, model)
+    assert (len(found.states), found.length, found.verdict) == (3, 3, "VIOLATED")
+    assert recheck.again(file, folder_of_one / "countdown.py").is_possible
+
+
+def test_the_view_shows_the_step_that_leads_nowhere(folder_of_one: Path, capsys) -> None:
+    checking(cli.main, capsys)("countdown.py")
+    assert trace(["show", "counterexamples/latest", "--model", "countdown.py"]) == 0
+    shown = capsys.readouterr().out.replace(f"{folder_of_one}/", "").replace("\n      ", " ")
+    assert (
+        shown
+        == f"""\
+countdown, default configuration
+
+  #  step       global
+  0  initially  left 2
+  1  takes      left 1
+  2  takes      left 0
+  3  takes      ·
+
+VIOLATED at step 3: in_range: Nothing leaves its declared range.
+  countdown.py:11: {SAYS}
+reproduce: check countdown.py --bound 3
+"""
+    )
+
+
+def _loses_its_error(meta: dict[str, Any]) -> None:
+    del meta["error"]
+
+
+def _says_something_else(meta: dict[str, Any]) -> None:
+    meta["error"]["message"] = "countdown.py:11: takes: all is well"
+
+
+def _has_no_erring_step(meta: dict[str, Any]) -> None:
+    meta["error"]["step"] = None
+
+
+def _names_another_step(meta: dict[str, Any]) -> None:
+    meta["error"]["step"]["mbt::actionTaken"] = "gives"
+
+
+def _speaks_of_another_property(meta: dict[str, Any]) -> None:
+    meta["property"] = "small"
+
+
+def _is_no_object(meta: dict[str, Any]) -> None:
+    meta["error"] = "takes"
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (_loses_its_error, "it does not say what leaves the declaration"),
+        (_says_something_else, "its error is "),
+        (_has_no_erring_step, "in_range is not broken at step 2 (takes)"),
+        (_names_another_step, "the step of its error: "),
+        (_speaks_of_another_property, "a step errs at its end, or a property, and that is no in_range VIOLATED"),
+        (_is_no_object, "its error is no step with a message"),
+    ],
+)
+def test_a_damaged_trace_of_it_is_refused(
+    folder_of_one: Path, capsys, damage: Callable[[dict[str, Any]], None], says: str
+) -> None:
+    checking(cli.main, capsys)("countdown.py")
+    path = folder_of_one / "counterexamples/latest"
+    document = json.loads(path.read_text())
+    damage(document["#meta"]["isrcheck"])
+    (folder_of_one / "damaged.itf.json").write_text(json.dumps(document))
+    assert trace(["show", "damaged.itf.json", "--model", "countdown.py"]) == 2
+    assert f"damaged.itf.json: {says}" in capsys.readouterr().err
+
+
+ASSIGNED = '''"""A loop that goes one further than its range."""
+from isrcheck.language import Domain, Flag, action, always, field
+
+
+class Lamp(Domain, size=3):
+    pass
+
+
+class State:
+    lit = field(Lamp, values=Flag)
+    beside = field(values=Flag)
+
+
+@action
+def lights(s):
+    for lamp in range(3):
+        lamp = lamp + 1
+        s.lit[lamp] = True
+
+
+@always
+def nothing_beside(s):
+    return not s.beside
+'''
+
+
+def test_a_loop_variable_that_is_assigned_is_an_index_like_any_other(tmp_path: Path) -> None:
+    found = explore(instance_of(tmp_path, ASSIGNED), Limits(1))
+    assert found.findings["in_range"].found.witness == Witness(0, (0,))
+    assert found.levels == [1]
+
+
+NO_STEPS = '''"""A domain without an element leaves an action without a step."""
+from isrcheck.language import Domain, Flag, action, always, field
+
+
+class Nobody(Domain, size=0):
+    pass
+
+
+class State:
+    lit = field(values=Flag)
+
+
+@action
+def lights(s, who: Nobody):
+    s.lit = True
+
+
+@always
+def dark(s):
+    return not s.lit
+'''
+
+
+def test_a_model_without_a_step_is_searched_by_any_number_of_threads(tmp_path: Path) -> None:
+    for threads in (1, 2):
+        found = explore(instance_of(tmp_path, NO_STEPS), Limits(threads=threads), count_all=True)
+        assert (found.levels, found.exhausted, found.new) == ([1], True, [0])

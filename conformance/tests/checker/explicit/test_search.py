@@ -1,0 +1,684 @@
+"""The explicit search: exact counts, the least of the shortest counterexamples, limits, and kernels that are never stale.
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.tests.support.places import PROJECT as ROOT
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit import search as engine
+from isrcheck.checker.explicit import threads as threaded
+from isrcheck.checker.explicit import visited_set
+from isrcheck.checker.explicit.search import Exploration, Finding, Findings, Limits, Progress, Witness, explore
+from isrcheck.checker.outcome.verdict import Word, verdicts
+from isrcheck.models import registry, run
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.model import Instance, Model, Property
+from isrcheck.models.messages.errors import ModelError
+
+MEMORY = 1 << 28
+
+COUNTERS = '''"""Counters that go up, from several starts; many ways lead to each state."""
+
+from isrcheck.language import (
+    Domain, action, always, always_step, between, bound, field, initial, require, setting, sometimes,
+)
+
+
+class Configuration:
+    counters = bound(3, "counters", least=1)
+    top = bound(3, "how far each goes")
+    forgiven = setting(0, "counter 0 up to here is forgiven")
+
+
+class Counter(Domain, size="counters"):
+    pass
+
+
+class State:
+    count = field(Counter, values=between(0, "top"))
+    total = field(values=between(0, 100))
+
+
+@initial
+def some_have_begun(configuration):
+    for first in (2, 0, 1):
+        count = [first] + [0] * (configuration.counters - 1)
+        yield {"count": count, "total": first}
+
+
+def note(s, more):
+    s.total = min(s.total + more, 100)
+
+
+@action
+def two_at_once(s, one: Counter, other: Counter):
+    require(one != other)
+    require(s.count[one] < s.top and s.count[other] < s.top)
+    s.count[one] += 1
+    s.count[other] += 1
+    note(s, 2)
+
+
+@action
+def one_more(s, counter: Counter):
+    require(s.count[counter] < s.top)
+    s.count[counter] += 1
+    note(s, 1)
+
+
+@action
+def rest(s):
+    require(s.total > 4)
+
+
+def is_forgiven(s):
+    return s.count[0] <= s.forgiven
+
+
+@always
+def never_level(s):
+    """False where two counters have reached 2."""
+    return sum(s.count[i] == 2 for i in range(s.counters)) < 2
+
+
+@always(permitted=is_forgiven)
+def total_below_six(s):
+    return s.total < 6
+
+
+@always
+def total_is_the_sum(s):
+    return s.total == sum(s.count[i] for i in range(s.counters))
+
+
+@always_step(permitted=is_forgiven)
+def grows_by_one(before, after, taken):
+    return taken != two_at_once or after.total < 5
+
+
+@sometimes
+def all_at_the_top(s):
+    return all(s.count[i] == s.top for i in range(s.counters))
+
+
+@sometimes
+def rests_high(before, after, taken):
+    return taken == rest and before.total == after.total and after.total > 6
+
+
+@sometimes
+def flies(s):
+    return s.total > 99
+'''
+
+
+def written(folder: Path, text: str = COUNTERS, name: str = "counters.py") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(params=[1, 3], ids=["one thread", "three threads"])
+def limits(request: pytest.FixtureRequest) -> Callable[..., Limits]:
+    """Limits with so many threads: nothing that is found may hang on their number."""
+    return partial(Limits, threads=request.param)
+
+
+@pytest.fixture(scope="module")
+def counters(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    return registry.load_file(written(tmp_path_factory.mktemp("counters")))
+
+
+# --------------------------------------------------------------------------------------- the same by another way
+
+
+@dataclass
+class Naive:
+    """Breadth-first search as one would write it down first, over isrcheck.models.run."""
+
+    instance: Instance
+    depth: int | None = None
+    count_all: bool = False
+    want_permitted: bool = False
+    levels: list[int] = field(default_factory=list)
+    generated: int = 0
+    frontier: int = 0
+    fired: dict[str, int] = field(default_factory=dict)
+    new: dict[str, int] = field(default_factory=dict)
+    findings: dict[str, Findings] = field(default_factory=dict)
+    paths: dict[run.Cells, Witness] = field(default_factory=dict)
+    errors: list[Witness] = field(default_factory=list)
+    erring: Finding = field(default_factory=Finding)
+
+    def search(self) -> Naive:
+        self._levels()
+        if self.errors:
+            least = min(self.errors, key=lambda path: (path.depth, path.initial, path.steps))
+            counted = [path for path in self.errors if self.count_all or path.depth == least.depth]
+            self.findings["in_range"] = Findings(Finding(len(counted), least), erred=self.erring)
+        return self
+
+    def _levels(self) -> None:
+        self.findings = {prop.name: Findings() for prop in self.instance.properties}
+        self.fired = {slot.name: 0 for slot in self.instance.model.slots}
+        self.new = dict(self.fired)
+        for position, cells in enumerate(self.instance.initial_states):
+            self.paths[cells] = Witness(position, ())
+        level = list(self.paths)
+        closed: set[str] = set()
+        while level:
+            self.levels.append(len(level))
+            self.frontier = len(level)
+            for cells in level:
+                for prop in self.instance.properties:
+                    if not prop.of_steps and prop.name not in closed:
+                        self._ask(prop, self.paths[cells], cells)
+            closed |= self._decided(of_steps=False)
+            if (closed and len(closed) == len(self.findings)) or len(self.levels) - 1 == self.depth:
+                return
+            level = [after for cells in level for after in self._expanded(cells, closed)]
+            closed |= self._decided(of_steps=True)
+            self.frontier = 0
+
+    def _expanded(self, cells: run.Cells, closed: set[str]) -> list[run.Cells]:
+        found = []
+        here = self.paths[cells]
+        for step in self.instance.steps:
+            path = Witness(here.initial, (*here.steps, step.number))
+            try:
+                after = run.take(self.instance, cells, step)
+            except ModelError:
+                self._note_error(self.erring, path)
+                continue
+            if after is None:
+                continue
+            self.generated += 1
+            self.fired[step.action] += 1
+            for prop in self.instance.properties:
+                if prop.of_steps and prop.name not in closed:
+                    self._ask(prop, path, cells, step, after)
+            if after not in self.paths:
+                self.paths[after] = path
+                self.new[step.action] += 1
+                found.append(after)
+        return found
+
+    def _ask(self, prop: Property, path: Witness, *about: Any) -> None:
+        try:
+            truth = run.holds(self.instance, prop, *about) if len(about) == 1 else None
+            truth = run.holds_step(self.instance, prop, *about) if truth is None else truth
+            self._note(prop, truth, about[-1], path)
+        except ModelError:
+            self._note_error(self.findings[prop.name].erred, path)
+
+    def _note_error(self, finding: Finding, path: Witness) -> None:
+        finding.count += 1
+        finding.witness = finding.witness or path
+        self.errors.append(path)
+
+    def _note(self, prop: Property, truth: bool, cells: run.Cells, path: Witness) -> None:
+        if truth != (prop.kind is Kind.SOMETIMES):
+            return
+        findings = self.findings[prop.name]
+        is_permitted = prop.kind is not Kind.SOMETIMES and run.is_permitted(self.instance, prop, cells)
+        finding = findings.permitted if is_permitted else findings.found
+        finding.count += 1
+        finding.witness = finding.witness or path
+
+    def _decided(self, of_steps: bool) -> set[str]:
+        if self.count_all:
+            return set()
+        return {
+            prop.name
+            for prop in self.instance.properties
+            if prop.of_steps == of_steps
+            and (self.findings[prop.name].permitted if self.want_permitted else self.findings[prop.name].found).count
+        }
+
+
+def assert_same(found: Exploration, naive: Naive) -> None:
+    names = [slot.name for slot in naive.instance.model.slots]
+    assert found.levels == naive.levels
+    assert found.distinct == len(naive.paths)
+    assert found.generated == naive.generated
+    assert dict(zip(names, found.fired, strict=True)) == naive.fired
+    assert dict(zip(names, found.new, strict=True)) == naive.new
+    assert found.frontier == naive.frontier
+    assert found.findings == naive.findings
+
+
+@pytest.mark.parametrize("forgiven", [0, 1, 3])
+@pytest.mark.parametrize(("count_all", "want_permitted"), [(True, False), (False, False), (False, True)])
+@pytest.mark.parametrize("depth", [None, 0, 1, 2, 3, 4])
+def test_it_finds_what_a_naive_search_finds(
+    counters: Model,
+    forgiven: int,
+    count_all: bool,
+    want_permitted: bool,
+    depth: int | None,
+    limits: Callable[..., Limits],
+) -> None:
+    instance = counters.instance(None, {"forgiven": forgiven})
+    found = explore(instance, limits(depth, MEMORY), count_all=count_all, want_permitted=want_permitted)
+    assert_same(found, Naive(instance, depth, count_all, want_permitted).search())
+
+
+@pytest.mark.parametrize(
+    ("name", "bounds", "depth"),
+    [
+        ("examples/two_phase_commit", {"resource_managers": 3}, None),
+        ("published/truncate_to_high_watermark", {"replicas": 2, "log_size": 2, "records": 2, "max_epoch": 1}, None),
+        ("published/kip_320_first_try", {"replicas": 2, "log_size": 2, "records": 2, "max_epoch": 1}, None),
+        ("published/kip_320", {"replicas": 2, "log_size": 2, "records": 2, "max_epoch": 1}, None),
+        ("kafka", {}, 3),
+        ("kafka", {"acks": 1, "unclean_elections": 1, "disk_losses": 1}, 3),
+    ],
+)
+def test_it_finds_what_a_naive_search_finds_in_registered_models(
+    name: str, bounds: Mapping[str, int], depth: int | None, limits: Callable[..., Limits]
+) -> None:
+    model, protocol = registry.load(name)
+    instance = model.instance(protocol or next(iter(model.protocols)), bounds)
+    found = explore(instance, limits(depth, MEMORY), count_all=True)
+    assert_same(found, Naive(instance, depth, count_all=True).search())
+
+
+# ------------------------------------------------------------------------------------------------- exact figures
+
+
+def test_two_phase_commit_has_288_states_with_three_resource_managers(limits: Callable[..., Limits]) -> None:
+    found = explore(registry.load("examples/two_phase_commit")[0].instance(), limits(memory=MEMORY))
+    assert (found.distinct, found.generated, found.exhausted, found.frontier) == (288, 1145, True, 0)
+    assert found.levels == [1, 7, 21, 38, 50, 54, 49, 36, 21, 9, 2]
+    assert {
+        name: (one.found.count, one.found.witness and one.found.witness.depth) for name, one in found.findings.items()
+    } == {
+        "consistent": (0, None),
+        "all_commit": (1, 10),
+        "all_abort": (1, 3),
+    }
+
+
+def test_two_phase_commit_has_296448_states_with_seven_resource_managers(limits: Callable[..., Limits]) -> None:
+    model, _ = registry.load("examples/two_phase_commit")
+    found = explore(model.instance(None, {"resource_managers": 7}), limits(memory=MEMORY))
+    assert (found.distinct, found.generated, len(found.levels), found.exhausted) == (296_448, 2_744_705, 23, True)
+    assert [verdict.word for verdict in verdicts(found)] == [Word.HOLDS, Word.REACHED, Word.REACHED]
+
+
+# ---------------------------------------------------------------------------- the least of the shortest counterexamples
+
+
+def least_by_brute_force(instance: Instance, prop: Property, most: int) -> Witness | None:
+    """Every history, the shortest first, and of one length in the order of initial state and steps."""
+    for depth in range(most + 1):
+        for initial, *numbers in itertools.product(
+            range(len(instance.initial_states)), *[range(len(instance.steps))] * depth
+        ):
+            cells: run.Cells | None = instance.initial_states[initial]
+            before = cells
+            for number in numbers:
+                assert cells is not None
+                before, cells = cells, run.take(instance, cells, instance.steps[number])
+                if cells is None:
+                    break
+            if cells is None or (prop.of_steps and not numbers):
+                continue
+            assert before is not None
+            if prop.of_steps:
+                truth = run.holds_step(instance, prop, before, instance.steps[numbers[-1]], cells)
+            else:
+                truth = run.holds(instance, prop, cells)
+            if truth == (prop.kind is Kind.SOMETIMES) and not run.is_permitted(instance, prop, cells):
+                return Witness(initial, tuple(numbers))
+    return None
+
+
+@pytest.mark.parametrize("name", ["never_level", "total_below_six", "grows_by_one", "rests_high", "total_is_the_sum"])
+def test_the_counterexample_is_the_least_of_the_shortest(
+    counters: Model, name: str, limits: Callable[..., Limits]
+) -> None:
+    instance = counters.instance()
+    prop = next(prop for prop in instance.properties if prop.name == name)
+    found = explore(instance, limits(3, MEMORY), only=[name]).findings[name].found.witness
+    assert found == least_by_brute_force(instance, prop, 3)
+    spelled = found and [instance.spell_step(instance.step(number)) for number in found.steps]
+    # All start in state 0, where counter 0 has gone to 2, since the order of the starts comes first.
+    assert (found and found.initial, spelled) == {
+        "never_level": (0, ["two_at_once 1 2", "two_at_once 1 2"]),
+        "total_below_six": (0, ["two_at_once 0 1", "two_at_once 1 2"]),
+        "grows_by_one": (0, ["two_at_once 0 1", "two_at_once 1 2"]),
+        "rests_high": (None, None),  # at step 4
+        "total_is_the_sum": (None, None),
+    }[name]
+
+
+# ------------------------------------------------------------------------------------ however the work is cut to pieces
+
+
+def everything(found: Exploration) -> tuple[object, ...]:
+    return found.levels, found.generated, found.fired, found.new, found.findings, found.frontier, found.judged
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1 << 16])
+@pytest.mark.parametrize("batch_bytes", [1, 1 << 10, 1 << 18])
+@pytest.mark.parametrize("recent_bits", [0, 3, 12])
+def test_the_size_of_the_pieces_changes_nothing(
+    counters: Model,
+    monkeypatch: pytest.MonkeyPatch,
+    chunk: int,
+    batch_bytes: int,
+    recent_bits: int,
+    limits: Callable[..., Limits],
+) -> None:
+    instance = counters.instance()
+    expected = {count_all: explore(instance, limits(memory=MEMORY), count_all=count_all) for count_all in (False, True)}
+    monkeypatch.setattr(engine, "CHUNK", chunk)
+    monkeypatch.setattr(engine, "BATCH_BYTES", batch_bytes)
+    monkeypatch.setattr(threaded, "MOST_CHUNK", chunk)
+    monkeypatch.setattr(threaded, "LANE_BYTES", batch_bytes)
+    monkeypatch.setattr(visited_set, "RECENT_BITS", recent_bits)
+    monkeypatch.setattr(visited_set, "FIRST_TABLE_BITS", 1)
+    for count_all, one in expected.items():
+        assert everything(explore(instance, limits(memory=MEMORY), count_all=count_all)) == everything(one)
+
+
+# ---------------------------------------------------------------------------------------------------------- limits
+
+
+def assert_books_in_order(found: Exploration) -> None:
+    """What must hold of the counts of any search, wherever it ended."""
+    initial = len(found.instance.initial_states)
+    assert sum(found.fired) == found.generated
+    assert sum(found.new) == max(0, found.distinct - initial)
+    assert all(new <= fired for new, fired in zip(found.new, found.fired, strict=True))
+    assert 0 <= found.frontier <= found.distinct
+    assert not found.exhausted or found.frontier == 0
+
+
+def test_depth_zero_looks_at_the_initial_states_only(counters: Model, limits: Callable[..., Limits]) -> None:
+    found = explore(counters.instance(), limits(0, MEMORY), count_all=True)
+    assert (found.levels, found.generated, found.frontier, found.depth, found.judged) == ([3], 0, 3, 0, 0)
+    assert not found.exhausted and found.is_complete
+    assert {verdict.prop.name: verdict.text for verdict in verdicts(found)} == {
+        "never_level": "NO VIOLATION TO DEPTH 0",
+        "total_below_six": "NO VIOLATION TO DEPTH 0",
+        "total_is_the_sum": "NO VIOLATION TO DEPTH 0",
+        "grows_by_one": "NO VIOLATION TO DEPTH 0",
+        "all_at_the_top": "NOT REACHED TO DEPTH 0",
+        "rests_high": "NOT REACHED TO DEPTH 0",
+        "flies": "NOT REACHED TO DEPTH 0",
+    }
+
+
+def test_an_initial_state_can_violate(tmp_path: Path, limits: Callable[..., Limits]) -> None:
+    text = COUNTERS.replace("for first in (2, 0, 1)", "for first in (1, 7, 0, 7)").replace(
+        "top = bound(3", "top = bound(7"
+    )
+    instance = registry.load_file(written(tmp_path, text)).instance()
+    findings = explore(instance, limits(0, MEMORY)).findings["total_below_six"]
+    assert findings == Findings(Finding(1, Witness(1, ())), Finding())
+
+
+@pytest.mark.parametrize("kibibytes", [0, 512, 1024, 2048])
+def test_memory_that_ends_leaves_the_books_in_order(kibibytes: int, limits: Callable[..., Limits]) -> None:
+    model, _ = registry.load("examples/two_phase_commit")
+    instance = model.instance(None, {"resource_managers": 7})
+    found = explore(instance, limits(memory=max(1, kibibytes << 10)))
+    assert found.stopped == "memory" and not found.is_complete and not found.exhausted
+    # The first table is there in any case, in every shard.
+    threads = found.limits.threads
+    assert found.bytes_used <= max(kibibytes << 10, threads * ((8 << visited_set.FIRST_TABLE_BITS) + 15))
+    assert_books_in_order(found)
+    full = explore(instance, limits(memory=MEMORY))
+    assert found.levels[: found.judged + 1] == full.levels[: found.judged + 1]
+    words = {verdict.prop.name: verdict.word for verdict in verdicts(found)}
+    assert words["consistent"] is Word.UNDECIDED
+
+
+def test_memory_for_fewer_than_the_initial_states(counters: Model, limits: Callable[..., Limits]) -> None:
+    found = explore(counters.instance(), limits(memory=1))
+    # There is room for one state in every shard.
+    least = 1 if found.limits.threads == 1 else found.distinct
+    assert (found.stopped, found.distinct, found.generated, found.frontier) == ("memory", least, 0, least)
+    assert least <= min(found.limits.threads, len(found.instance.initial_states))
+    assert_books_in_order(found)
+
+
+class Clock:
+    """A clock that goes on by one second each time it is asked, so that every chunk reports."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+@pytest.mark.parametrize("seconds", [1.5, 3.5, 7.5, 20.5])
+def test_seconds_that_end_leave_the_books_in_order(
+    counters: Model, monkeypatch: pytest.MonkeyPatch, seconds: float, limits: Callable[..., Limits]
+) -> None:
+    kernel = kernel_of(counters.instance())
+    monkeypatch.setattr(engine, "time", Clock())
+    monkeypatch.setattr(engine, "CHUNK", 2)
+    monkeypatch.setattr(threaded, "MOST_CHUNK", 1)
+    monkeypatch.setattr(threaded, "LANES_A_THREAD", 1)
+    found = explore(counters.instance(), limits(memory=MEMORY, seconds=seconds), kernel=kernel)
+    assert found.stopped == "seconds" and not found.is_complete and not found.exhausted
+    assert_books_in_order(found)
+    assert found.judged < len(found.levels)
+
+
+@pytest.mark.parametrize("after", [1, 4, 9, 30])
+def test_an_interrupt_keeps_what_was_found(
+    counters: Model, monkeypatch: pytest.MonkeyPatch, after: int, limits: Callable[..., Limits]
+) -> None:
+    reports: list[Progress] = []
+    last = after if limits().threads == 1 else min(after, 12)  # three threads are done sooner
+
+    def report(progress: Progress) -> None:
+        reports.append(progress)
+        if len(reports) == last:
+            raise KeyboardInterrupt
+
+    kernel = kernel_of(counters.instance())
+    whole = explore(counters.instance(), limits(memory=MEMORY), count_all=True, kernel=kernel)
+    monkeypatch.setattr(engine, "time", Clock())
+    monkeypatch.setattr(engine, "CHUNK", 2)
+    monkeypatch.setattr(threaded, "MOST_CHUNK", 1)
+    found = explore(counters.instance(), limits(memory=MEMORY), count_all=True, kernel=kernel, report=report)
+    assert found.stopped == "interrupt" and not found.is_complete
+    assert (found.generated, found.distinct) >= (reports[-1].generated, reports[-1].distinct)
+    assert_books_in_order(found)
+    for name, findings in found.findings.items():
+        assert findings.found.witness in (None, whole.findings[name].found.witness)
+        assert findings.found.count <= whole.findings[name].found.count
+    words = {verdict.prop.name: verdict.word for verdict in verdicts(found)}
+    if found.limits.threads == 1:
+        # By then the two counters that have reached 2 have been seen, and the verdict says so.
+        assert (words["never_level"] is Word.VIOLATED) == (after == 30)
+    assert words["total_is_the_sum"] is Word.UNDECIDED
+
+
+# ------------------------------------------------------------------------------------------ a range that is left
+
+
+LEAVES = [
+    ("s.total = min(s.total + more, 100)", "s.total = s.total - more", "two_at_once", "-2 is written to total, whose"),
+    (
+        "s.count[i] == 2 for i in range(s.counters)",
+        "s.count[i + 1] == 2 for i in range(3)",
+        "never_level",
+        "index 3 of",
+    ),
+    (
+        "after.total < 5",
+        "after.count[after.total] < 5",
+        "grows_by_one",
+        "grows_by_one: index 4 of count is outside 0..2",
+    ),
+    (
+        "s.count[0] <= s.forgiven",
+        "s.count[s.total] < 9",
+        "is_forgiven",
+        "grows_by_one: index 6 of count is outside 0..2",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "function", "says"), LEAVES, ids=[function for _, _, function, _ in LEAVES])
+@pytest.mark.parametrize("count_all", [False, True])
+def test_leaving_a_range_is_a_violation_that_says_where(
+    tmp_path: Path, old: str, new: str, function: str, says: str, count_all: bool, limits: Callable[..., Limits]
+) -> None:
+    text = COUNTERS.replace(old, new)
+    assert text != COUNTERS
+    path = written(tmp_path, text)
+    instance = registry.load_file(path).instance()
+    found = explore(instance, limits(memory=MEMORY), count_all=count_all)
+    assert_same(found, Naive(instance, count_all=count_all).search())
+    verdict = verdicts(found)[-1]
+    line = next(number for number, one in enumerate(text.splitlines(), 1) if one.startswith(f"def {function}("))
+    assert (verdict.prop.name, verdict.word) == ("in_range", Word.VIOLATED)
+    assert verdict.note.startswith(f"{path}:{line}: ")
+    assert says in verdict.note
+    assert "\n" not in verdict.note
+
+
+# ----------------------------------------------------------------------------------- kernels, in processes of their own
+
+MINE = """from helper_of_mine import more
+from isrcheck.language import Domain, action, always, between, field, require
+
+
+class State:
+    count = field(values=between(0, 9))
+
+
+@action
+def adds(s):
+    require(s.count < 5)
+    s.count = more(s)
+
+
+@always
+def stays_below_six(s):
+    return s.count < 6
+"""
+HELPER = "def more(s):\n    return s.count + 1\n"
+WORSE = HELPER.replace("+ 1", "+ 2")
+
+CHECK = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
+
+
+def check(folder: Path, cache: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """`check mine.py` in a process of its own."""
+    environment = os.environ | {"ISRCHECK_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    command = [sys.executable, "-c", CHECK, "mine.py", *words]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    written(folder, MINE, "mine.py")
+    written(folder, HELPER, "helper_of_mine.py")
+    return folder
+
+
+def test_a_kernel_is_compiled_once_and_never_stale(mine: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    first = check(mine, cache)
+    assert (first.returncode, "compiling mine (once for this shape)" in first.stderr) == (0, True)
+    second = check(mine, cache)
+    assert (second.returncode, second.stderr) == (0, "")
+    helper = mine / "helper_of_mine.py"
+    date = helper.stat().st_mtime_ns
+    helper.write_text(WORSE, encoding="utf-8")
+    # As long as before, and as old: neither size nor date tells the difference.
+    os.utime(helper, ns=(date, date))
+    third = check(mine, cache)
+    assert (third.returncode, "compiling" in third.stderr) == (12, True)
+    assert "VIOLATED at step 3" in third.stdout
+    helper.write_text(HELPER, encoding="utf-8")
+    fourth = check(mine, cache)
+    assert (fourth.returncode, "compiling" in fourth.stderr) == (0, False)
+    assert len(list((cache / "kernels").iterdir())) == 2
+
+
+def test_a_cache_that_cannot_be_written_costs_only_time(mine: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder", encoding="utf-8")
+    done = check(mine, blocked / "cache")
+    assert done.returncode == 0
+    assert f"compiling mine (not kept: {blocked}" in done.stderr
+    assert blocked.read_text(encoding="utf-8") == "not a folder"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "content"),
+    [
+        ("*.o", 0.0),
+        ("*.o", 0.5),
+        ("*.o", b"\x7fELF, of somebody else"),
+    ],
+)
+def test_a_damaged_cache_is_made_anew(mine: Path, tmp_path: Path, pattern: str, content: float | bytes) -> None:
+    cache = tmp_path / "cache"
+    assert check(mine, cache).returncode == 0
+    damaged = sorted(cache.rglob(pattern))
+    assert damaged
+    for path in damaged:
+        whole = path.read_bytes()
+        path.write_bytes(content if isinstance(content, bytes) else whole[: int(len(whole) * content)])
+    again = check(mine, cache)
+    assert (again.returncode, "HOLDS" in again.stdout) == (0, True)
+    assert again.stderr == f"compiling mine again ({damaged[0]} is damaged) ...\n"
+    after = check(mine, cache)
+    assert (after.returncode, "HOLDS" in after.stdout, after.stderr) == (0, True, "")
+
+
+def test_leaving_a_range_is_a_violation_with_a_trace(mine: Path, tmp_path: Path) -> None:
+    written(mine, HELPER.replace("+ 1", "+ 4"), "helper_of_mine.py")
+    text = MINE.replace("s.count < 5", "s.count < 9").replace("s.count < 6", "s.count < 10")
+    path = written(mine, text, "mine.py")
+    done = check(mine, tmp_path / "cache")
+    line = text.splitlines().index("def adds(s):") + 1
+    assert done.returncode == 12
+    assert (
+        f"  {path}:{line}: adds: 12 is written to count, whose values are 0..9;"
+        " guard the step, or widen the field (step 3)\n"
+    ) in done.stdout
+    assert done.stdout.endswith("\nVIOLATED: in_range at step 3\n")
+    assert len(list((mine / "counterexamples").glob("mine_in_range_*.itf.json"))) == 1
+
+
+def test_memory_that_ends_is_undecided(tmp_path: Path) -> None:
+    text = COUNTERS.replace("counters = bound(3", "counters = bound(9").replace("top = bound(3", "top = bound(9")
+    text = text[: text.index("@always\n")] + text[text.index("@always\ndef total_is_the_sum") :]
+    text = text.replace("@always_step(permitted=is_forgiven)", "@sometimes")
+    written(tmp_path, text, "mine.py")
+    done = check(tmp_path, tmp_path / "cache", "--memory", "16M", "--continue")
+    assert done.returncode == 3
+    assert re.search(r"^total_is_the_sum +UNDECIDED \(memory; none to depth 5\)", done.stdout, re.MULTILINE)
+    assert done.stdout.endswith(
+        "\nUNDECIDED: the memory that it was given is used up; every state to depth 5 was judged\n"
+    )

@@ -1,0 +1,400 @@
+"""`check graph`: what is in the graph, held against plain Python; files for other tools; what is refused."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import json
+import re
+import shlex
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from conformance.tests.support.engine import checking
+from isrcheck.checker import cli
+from isrcheck.checker.command.graph_options import GraphAsked, add_graph_options, read_graph_options
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.graph.files import dot
+from isrcheck.checker.graph.state_graph import state_graph, summary
+from isrcheck.models import registry, run
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.messages.errors import UsageError
+
+LIGHT = r'''
+"""A light that goes red and green, until it burns out."""
+
+from enum import IntEnum
+
+from isrcheck.language import action, always, always_step, field, require
+
+
+class Light(IntEnum):
+    RED = 0
+    GREEN = 1
+    OUT = 2
+
+    @property
+    def spelling(self):
+        return ("<script>alert(1)</script>", 'a "b" \\ &amp;', "\x1b[31mout\u2028]]></svg>")[self]
+
+
+class State:
+    light = field(values=Light)
+
+
+@action
+def light_changes(s):
+    require(s.light != Light.OUT)
+    s.light = Light.GREEN if s.light == Light.RED else Light.RED
+
+
+@action
+def light_burns_out(s):
+    require(s.light != Light.OUT)
+    s.light = Light.OUT
+
+
+def it_is_green(s):
+    return s.light == Light.GREEN
+
+
+@always
+def is_lit(s):
+    return s.light != Light.OUT
+
+
+@always(permitted=it_is_green)
+def is_red(s):
+    return s.light == Light.RED
+
+
+@always_step
+def does_not_burn_out_when_green(before, after):
+    return before.light != Light.GREEN or after.light != Light.OUT
+'''
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    """Run `check` in an empty folder that holds light.py; gives the exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "light.py").write_text(LIGHT)
+    run_it = checking(cli.main, capsys)
+    return lambda line: run_it(*shlex.split(line))
+
+
+def drawn(name, bound=None, fold=(), loops=False, protocol=None):
+    model, named = (registry.load_file(name), None) if isinstance(name, Path) else registry.load(name)
+    instance = model.instance(protocol or named)
+    asked = GraphAsked(Path("x.dot"), tuple(fold), 100_000, loops, False)
+    return state_graph(instance, Limits(depth=bound), kernel_of(instance), asked)
+
+
+def by_plain_python(instance, bound):
+    """The states to a depth and the steps from those that are less deep, by their cells."""
+    depths = dict.fromkeys(instance.initial_states, 0)
+    edges, level = {}, list(depths)
+    while level and (bound is None or depths[level[0]] < bound):
+        found = []
+        for cells in level:
+            for step, after in run.successors(instance, cells):
+                edges.setdefault((cells, after), []).append(instance.spell_step(step))
+                if after not in depths:
+                    depths[after] = depths[cells] + 1
+                    found.append(after)
+        level = found
+    return depths, edges
+
+
+# ------------------------------------------------------------------------------------------------- held against others
+
+FIGURES = {
+    ("examples/two_phase_commit", None): (288, 1145, 288, 886, 1, 0, 0, 0),
+    ("examples/two_phase_commit", 3): (67, 157, 67, 142, 1, 0, 38, 0),
+    ("published/kip_101", 3): (250, 303, 250, 303, 1, 0, 207, 0),
+    ("published/truncate_to_high_watermark", 4): (1087, 1812, 1087, 1812, 1, 6, 837, 0),
+}
+
+FAILING = {"published/kip_101": 52, "published/truncate_to_high_watermark": 178}
+
+
+@pytest.mark.parametrize(("name", "bound"), FIGURES)
+def test_states_and_steps_are_those_of_plain_python(name, bound):
+    found = drawn(name, bound)
+    instance = found.instance
+    exploration = explore(instance, Limits(depth=bound), count_all=True)
+    assert (found.states, found.transitions) == (exploration.distinct, exploration.generated)
+    figures = summary(found)
+    names = ("states", "transitions", "nodes", "edges", "initial", "dead_ends", "not_expanded", "components")
+    assert tuple(figures[name] for name in names) == FIGURES[name, bound]
+    assert figures["not_expanded"] == exploration.frontier
+    depths, edges = by_plain_python(instance, bound)
+    numbers = {cells: number for number, cells in enumerate(depths)}  # both go breadth first, in the same order
+    assert [node.depth for node in found.nodes()] == list(depths.values())
+    assert {(a, b): list(edge.actions) for a, b, edge in found.edges()} == {
+        (numbers[a], numbers[b]): steps for (a, b), steps in edges.items()
+    }
+    of_states = [prop for prop in instance.properties if prop.kind is Kind.ALWAYS]
+    assert [[name for name, _ in node.failing] for node in found.nodes()] == [
+        [prop.name for prop in of_states if not run.holds(instance, prop, cells)] for cells in depths
+    ]
+    assert sum(bool(node.failing) for node in found.nodes()) == FAILING.get(name, 0)
+
+
+@pytest.mark.parametrize("fold", [("decision",), ("phase",), ("decision", "manager_knows_prepared")])
+def test_folding_puts_states_together_and_loses_no_step(fold):
+    whole, folded = drawn("examples/two_phase_commit"), drawn("examples/two_phase_commit", fold=fold, loops=True)
+    groups = {}
+    for node in whole.nodes():
+        groups.setdefault(tuple(node.fields[name] for name in fold), []).append(node.number)
+    assert [(tuple(node.fields.values()), node.states) for node in folded.nodes()] == [
+        (values, len(members)) for values, members in groups.items()
+    ]
+    number = {member: place for place, members in enumerate(groups.values()) for member in members}
+    expected = {}
+    for a, b, edge in whole.edges():
+        pair = number[a], number[b]
+        expected[pair] = expected.get(pair, 0) + sum(edge.actions.values())
+    assert {(a, b): sum(edge.actions.values()) for a, b, edge in folded.edges()} == expected
+    assert sum(expected.values()) == folded.transitions == 1145
+    without = drawn("examples/two_phase_commit", fold=fold)
+    assert {(a, b) for a, b, _ in without.edges()} == {(a, b) for a, b in expected if a != b}
+
+
+def test_what_fails_where_it_ends_and_what_comes_back(check):
+    code, out, err = check("graph light.py -o light.graphml --json")
+    assert (code, err) == (0, "")
+    assert json.loads(out) == {
+        "model": "light",
+        "protocol": None,
+        "bound": None,
+        "fold": [],
+        "states": 3,
+        "transitions": 4,
+        "nodes": 3,
+        "edges": 4,
+        "initial": 1,
+        "dead_ends": 1,
+        "not_expanded": 0,
+        "components": 1,
+        "failing": [
+            {"property": "does_not_burn_out_when_green", "verdict": "VIOLATED", "count": 1},
+            {"property": "is_lit", "verdict": "VIOLATED", "count": 1},
+            {"property": "is_red", "verdict": "PERMITTED", "count": 1},
+            {"property": "is_red", "verdict": "VIOLATED", "count": 1},
+        ],
+        "file": "light.graphml",
+    }
+    read = nx.read_graphml("light.graphml", node_type=int)
+    figures = ("initial", "dead_ends", "not_expanded", "component", "violated", "permitted")
+    assert [[read.nodes[number][name] for name in figures] for number in sorted(read)] == [
+        [1, 0, 0, 1, "", ""],
+        [0, 0, 0, 1, "", "is_red"],
+        [0, 1, 0, 0, "is_lit, is_red", ""],
+    ]
+    assert {(a, b): (data["label"], data["violated"]) for a, b, data in read.edges(data=True)} == {
+        (0, 1): ("light_changes", ""),
+        (0, 2): ("light_burns_out", ""),
+        (1, 0): ("light_changes", ""),
+        (1, 2): ("light_burns_out", "does_not_burn_out_when_green"),
+    }
+    assert read.nodes[0]["field.light"] == "<script>alert(1)</script>"
+    assert read.nodes[2]["field.light"] == "\\x1b[31mout\\u2028]]></svg>"
+
+
+def test_a_state_at_the_bound_is_no_dead_end(check):
+    code, out, err = check("graph light.py -o light.dot --bound 1")
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "3 states, 2 transitions, to depth 1",
+        "3 nodes, 2 edges",
+        "1 initial state, 0 dead ends, 2 states at the bound not expanded, 0 strongly connected components of several"
+        " nodes",
+        "VIOLATED: is_lit in 1 state",
+        "PERMITTED: is_red in 1 state",
+        "VIOLATED: is_red in 1 state",
+        "written to light.dot",
+    ]
+
+
+# --------------------------------------------------------------------------------------------------------------- files
+
+STRING = r'"(?:[^"\\]|\\.)*"'
+DOT_LINE = re.compile(rf"  (?:rankdir=LR|(?:node|edge|n\d+|n\d+ -> n\d+) \[(?:\w+=(?:{STRING}|\w+)(?:, |(?=\])))+\]);")
+
+
+def test_dot_is_what_graphviz_reads(check, tmp_path):
+    assert check("graph light.py -o light.dot")[0] == 0
+    first, *lines, last = (tmp_path / "light.dot").read_text().splitlines()
+    assert (first, last) == ('digraph "light" {', "}")
+    assert [line for line in lines if not DOT_LINE.fullmatch(line)] == []
+    assert lines[3:6] == [
+        '  n0 [label="0", tooltip="light <script>alert(1)</script>", shape="ellipse", peripheries="2", color="#0b5fc5",'
+        ' penwidth="2", xlabel="component 1"];',
+        '  n1 [label="1", tooltip="light a \\"b\\" \\\\ &amp;", shape="ellipse", fillcolor="#fff4de",'
+        ' fontcolor="#8a5300", color="#0b5fc5", penwidth="2", xlabel="component 1"];',
+        '  n2 [label="2", tooltip="light \\\\x1b[31mout\\\\u2028]]></svg>", shape="box", fillcolor="#fdeceb",'
+        ' fontcolor="#b3261e", color="#b3261e"];',
+    ]
+    folded = dot(drawn("examples/two_phase_commit", fold=["decision"])).splitlines()
+    assert '  n0 [label="decision OPEN\\n(64 states)", tooltip="decision OPEN", shape="ellipse", peripheries="2"];' in (
+        folded
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------ refusals
+
+WITHOUT = "does not go with graph, which draws one model as the explorer sees it: leave it out"
+AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("graph light.py", f"graph writes a file; say which with -o, {AS_IN}"),
+        (
+            "graph light.py -o light.svg",
+            "-o light.svg: what kind of file? its name ends in one of: .html, .dot, .graphml",
+        ),
+        (
+            "graph light.py -o light.py.html/x.dot",
+            "-o light.py.html/x.dot: there is no folder light.py.html; make it first",
+        ),
+        ("graph light.py -o x.dot --fold ,", "--fold names no field; write it as in --fold phase,decision"),
+        ("graph light.py -o x.dot --fold lite", "--fold lite: light has no such field; did you mean light?"),
+        ("graph light.py -o x.dot --loops", "--loops is about folded nodes: leave it out, or name fields with --fold"),
+        ("graph light.py -o x.dot --at-most 0", "--at-most 0: not a number; give 1 or more"),
+        ("light.py -o x.dot", f"-o goes with graph, {AS_IN}"),
+        ("light.py --fold light", f"--fold goes with graph, {AS_IN}"),
+        (
+            "graph light.py -o x.dot --engine z3 --bound 2",
+            f"--engine z3 {WITHOUT}",
+        ),
+        ("graph light.py -o x.dot --report DIR", f"--report DIR {WITHOUT}"),
+        ("graph light.py -o x.dot --tables DIR", f"--tables DIR {WITHOUT}"),
+        ("graph light.py -o x.dot --counterexamples 3", f"--counterexamples 3 {WITHOUT}"),
+        ("graph light.py -o x.dot --out DIR", f"--out DIR {WITHOUT}"),
+        ("graph light.py -o x.dot --threads 2", f"--threads 2 {WITHOUT}"),
+        ("graph light.py -o x.dot --continue", f"--continue {WITHOUT}"),
+        ("graph light.py -o x.dot --broker a.properties", f"--broker a.properties {WITHOUT}"),
+        ("graph light.py -o x.dot --engine spark --master local", f"--engine spark {WITHOUT}"),
+        (
+            "graph -o x.dot",
+            "graph takes one model, as in: check graph kafka --protocol 0.10 --bound 2 -o states.html",
+        ),
+        (
+            "light.py graph",
+            "graph comes first, as in: check graph kafka --protocol 0.10 --bound 2 -o states.html",
+        ),
+        (
+            "graph light.py -o x.html --at-most 2",
+            "the graph has 3 states, more than the 2 that are drawn; make one node of those that agree with"
+            " --fold FIELD,FIELD, give a smaller --bound, or insist with --at-most 3",
+        ),
+        (
+            "graph light.py -o x.html --at-most 2 --fold light",
+            "folded, 3 states make 3 nodes, more than 2; fold by fewer fields, give a smaller --bound, or insist"
+            " with --at-most 3",
+        ),
+        (
+            "graph kafka --protocol 0.10 -o x.html",
+            "the graph has more than 562 states, more than the 300 that are drawn; make one node of those that agree"
+            " with --fold FIELD,FIELD, give a smaller --bound, or insist with --at-most N",
+        ),
+    ],
+)
+def test_what_is_refused_leaves_nothing_behind(check, tmp_path, line, message):
+    code, out, err = check(line)
+    assert (code, out, err.splitlines()[-1]) == (2, "", f"check: {message}")
+    assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
+
+
+def test_a_search_that_is_cut_short_draws_nothing_and_is_undecided(check, tmp_path):
+    code, out, _ = check("graph kafka --protocol 0.10 -o x.html --seconds 0.000001")
+    assert (code, out) == (
+        3,
+        "UNDECIDED: the time that it was given is used up at 3 states, and half a graph would mislead; give a smaller"
+        " --bound, or more of it\n",
+    )
+    assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
+
+
+def test_a_file_that_is_there_is_not_replaced_unless_asked(check, tmp_path):
+    (tmp_path / "x.dot").write_text("mine")
+    (tmp_path / "folder.dot").mkdir()
+    message = "-o x.dot: it is there already; give another name, or replace it with --force"
+    assert check("graph light.py -o x.dot") == (2, "", f"check: {message}\n")
+    assert (tmp_path / "x.dot").read_text() == "mine"
+    message = "-o folder.dot: there is something else of that name; give another one"
+    assert check("graph light.py -o folder.dot --force") == (2, "", f"check: {message}\n")
+    assert check("graph light.py -o x.dot --force")[0] == 0
+    assert (tmp_path / "x.dot").read_text().startswith('digraph "light" {')
+
+
+def test_an_interruption_leaves_nothing_half_written(check, tmp_path, monkeypatch):
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    for place in ("isrcheck.traces.format.output.os.fsync", "isrcheck.checker.graph.state_graph.Search._expand"):
+        monkeypatch.setattr(place, interrupted)
+        code, out, err = check("graph light.py -o x.dot")
+        assert (code, out, err) == (130, "", "check: interrupted before anything was found\n")
+        assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
+
+
+def test_what_cannot_be_written_leaves_nothing_behind(check, tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("isrcheck.traces.format.output.os.fsync", full)
+    message = "check: x.dot: cannot be written: No space left on device; name a file elsewhere\n"
+    assert check("graph light.py -o x.dot") == (2, "", message)
+    assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
+
+
+def test_a_file_that_somebody_makes_meanwhile_is_left_as_it_is(check, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "isrcheck.traces.format.output.os.fsync", lambda descriptor: (tmp_path / "x.dot").write_text("theirs")
+    )
+    message = "check: x.dot: is there already, and is left as it is; name another file, or add --force\n"
+    assert check("graph light.py -o x.dot") == (2, "", message)
+    assert (tmp_path / "x.dot").read_text() == "theirs"
+
+
+def test_every_option_is_either_taken_or_refused():
+    """What another part of the command brings is refused here until somebody says that it has a meaning."""
+    parser = argparse.ArgumentParser()
+    add_graph_options(parser)
+    known = parser.parse_args(["-o", "x.dot"])
+    known.something_new = "given"
+    with pytest.raises(UsageError, match="--something-new given does not go with graph"):
+        read_graph_options(known, parser.get_default, True)
+
+
+def test_it_goes_on_behind_the_last_property_that_fails(check, tmp_path):
+    (tmp_path / "stairs.py").write_text(STAIRS)
+    code, out, _ = check("graph stairs.py -o stairs.dot")
+    assert (code, out.splitlines()[0]) == (0, "4 states, 3 transitions, the whole state space")
+
+
+STAIRS = """
+from isrcheck.language import action, always, between, field, require
+
+
+class State:
+    height = field(values=between(0, 3))
+
+
+@action
+def climber_steps(s):
+    require(s.height < 3)
+    s.height += 1
+
+
+@always
+def stays_down(s):
+    return s.height == 0
+"""

@@ -1,0 +1,1168 @@
+"""From property files to a cluster: whose file it is, which value decides, what the versions mean, what Kafka makes of
+unset values and what it refuses, what is ignored and why.
+
+Every test runs in an empty directory of its own, so that the places in messages are short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.places import SHARED
+from isrcheck.checker.kafka_config.cluster import Cluster, read_cluster
+from isrcheck.checker.kafka_config.cluster_settings import Setting, Understood, role_of
+from isrcheck.checker.kafka_config.generation import Generation
+from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
+from isrcheck.checker.kafka_config.kafka_keys import Role, first_release, keys_of, roles_that_know
+from isrcheck.checker.kafka_config.producer_rules import Producer
+from isrcheck.checker.kafka_config.properties_file import PropertiesError, read_properties
+
+SHIPPED_FILES = SHARED / "data" / "properties"
+needs_shipped_files = pytest.mark.skipif(
+    not SHIPPED_FILES.is_dir(), reason="the property files that Kafka ships are not beside this clone"
+)
+
+BROKER, TOPIC, PRODUCER, CONSUMER = Role.BROKER, Role.TOPIC, Role.PRODUCER, Role.CONSUMER
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def file(name: str, *lines: str) -> Path:
+    path = Path(name)
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def read(*files: Path | tuple[Role, Path], version: str | None = "0.10.2") -> Cluster:
+    return read_cluster([each if isinstance(each, tuple) else (None, each) for each in files], version)
+
+
+def complaint(*files: Path | tuple[Role, Path], version: str | None = "0.10.2") -> str:
+    with pytest.raises(PropertiesError) as refusal:
+        read(*files, version=version)
+    assert "\n" not in str(refusal.value)
+    return str(refusal.value)
+
+
+def meaning(cluster: Cluster, key: str) -> str:
+    (found,) = [each.meaning for each in cluster.understood if each.key == key]
+    return found
+
+
+def ignored(cluster: Cluster, why: WhyIgnored) -> dict[str, str]:
+    return {each.key: each.reason for each in cluster.ignored if each.why is why}
+
+
+# --- Whose file it is -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("role", "keys"),
+    [
+        (BROKER, ["broker.id"]),
+        (BROKER, ["log.dirs"]),
+        (BROKER, ["num.network.threads"]),
+        (BROKER, ["default.replication.factor"]),
+        (BROKER, ["inter.broker.protocol.version"]),
+        (BROKER, ["listener.name.internal.ssl.keystore.location"]),
+        (BROKER, ["zookeeper.connect", "log.retention.hours"]),
+        (BROKER, ["default.replication.factor", "min.insync.replicas", "unclean.leader.election.enable"]),
+        (BROKER, ["broker.id", "log.dirs", "min.insync.replicas", "acks"]),
+        (PRODUCER, ["acks"]),
+        (PRODUCER, ["retries"]),
+        (PRODUCER, ["linger.ms"]),
+        (PRODUCER, ["batch.size"]),
+        (PRODUCER, ["key.serializer"]),
+        (PRODUCER, ["enable.idempotence"]),
+        (PRODUCER, ["bootstrap.servers", "compression.type"]),
+        (PRODUCER, ["bootstrap.servers", "acks", "linger.ms", "min.insync.replicas"]),
+        (CONSUMER, ["group.id"]),
+        (CONSUMER, ["auto.offset.reset"]),
+        (CONSUMER, ["isolation.level"]),
+        (CONSUMER, ["fetch.min.bytes"]),
+        (CONSUMER, ["zookeeper.connect", "zookeeper.connection.timeout.ms", "group.id"]),
+        (TOPIC, ["cleanup.policy"]),
+        (TOPIC, ["retention.ms"]),
+        (TOPIC, ["segment.bytes"]),
+        (TOPIC, ["min.insync.replicas"]),
+        (TOPIC, ["replication.factor"]),
+        (TOPIC, ["unclean.leader.election.enable"]),
+        (TOPIC, ["compression.type", "min.insync.replicas"]),
+        (TOPIC, ["acks", "min.insync.replicas"]),
+        (TOPIC, ["acks", "min.insync.replicas", "replication.factor"]),
+        (TOPIC, ["acks", "min.insync.replicas", "replication.factor", "inter.broker.protocol.version"]),
+        (TOPIC, ["min.insync.replicas", "a.plugins.own.key"]),
+    ],
+)
+def test_the_keys_tell_whose_file_it_is(role: Role, keys: list[str]) -> None:
+    path = file("some.properties", *(f"{key}=x" for key in keys))
+    assert role_of(read_properties(path), path) is role
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [],
+        ["zookeeper.connect"],
+        ["bootstrap.servers"],
+        ["compression.type"],
+        ["ssl.key.password", "sasl.mechanism"],
+        ["a.plugins.own.key"],
+        ["Broker.Id"],
+    ],
+)
+def test_where_no_key_tells_the_person_is_asked(keys: list[str]) -> None:
+    assert complaint(file("some.properties", *(f"{key}=x" for key in keys))) == (
+        "some.properties: no key in it tells whether it is a broker's, a topic's, a producer's or a consumer's file; "
+        "give it as --broker FILE, --topic FILE, --producer FILE or --consumer FILE"
+    )
+
+
+def test_a_told_role_goes_before_the_keys() -> None:
+    cluster = read((BROKER, file("a", "min.insync.replicas=1")), (TOPIC, file("b", "min.insync.replicas=2")))
+    assert cluster.min_insync_replicas == Setting(2, "b:1")
+    assert ignored(cluster, WhyIgnored.OVERRIDDEN) == {
+        "min.insync.replicas": "overridden by the topic's min.insync.replicas in b:1"
+    }
+
+
+def test_an_empty_file_with_a_told_role_leaves_the_defaults() -> None:
+    assert read((TOPIC, file("topic.properties"))) == read()
+
+
+# --- Which value decides ----------------------------------------------------------------------------------------------
+
+
+def test_a_topic_with_its_producers_acks_in_one_file() -> None:
+    topic = file(
+        "topic.properties",
+        "replication.factor=3",
+        "min.insync.replicas=2",
+        "unclean.leader.election.enable=false",
+        "acks=all",
+    )
+    cluster = read(topic)
+    assert cluster.kafka_version == Setting("0.10.2", "--kafka-version")
+    assert cluster.generation == Generation("0.10", {}, None)
+    assert cluster.replication_factor == Setting(3, "topic.properties:1")
+    assert cluster.min_insync_replicas == Setting(2, "topic.properties:2")
+    assert cluster.unclean_election == Setting(False, "topic.properties:3")
+    assert cluster.producer.acks == Setting("all", "topic.properties:4")
+    assert (cluster.partition, cluster.why_unavailable, cluster.ignored) == (None, None, ())
+    assert cluster.understood == (
+        Understood("Kafka version", "0.10.2", "decides the defaults", "--kafka-version"),
+        Understood("inter.broker.protocol.version", "0.10.2", "the replication protocol is 0.10", "--kafka-version"),
+        Understood("replication.factor", "3", "brokers that hold a replica: 3", "topic.properties:1"),
+        Understood("min.insync.replicas", "2", "an acks=all write needs an ISR of at least 2", "topic.properties:2"),
+        Understood(
+            "unclean.leader.election.enable", "false", "only a member of the ISR is elected", "topic.properties:3"
+        ),
+        Understood(
+            "acks",
+            "all",
+            "a record is acknowledged once the whole ISR has it (taken as the producer's)",
+            "topic.properties:4",
+        ),
+        Understood("retries", "0", "a failed request is not sent again", "Kafka 0.10.2's default"),
+        Understood(
+            "max.in.flight.requests.per.connection",
+            "5",
+            "up to 5 requests of a producer at once",
+            "Kafka 0.10.2's default",
+        ),
+    )
+    assert cluster.can_acknowledge_acks_all
+
+
+def test_every_kind_of_file_gives_its_own() -> None:
+    cluster = read(
+        file("server.properties", "broker.id=0", "default.replication.factor=3", "unclean.leader.election.enable=TRUE"),
+        file("topic.properties", "cleanup.policy=delete", "min.insync.replicas= 2 "),
+        file("producer.properties", "bootstrap.servers=x", "acks=-1"),
+        file("consumer.properties", "bootstrap.servers=x", "group.id=g"),
+    )
+    assert cluster.replication_factor == Setting(3, "server.properties:2")
+    assert cluster.unclean_election == Setting(True, "server.properties:3")
+    assert cluster.min_insync_replicas == Setting(2, "topic.properties:2")
+    assert cluster.producer.acks == Setting("all", "producer.properties:2")
+    assert [(each.key, each.value, each.source) for each in cluster.understood] == [
+        ("Kafka version", "0.10.2", "--kafka-version"),
+        ("inter.broker.protocol.version", "0.10.2", "--kafka-version"),
+        ("default.replication.factor", "3", "server.properties:2"),
+        ("min.insync.replicas", "2", "topic.properties:2"),
+        ("unclean.leader.election.enable", "TRUE", "server.properties:3"),
+        ("acks", "-1", "producer.properties:2"),
+        ("retries", "0", "Kafka 0.10.2's default"),
+        ("max.in.flight.requests.per.connection", "5", "Kafka 0.10.2's default"),
+    ]
+    assert [(each.key, each.source) for each in cluster.ignored] == [
+        ("broker.id", "server.properties:1"),
+        ("cleanup.policy", "topic.properties:1"),
+        ("bootstrap.servers", "producer.properties:1"),
+        ("bootstrap.servers", "consumer.properties:1"),
+        ("group.id", "consumer.properties:2"),
+    ]
+
+
+@pytest.mark.parametrize("topic_first", [True, False])
+def test_the_topic_goes_before_the_broker_in_either_order(topic_first: bool) -> None:
+    broker = file(
+        "server.properties",
+        "broker.id=0",
+        "default.replication.factor=1",
+        "min.insync.replicas=1",
+        "unclean.leader.election.enable=true",
+    )
+    topic = file(
+        "topic.properties", "replication.factor=3", "min.insync.replicas=2", "unclean.leader.election.enable=false"
+    )
+    cluster = read(topic, broker) if topic_first else read(broker, topic)
+    assert cluster.replication_factor == Setting(3, "topic.properties:1")
+    assert cluster.min_insync_replicas == Setting(2, "topic.properties:2")
+    assert cluster.unclean_election == Setting(False, "topic.properties:3")
+    assert ignored(cluster, WhyIgnored.OVERRIDDEN) == {
+        "default.replication.factor": "overridden by the topic's replication.factor in topic.properties:1",
+        "min.insync.replicas": "overridden by the topic's min.insync.replicas in topic.properties:2",
+        "unclean.leader.election.enable": (
+            "overridden by the topic's unclean.leader.election.enable in topic.properties:3"
+        ),
+    }
+
+
+def test_an_overridden_value_must_be_valid_all_the_same() -> None:
+    broker = file("server.properties", "broker.id=0", "min.insync.replicas=none")
+    assert complaint(file("topic.properties", "min.insync.replicas=2"), broker).startswith(
+        "server.properties:2: min.insync.replicas: 'none'"
+    )
+
+
+def test_acks_is_the_producers_even_in_a_brokers_file() -> None:
+    cluster = read((BROKER, file("server.properties", "broker.id=0", "acks=all")))
+    assert cluster.producer.acks == Setting("all", "server.properties:2")
+    assert meaning(cluster, "acks") == "a record is acknowledged once the whole ISR has it (taken as the producer's)"
+
+
+def test_a_topics_setting_in_a_producers_file_is_the_topics() -> None:
+    cluster = read(
+        file("producer.properties", "acks=1", "linger.ms=5", "min.insync.replicas=2"),
+        file("server.properties", "broker.id=0", "min.insync.replicas=1"),
+    )
+    assert cluster.min_insync_replicas == Setting(2, "producer.properties:3")
+
+
+@pytest.mark.parametrize(("text", "acks"), [("all", "all"), ("-1", "all"), ("1", "1"), ("0", "0"), (" all\t", "all")])
+def test_acks(text: str, acks: str) -> None:
+    assert read(file("producer.properties", f"acks={text}")).producer.acks.value == acks
+
+
+@pytest.mark.parametrize(("text", "count"), [("1", 1), ("+2", 2), ("003", 3), ("2147483647", 2147483647)])
+def test_counts_of_replicas(text: str, count: int) -> None:
+    cluster = read(file("topic.properties", f"min.insync.replicas={text}", f"replication.factor={text}"))
+    assert (cluster.min_insync_replicas.value, cluster.replication_factor.value) == (count, count)
+
+
+def test_more_required_replicas_than_there_are_is_accepted_as_kafka_does() -> None:
+    cluster = read(file("topic.properties", "replication.factor=2", "min.insync.replicas=3"))
+    assert (cluster.min_insync_replicas.value, cluster.replication_factor.value) == (3, 2)
+    assert not cluster.can_acknowledge_acks_all
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("acks=2", "acks: '2' is no acks; write all (or -1), 1 or 0"),
+        ("acks=ALL", "acks: 'ALL' is no acks; write all (or -1), 1 or 0"),
+        ("acks", "acks: '' is no acks; write all (or -1), 1 or 0"),
+        ("acks=a\\nb\\u001bc", r"acks: 'a\nb\x1bc' is no acks; write all (or -1), 1 or 0"),
+        ("acks=" + "9" * 70, "acks: '" + "9" * 60 + "...' is no acks; write all (or -1), 1 or 0"),
+        *(
+            (f"{key}={text}", f"{key}: '{text}' is not a whole number from 1 to 2147483647; write for example 2")
+            for key in ("min.insync.replicas", "replication.factor", "default.replication.factor")
+            for text in ("0", "-1", "two", "", "2.0", "1_0", "0x2", "2147483648", "9" * 60)
+        ),
+        (
+            "unclean.leader.election.enable=yes",
+            "unclean.leader.election.enable: 'yes' is neither true nor false; write one of them",
+        ),
+        (
+            "unclean.leader.election.enable=",
+            "unclean.leader.election.enable: '' is neither true nor false; write one of them",
+        ),
+        ("enable.idempotence=on", "enable.idempotence: 'on' is neither true nor false; write one of them"),
+        ("retries=-1", "retries: '-1' is not a whole number from 0 to 2147483647; write for example 0"),
+        ("retries=2147483648", "retries: '2147483648' is not a whole number from 0 to 2147483647; write for example 0"),
+        (
+            "delivery.timeout.ms=2m",
+            "delivery.timeout.ms: '2m' is not a whole number from 0 to 2147483647; write for example 0",
+        ),
+        (
+            "max.in.flight.requests.per.connection=0",
+            "max.in.flight.requests.per.connection: '0' is not a whole number"
+            " from 1 to 2147483647; write for example 5",
+        ),
+        (
+            "isolation.level=READ_COMMITTED",
+            "isolation.level: 'READ_COMMITTED' is no isolation.level; write read_committed or read_uncommitted",
+        ),
+        ("transactional.id=", "transactional.id: Kafka refuses an empty one; give it a name, or leave the key out"),
+        (
+            "message.format.version=0.10",
+            "message.format.version: Kafka refuses '0.10', which is only part of a"
+            " release; write one of 0.10.0, 0.10.1, 0.10.2",
+        ),
+    ],
+)
+def test_values_that_kafka_refuses(line: str, message: str) -> None:
+    assert complaint(file("some.properties", "# one", line)) == f"some.properties:2: {message}"
+
+
+# --- One key, two values ----------------------------------------------------------------------------------------------
+
+
+def test_two_values_in_one_file() -> None:
+    assert complaint(file("topic.properties", "min.insync.replicas=2", "", "min.insync.replicas=1")) == (
+        "topic.properties:3: min.insync.replicas=1 contradicts min.insync.replicas=2 in topic.properties:1; "
+        "one topic cannot have both, keep one of them"
+    )
+
+
+def test_two_values_in_two_files_of_one_role() -> None:
+    assert complaint(file("a.properties", "acks=all"), file("b.properties", "linger.ms=1", "acks=1")) == (
+        "b.properties:2: acks=1 contradicts acks=all in a.properties:1; one producer cannot have both, keep one of them"
+    )
+
+
+def test_two_values_of_a_key_without_bearing_are_an_error_too() -> None:
+    assert complaint(file("topic.properties", "retention.ms=1", "retention.ms=2")) == (
+        "topic.properties:2: retention.ms=2 contradicts retention.ms=1 in topic.properties:1; "
+        "one topic cannot have both, keep one of them"
+    )
+
+
+def test_two_passwords_are_not_shown() -> None:
+    assert complaint(file("p.properties", "acks=1", "ssl.key.password=hunter2", "ssl.key.password=hunter3")) == (
+        "p.properties:3: ssl.key.password=[hidden] contradicts ssl.key.password=[hidden] in p.properties:2; "
+        "one producer cannot have both, keep one of them"
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("acks=all", "acks=-1"),
+        ("min.insync.replicas=2", "min.insync.replicas = 02 "),
+        ("unclean.leader.election.enable=true", "unclean.leader.election.enable=TRUE"),
+        ("inter.broker.protocol.version=0.10.2", "inter.broker.protocol.version=0.10.2-IV0"),
+        ("retention.ms=1", "retention.ms=1 "),
+    ],
+)
+def test_the_same_value_twice_is_fine(one: str, other: str) -> None:
+    cluster = read(file("a.properties", one), file("b.properties", other))
+    sources = [each.source for each in cluster.understood] + [each.source for each in cluster.ignored]
+    assert "a.properties:1 and b.properties:1" in sources
+
+
+def test_the_same_file_twice_is_fine() -> None:
+    topic = file("topic.properties", "min.insync.replicas=2")
+    assert read(topic, topic) == read(topic)
+
+
+def test_one_key_of_two_roles_may_have_two_values() -> None:
+    cluster = read(
+        file("server.properties", "broker.id=0", "compression.type=producer"),
+        file("producer.properties", "acks=1", "compression.type=lz4"),
+    )
+    assert [(each.key, each.value) for each in cluster.ignored] == [
+        ("broker.id", "0"),
+        ("compression.type", "producer"),
+        ("compression.type", "lz4"),
+    ]
+
+
+def test_every_broker_has_its_own_id_but_all_have_one_default_replication_factor() -> None:
+    def broker(broker_id: int, replication_factor: int) -> Path:
+        return file(
+            f"server-{broker_id}.properties",
+            f"broker.id={broker_id}",
+            f"log.dirs=/data/{broker_id}",
+            f"default.replication.factor={replication_factor}",
+        )
+
+    cluster = read(broker(1, 3), broker(2, 3))
+    assert cluster.replication_factor.source == "server-1.properties:3 and server-2.properties:3"
+    assert [(each.key, each.value) for each in cluster.ignored] == [
+        ("broker.id", "1"),
+        ("log.dirs", "/data/1"),
+        ("broker.id", "2"),
+        ("log.dirs", "/data/2"),
+    ]
+    assert complaint(broker(1, 3), broker(2, 2)).startswith(
+        "server-2.properties:3: default.replication.factor=2 contra"
+    )
+    assert complaint(file("server.properties", "broker.id=1", "broker.id=2")).startswith(
+        "server.properties:2: broker.id=2 contradicts broker.id=1"
+    )
+
+
+# --- Versions, generations and defaults -------------------------------------------------------------------------------
+
+OLD_FORMAT = "records carry no leader epochs: followers truncate to the high watermark"
+
+
+def not_modelled(version: str) -> str:
+    return f"the replication protocol of Kafka {version} is not modelled yet; those of 0.10 to 2.1 are"
+
+
+@pytest.mark.parametrize(
+    ("version", "protocol"),
+    [
+        *(
+            (version, "0.10")
+            for version in ("0.10.0", "0.10.1", "0.10.2", "0.10.2.1", "0.10.0-IV1", "0.10.1-IV2", "0.10")
+        ),
+        *((version, "0.11") for version in ("0.11", "0.11.0", "0.11.0.3", "1.0", "1.0.2", "1.1", "1.1.1")),
+        *((version, "2.0") for version in ("2.0", "2.0.0", "2.0-IV1")),
+        *((version, "2.1") for version in ("2.1", "2.1.0", "2.1.1", "2.1-IV2")),
+    ],
+)
+def test_0_10_to_2_1_are_modelled(version: str, protocol: str) -> None:
+    cluster = read(version=version)
+    source = f"Kafka {version}'s default"
+    assert cluster.kafka_version == Setting(version, "--kafka-version")
+    assert cluster.generation == Generation(protocol, {}, None)
+    assert cluster.producer.acks == Setting("1", source)
+    assert cluster.min_insync_replicas == Setting(1, source)
+    assert cluster.replication_factor == Setting(1, source)
+    assert cluster.unclean_election == Setting(protocol == "0.10", source)
+    assert cluster.producer.retries == Setting(2147483647 if protocol == "2.1" else 0, source)
+    assert cluster.producer.in_flight == Setting(5, source)
+    assert cluster.producer.is_idempotent == Setting(False, source)
+    assert cluster.isolation_level == Setting("read_uncommitted", source)
+    keys = [each.key for each in cluster.understood]
+    assert ("enable.idempotence" in keys, "isolation.level" in keys) == (
+        (False, False) if protocol == "0.10" else (True, True)
+    )
+
+
+def test_2_0_1_has_most_of_2_1() -> None:
+    cluster = read(version="2.0.1")
+    assert cluster.generation == Generation(
+        "2.0",
+        {
+            "EPOCH_AT_BECOME_LEADER": "on",
+            "EPOCH_CACHE_ASSIGN": "REPLACE_CONFLICTING",
+            "EPOCH_BELOW_FIRST_ENTRY": "FIRST_START_OFFSET",
+            "EXPAND_EPOCH_START": "on",
+            "FOLLOWER_SKIP": "SAME_LEADER_NEXT_EPOCH",
+            "OUT_OF_RANGE_HALTS": "off",
+        },
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [
+        ("2.0", "decides the defaults; taken as 2.0.0"),
+        ("3.0", "decides the defaults; taken as 3.0.0"),
+        ("3.1", "decides the defaults; taken as 3.1.0"),
+        ("2.0.1", "decides the defaults"),
+        ("2.1", "decides the defaults"),
+    ],
+)
+def test_a_release_without_the_number_of_its_patch_is_its_first(version: str, says: str) -> None:
+    assert meaning(read(version=version), "Kafka version") == says
+
+
+@pytest.mark.parametrize(
+    ("version", "nearest", "acks", "unclean_election", "retries", "is_idempotent"),
+    [
+        ("0.8.2", "0.10", "1", True, 0, False),
+        ("0.9", "0.10", "1", True, 0, False),
+        ("0.9.0.1", "0.10", "1", True, 0, False),
+        ("2.2", "2.1", "1", False, 2147483647, False),
+        ("2.8.2", "2.1", "1", False, 2147483647, False),
+        ("3.0", "2.1", "all", False, 2147483647, False),
+        ("3.0.1", "2.1", "all", False, 2147483647, True),
+        ("3.0-IV0", "2.1", "all", False, 2147483647, False),
+        ("3.1.0", "2.1", "all", False, 2147483647, False),
+        ("3.1.1", "2.1", "all", False, 2147483647, True),
+        ("3.2", "2.1", "all", False, 2147483647, True),
+        ("3.9", "2.1", "all", False, 2147483647, True),
+        ("3.9.1", "2.1", "all", False, 2147483647, True),
+        ("4.1", "2.1", "all", False, 2147483647, True),
+        ("10.0", "2.1", "all", False, 2147483647, True),
+    ],
+)
+def test_other_versions_have_a_nearest_generation_and_their_own_defaults(
+    version: str, nearest: str, acks: str, unclean_election: bool, retries: int, is_idempotent: bool
+) -> None:
+    cluster = read(version=version)
+    assert cluster.generation == Generation(nearest, {}, not_modelled(version))
+    assert meaning(cluster, "inter.broker.protocol.version") == f"not modelled; the nearest generation is {nearest}"
+    assert cluster.producer.acks == Setting(acks, f"Kafka {version}'s default")
+    assert cluster.producer.retries == Setting(retries, f"Kafka {version}'s default")
+    assert cluster.producer.is_idempotent.value is is_idempotent
+    assert cluster.unclean_election == Setting(unclean_election, f"Kafka {version}'s default")
+    assert (cluster.min_insync_replicas.value, cluster.replication_factor.value) == (1, 1)
+
+
+def test_from_3_0_to_3_1_0_the_default_of_idempotence_has_no_effect() -> None:
+    for version in ("3.0", "3.1.0"):
+        source = f"Kafka {version}'s default, true, has no effect (KAFKA-13598)"
+        assert read(version=version).producer.is_idempotent == Setting(False, source)
+
+
+def test_no_version_told() -> None:
+    cluster = read(file("topic.properties", "min.insync.replicas=2"), version=None)
+    assert cluster.kafka_version is None
+    assert cluster.generation == Generation("2.1", {}, None)
+    assert cluster.min_insync_replicas == Setting(2, "topic.properties:1")
+    assert cluster.producer.acks == Setting("1", "Kafka 2.1's default")
+    source = "not told: the newest that is modelled"
+    assert cluster.understood[:2] == (
+        Understood("Kafka version", "2.1", "decides the defaults", source),
+        Understood("inter.broker.protocol.version", "2.1", "the replication protocol is 2.1", source),
+    )
+
+
+@pytest.mark.parametrize(
+    ("told", "kafka_version", "protocol"),
+    [
+        ("0.10.2", "0.10.2", "0.10"),
+        ("0.10.1-IV2", "0.10.1", "0.10"),
+        ("0.10.2.1", "0.10.2", "0.10"),
+        ("1.1", "1.1", "0.11"),
+        ("2.1-IV2", "2.1", "2.1"),
+    ],
+)
+def test_the_inter_broker_protocol_version_stands_in_for_the_version(
+    told: str, kafka_version: str, protocol: str
+) -> None:
+    cluster = read(file("server.properties", "broker.id=0", f"inter.broker.protocol.version={told}"), version=None)
+    assert cluster.kafka_version == Setting(kafka_version, "server.properties:2")
+    assert cluster.generation == Generation(protocol, {}, None)
+    says = f"the replication protocol is {protocol}"
+    assert cluster.understood[:2] == (
+        Understood("Kafka version", kafka_version, "decides the defaults", "server.properties:2"),
+        Understood("inter.broker.protocol.version", told, says, "server.properties:2"),
+    )
+    assert cluster.producer.acks.source == f"Kafka {kafka_version}'s default"
+
+
+@pytest.mark.parametrize(
+    ("binaries", "agreed", "protocol", "truncation", "says"),
+    [
+        ("2.1", "0.10.2", "2.1", "HW", ", but followers truncate to the high watermark"),
+        ("2.1", "0.11.0-IV1", "2.1", "HW", ", but followers truncate to the high watermark"),
+        ("2.1", "0.11.0", "2.1", "KIP101", ", but followers reconcile by leader epochs as in 0.11 (KIP-101)"),
+        ("2.1", "1.1", "2.1", "KIP101", ", but followers reconcile by leader epochs as in 0.11 (KIP-101)"),
+        ("2.1", "2.0-IV0", "2.1", "KIP279",
+         ", but followers reconcile by leader epochs as in 2.0 (KIP-279), and are not fenced"),
+        ("2.1", "2.1-IV1", "2.1", "KIP279",
+         ", but followers reconcile by leader epochs as in 2.0 (KIP-279), and are not fenced"),
+        ("2.1", "2.1-IV2", "2.1", None, ""),
+        ("2.1.1", "2.1", "2.1", None, ""),
+        ("2.0", "1.0", "2.0", "KIP101", ", but followers reconcile by leader epochs as in 0.11 (KIP-101)"),
+        ("2.0", "2.0", "2.0", None, ""),
+        ("1.1", "0.11.0-IV0", "0.11", "HW", ", but followers truncate to the high watermark"),
+        ("1.1", "0.11.0-IV2", "0.11", None, ""),
+        ("0.10.2", "0.9.0", "0.10", None, ""),
+    ],
+)  # fmt: skip
+def test_the_inter_broker_protocol_decides_how_followers_truncate_and_the_binaries_all_else(
+    binaries: str, agreed: str, protocol: str, truncation: str | None, says: str
+) -> None:
+    cluster = read(file("server.properties", f"inter.broker.protocol.version={agreed}"), version=binaries)
+    assert cluster.kafka_version == Setting(binaries, "--kafka-version")
+    assert cluster.generation == Generation(protocol, {"TRUNC": truncation} if truncation else {}, None)
+    assert cluster.understood[1] == Understood(
+        "inter.broker.protocol.version", agreed, f"the replication protocol is {protocol}{says}", "server.properties:1"
+    )
+
+
+def test_binaries_that_are_not_modelled_stay_so_whatever_their_protocol() -> None:
+    cluster = read(file("server.properties", "inter.broker.protocol.version=2.0"), version="3.9")
+    assert cluster.generation == Generation("2.1", {"TRUNC": "KIP279"}, not_modelled("3.9"))
+
+
+# --- The format of the records ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("version", "lines", "generation", "key", "says"),
+    [
+        ("2.1.1", ("message.format.version=0.10.2",), Generation("2.1", {"TRUNC": "HW"}, None),
+         "message.format.version", OLD_FORMAT),
+        ("2.0.0", ("log.message.format.version=0.9.0",), Generation("2.0", {"TRUNC": "HW"}, None),
+         "log.message.format.version", f"{OLD_FORMAT} (taken as the broker's)"),
+        ("1.1.1", ("message.format.version=0.10.0-IV1",), Generation("0.11", {"TRUNC": "HW"}, None),
+         "message.format.version", OLD_FORMAT),
+        ("1.0.2", ("message.format.version=0.10.2",), Generation("0.11", {"TRUNC": "HW"}, None),
+         "message.format.version", OLD_FORMAT),
+        ("0.11.0.3", ("message.format.version=0.10.2",), Generation("0.11", {"TRUNC": "HW"}, None),
+         "message.format.version", OLD_FORMAT),
+        ("2.1", ("message.format.version=0.11.0",), Generation("2.1", {}, None),
+         "message.format.version", "records carry leader epochs"),
+        ("0.10.2", ("message.format.version=0.9.0",), Generation("0.10", {}, None),
+         "message.format.version", "records carry no leader epochs, which came with 0.11"),
+        # With the inter-broker protocol of 0.10 the format decides nothing more.
+        ("2.1", ("message.format.version=0.10.2", "inter.broker.protocol.version=0.10.2"),
+         Generation("2.1", {"TRUNC": "HW"}, None), "message.format.version", OLD_FORMAT),
+    ],
+)  # fmt: skip
+def test_records_without_leader_epochs_are_truncated_to_the_high_watermark(
+    version: str, lines: tuple[str, ...], generation: Generation, key: str, says: str
+) -> None:
+    cluster = read((TOPIC, file("topic.properties", *lines)), version=version)
+    assert cluster.generation == generation
+    assert meaning(cluster, key) == says
+
+
+@pytest.mark.parametrize(
+    ("version", "why"),
+    [
+        ("0.11.0.2", "answers with its log end offset (KAFKA-6857)"),
+        ("0.11", "answers with its log end offset (KAFKA-6857)"),
+        ("1.0.1", "answers with its log end offset (KAFKA-6857)"),
+        ("1.1.0", "answers with its log end offset (KAFKA-6857)"),
+        ("1.1", "answers with its log end offset (KAFKA-6857)"),
+        ("2.0.1", "enters its leader epoch all the same (KAFKA-7897)"),
+        ("2.1.0", "enters its leader epoch all the same (KAFKA-7897)"),
+        ("2.1", "enters its leader epoch all the same (KAFKA-7897)"),
+    ],
+)
+def test_releases_that_treat_such_records_otherwise_are_undecided(version: str, why: str) -> None:
+    cluster = read(file("topic.properties", "message.format.version=0.10.2"), version=version)
+    assert cluster.generation.switches["TRUNC"] == "HW"
+    assert cluster.generation.why_undecided == (
+        f"with message.format.version=0.10.2 a leader of Kafka {version} {why}, which is not modelled"
+    )
+
+
+def test_which_format_counts() -> None:
+    topic = file("topic.properties", "message.format.version=0.10.2")
+    broker = file("server.properties", "broker.id=0", "log.message.format.version=0.11.0")
+    cluster = read(topic, broker, version="2.1.1")
+    assert cluster.generation.switches == {"TRUNC": "HW"}
+    assert ignored(cluster, WhyIgnored.OVERRIDDEN) == {
+        "log.message.format.version": "overridden by the topic's message.format.version in topic.properties:1"
+    }
+    newer = file("topic.properties", "message.format.version=2.1")
+    older = file("server.properties", "broker.id=0", "inter.broker.protocol.version=1.1")
+    cluster = read(newer, older, version="2.1.1")
+    assert cluster.generation.switches == {"TRUNC": "KIP101"}
+    assert ignored(cluster, WhyIgnored.NO_BEARING)["message.format.version"] == (
+        "Kafka ignores it: newer than inter.broker.protocol.version 1.1"
+    )
+    cluster = read(topic, version="3.0")
+    assert cluster.generation == Generation("2.1", {}, not_modelled("3.0"))
+    assert ignored(cluster, WhyIgnored.NO_BEARING) == {
+        "message.format.version": "Kafka ignores it since 3.0: every record has the newest format"
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "agreed", "record_format", "is_refused"),
+    [
+        ("0.10.2", "0.10.0", "0.10.1", True),
+        ("1.0", "0.11.0", "1.0", True),
+        ("1.0", "1.0", "0.11.0", False),
+        ("1.1", "0.11.0", "1.0", False),  # the same record version
+        ("1.1", "0.10.2", "0.11.0", True),
+        ("2.1", "0.10.2", "2.1", True),
+        ("2.1", "0.9.0", "0.10.0", True),
+        ("2.1", "0.11.0", "2.1", False),
+    ],
+)
+def test_a_broker_refuses_a_format_that_its_protocol_cannot_carry(
+    version: str, agreed: str, record_format: str, is_refused: bool
+) -> None:
+    broker = file(
+        "server.properties", f"log.message.format.version={record_format}", f"inter.broker.protocol.version={agreed}"
+    )
+    if not is_refused:
+        read(broker, version=version)
+        return
+    assert complaint(broker, version=version) == (
+        f"server.properties:1: log.message.format.version={record_format}: a broker of Kafka {version} refuses to "
+        f"start with it, because inter.broker.protocol.version is {agreed} (server.properties:2); "
+        f"write log.message.format.version={agreed}, or raise inter.broker.protocol.version"
+    )
+
+
+@pytest.mark.parametrize(
+    ("binaries", "release", "protocol"),
+    [
+        ("0.10.1", "0.10.1", "0.10.2"),
+        ("0.10.2", "0.10.2", "0.11.0"),
+        ("0.10.2.1", "0.10.2", "2.1"),
+        ("0.9", "0.9", "0.10.0"),
+        ("2.1-IV1", "2.1", "2.1-IV2"),
+        ("3.9", "3.9", "4.0"),
+        ("4.0", "4.0", "4.1"),
+    ],
+)
+def test_a_broker_refuses_a_newer_inter_broker_protocol(binaries: str, release: str, protocol: str) -> None:
+    broker = file("server.properties", f"inter.broker.protocol.version={protocol}")
+    assert complaint(broker, version=binaries) == (
+        f"server.properties:1: inter.broker.protocol.version: Kafka {binaries} refuses {protocol}, which is newer; "
+        f"write {release} or older, or give the right --kafka-version"
+    )
+
+
+@pytest.mark.parametrize(
+    ("binaries", "protocol"),
+    [("0.10", "0.10.2"), ("0.10.2.1", "0.10.2"), ("0.10.0", "0.10.0-IV1"), ("2.1-IV2", "2.1"), ("3.9.1", "3.9")],
+)
+def test_a_broker_accepts_its_own_inter_broker_protocol(binaries: str, protocol: str) -> None:
+    read(file("server.properties", f"inter.broker.protocol.version={protocol}"), version=binaries)
+
+
+@pytest.mark.parametrize(
+    "version", ["", "abc", "3", "v3.9", "3.9-rc1", "2.11-0.10.2.1", "0.10.2.", "0.10.2.1.5", "0.10.2-IV", "٣.٩", " 3.9"]
+)
+def test_ill_formed_versions(version: str) -> None:
+    cure = f"{version!r} is not a version of Kafka; write for example 0.10.2, 0.10.1-IV2 or 3.9"
+    assert complaint(version=version) == f"--kafka-version: {cure}"
+
+
+@pytest.mark.parametrize("version", ["0.7", "0.7.2", "0.10.3", "0.12", "1.2", "2.9"])
+def test_versions_that_never_were(version: str) -> None:
+    reason = f"there is no Kafka {version} with replication; write a release, for example 0.10.2 or 3.9"
+    assert complaint(version=version) == f"--kafka-version: {reason}"
+    broker = file("server.properties", f"inter.broker.protocol.version={version}")
+    assert complaint(broker, version=None) == f"server.properties:1: inter.broker.protocol.version: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("version", "release"), [("0.10.2-IV1", "0.10.2"), ("0.9.0-IV0", "0.9.0"), ("2.1-IV3", "2.1"), ("0.10-IV0", "0.10")]
+)
+def test_internal_versions_that_never_were(version: str, release: str) -> None:
+    reason = f"Kafka has no internal version {version}; write {release}"
+    assert complaint(version=version) == f"--kafka-version: {reason}"
+    broker = file("server.properties", f"inter.broker.protocol.version={version}")
+    assert complaint(broker, version=None) == f"server.properties:1: inter.broker.protocol.version: {reason}"
+
+
+def test_part_of_a_release_is_no_inter_broker_protocol() -> None:
+    assert complaint(file("server.properties", "inter.broker.protocol.version=0.10")) == (
+        "server.properties:1: inter.broker.protocol.version: Kafka refuses '0.10', which is only part of a release; "
+        "write one of 0.10.0, 0.10.1, 0.10.2"
+    )
+
+
+# --- What Kafka makes of a producer's settings ------------------------------------------------------------------------
+
+FIRST, MIDDLE, LATE = (
+    ("0.11", "0.11.0.3"),
+    ("1.0", "1.1", "2.0", "2.1", "2.8", "3.0.0", "3.1.0"),
+    ("3.0.1", "3.1.1", "3.2", "3.9", "4.1"),
+)
+IDEMPOTENT, TRANSACTIONAL = "enable.idempotence=true", "transactional.id=t"
+
+
+def producer(*lines: str, version: str) -> Producer:
+    return read((PRODUCER, file("p.properties", *lines)), version=version).producer
+
+
+def refused(*lines: str, version: str) -> str:
+    text = complaint((PRODUCER, file("p.properties", *lines)), version=version)
+    place, _, rest = text.partition(f": a producer of Kafka {version} refuses to start with it, because ")
+    assert rest, text
+    return f"{place} | {rest}"
+
+
+@pytest.mark.parametrize("version", [*FIRST, *MIDDLE])
+@pytest.mark.parametrize("asked", [IDEMPOTENT, TRANSACTIONAL])
+def test_what_an_idempotent_producer_leaves_unset_becomes_something(version: str, asked: str) -> None:
+    found = producer(asked, version=version)
+    because, usual = f"because of {asked} in p.properties:1", f"Kafka {version}'s default"
+    is_old = not version.startswith("3")
+    has_retries = version in ("2.1", "2.8", "3.0.0", "3.1.0")
+    assert found.acks == Setting("all", f"becomes all {because}" if is_old else usual)
+    assert found.retries == Setting(2147483647, usual if has_retries else f"becomes 2147483647 {because}")
+    assert found.in_flight == (Setting(1, f"becomes 1 {because}") if version in FIRST else Setting(5, usual))
+    assert found.is_idempotent == Setting(True, "p.properties:1" if asked == IDEMPOTENT else f"becomes true {because}")
+    assert found.has_transactions.value is (asked == TRANSACTIONAL)
+
+
+@pytest.mark.parametrize("version", LATE)
+def test_later_producers_are_idempotent_by_default(version: str) -> None:
+    usual = f"Kafka {version}'s default"
+    found = producer(version=version)
+    assert found.is_idempotent == Setting(True, usual)
+    assert (found.acks, found.retries, found.in_flight) == (
+        Setting("all", usual),
+        Setting(2147483647, usual),
+        Setting(5, usual),
+    )
+    assert producer("enable.idempotence=false", "acks=1", version=version).is_idempotent.value is False
+    assert producer(TRANSACTIONAL, version=version).is_idempotent == Setting(True, usual)
+
+
+@pytest.mark.parametrize(
+    ("line", "need", "cure"),
+    [
+        ("acks=0", "acks=all", "write acks=all"),
+        ("acks=1", "acks=all", "write acks=all"),
+        ("retries=0", "retries above 0", "leave retries out"),
+        ("max.in.flight.requests.per.connection=6", "max.in.flight.requests.per.connection of at most 5",
+         "write max.in.flight.requests.per.connection=5"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("version", [*MIDDLE, *LATE])
+def test_what_an_idempotent_producer_cannot_have_is_refused(version: str, line: str, need: str, cure: str) -> None:
+    assert refused(IDEMPOTENT, line, version=version) == (
+        f"p.properties:2: {line} | enable.idempotence=true (p.properties:1) needs {need}; "
+        f"{cure}, or write enable.idempotence=false"
+    )
+
+
+@pytest.mark.parametrize("version", FIRST)
+def test_the_first_idempotent_producers_allow_one_request_in_flight(version: str) -> None:
+    for count in (2, 5, 6):
+        line = f"max.in.flight.requests.per.connection={count}"
+        assert refused(IDEMPOTENT, line, version=version) == (
+            f"p.properties:2: {line} | enable.idempotence=true (p.properties:1) needs "
+            "max.in.flight.requests.per.connection=1; write max.in.flight.requests.per.connection=1, "
+            "or write enable.idempotence=false"
+        )
+    assert producer(IDEMPOTENT, "max.in.flight.requests.per.connection=1", version=version).in_flight.value == 1
+    assert refused(IDEMPOTENT, "acks=1", version=version).startswith("p.properties:2: acks=1 | ")
+    assert refused(IDEMPOTENT, "retries=0", version=version).startswith("p.properties:2: retries=0 | ")
+
+
+@pytest.mark.parametrize("version", [*FIRST, *MIDDLE])
+def test_a_transactional_id_switches_idempotence_on_with_all_its_needs(version: str) -> None:
+    assert refused(TRANSACTIONAL, "acks=1", version=version) == (
+        "p.properties:2: acks=1 | transactional.id=t (p.properties:1), which switches idempotence on, needs acks=all; "
+        "write acks=all, or leave transactional.id out"
+    )
+
+
+@pytest.mark.parametrize("version", LATE)
+@pytest.mark.parametrize(
+    ("line", "cure"),
+    [
+        ("acks=1", "write acks=all"),
+        ("retries=0", "leave retries out"),
+        ("max.in.flight.requests.per.connection=6", "write max.in.flight.requests.per.connection=5"),
+    ],
+)
+def test_idempotence_that_is_only_the_default_gives_way(version: str, line: str, cure: str) -> None:
+    assert producer(line, version=version).is_idempotent == Setting(
+        False, f"switched off because of {line} in p.properties:1"
+    )
+    assert refused(TRANSACTIONAL, line, version=version) == (
+        f"p.properties:2: {line} | it switches idempotence off, which transactional.id=t (p.properties:1) needs; "
+        f"{cure}, or leave transactional.id out"
+    )
+
+
+@pytest.mark.parametrize("version", [*FIRST, *MIDDLE, *LATE])
+def test_a_transactional_id_without_idempotence_is_refused(version: str) -> None:
+    assert refused(TRANSACTIONAL, "enable.idempotence=FALSE", version=version) == (
+        "p.properties:2: enable.idempotence=FALSE | transactional.id=t (p.properties:1) needs enable.idempotence=true; "
+        "write enable.idempotence=true, or leave transactional.id out"
+    )
+
+
+@pytest.mark.parametrize("version", ["0.11", "2.1", "3.9"])
+def test_what_an_idempotent_producer_can_have(version: str) -> None:
+    found = producer(IDEMPOTENT, "acks=-1", "retries=1", "max.in.flight.requests.per.connection=1", version=version)
+    assert (found.acks.value, found.retries.value, found.in_flight.value) == ("all", 1, 1)
+
+
+def test_before_0_11_there_is_no_idempotence() -> None:
+    cluster = read((PRODUCER, file("p.properties", IDEMPOTENT, TRANSACTIONAL, "acks=1")), version="0.10.2")
+    assert cluster.producer.is_idempotent.value is False
+    assert cluster.producer.has_transactions.value is False
+    assert cluster.producer.acks.value == "1"
+    assert set(ignored(cluster, WhyIgnored.UNKNOWN)) == {"enable.idempotence", "transactional.id"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "version", "least"),
+    [
+        (("delivery.timeout.ms=29999",), "2.1", "0 + 30000"),
+        (("delivery.timeout.ms=30004", "linger.ms=5"), "2.1", "5 + 30000"),
+        (("delivery.timeout.ms=1005", "linger.ms=6", "request.timeout.ms=1000"), "3.9", "6 + 1000"),
+    ],
+)
+def test_a_delivery_timeout_has_room_for_one_request(lines: tuple[str, ...], version: str, least: str) -> None:
+    total = sum(map(int, least.split(" + ")))
+    assert refused(*lines, version=version) == (
+        f"p.properties:1: {lines[0]} | it has to be at least linger.ms + request.timeout.ms, {least}; "
+        f"write delivery.timeout.ms={total} or more"
+    )
+    enough = (f"delivery.timeout.ms={total}", *lines[1:])
+    cluster = read((PRODUCER, file("p.properties", *enough)), version=version)
+    assert meaning(cluster, "delivery.timeout.ms") == (
+        "ends the resends of a record: the model has no clock, any of them can be the last"
+    )
+    # Before 2.1 there is no such setting.
+    older = read((PRODUCER, file("p.properties", *lines)), version="2.0")
+    assert set(ignored(older, WhyIgnored.UNKNOWN)) == {"delivery.timeout.ms"}
+
+
+def test_what_producers_and_consumers_settings_mean() -> None:
+    cluster = read(
+        file("p.properties", "acks=all", "retries=3", "max.in.flight.requests.per.connection=1", TRANSACTIONAL),
+        file("c.properties", "group.id=g", "isolation.level=read_committed"),
+        version="2.1",
+    )
+    assert meaning(cluster, "retries") == "a failed request is sent again (one resend is searched)"
+    assert meaning(cluster, "max.in.flight.requests.per.connection") == "one request at a time"
+    assert meaning(cluster, "enable.idempotence") == "a leader knows a resend by its number: not modelled yet"
+    assert meaning(cluster, "transactional.id") == "records belong to transactions"
+    assert meaning(cluster, "isolation.level") == "consumers read up to the last stable offset"
+    assert cluster.isolation_level == Setting("read_committed", "c.properties:2")
+    assert cluster.undecided_properties == {
+        "no_duplicates": "the idempotent producer is not modelled yet",
+        "order_preserved": "the idempotent producer is not modelled yet",
+    }
+    plain = read(file("p.properties", "acks=all", "retries=0"), version="2.1")
+    assert meaning(plain, "retries") == "a failed request is not sent again"
+    assert meaning(plain, "isolation.level") == "consumers read up to the high watermark"
+    assert plain.undecided_properties == {}
+
+
+def test_since_3_7_no_more_replicas_are_required_than_there_are() -> None:
+    lines = ("replication.factor=2", "min.insync.replicas=3")
+    assert read(file("t.properties", *lines), version="3.6").min_insync_replicas.value == 3
+    assert read(file("t.properties", *lines), version="3.7").min_insync_replicas == Setting(2, "t.properties:2")
+
+
+# --- What is ignored, and why -----------------------------------------------------------------------------------------
+
+
+def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() -> None:
+    cluster = read(
+        file("producer.properties", "acks=all", "linger.ms=5"),
+        file("topic.properties", "cleanup.policy=compact", "flush.messages=1", "retention.ms=1000"),
+        file(
+            "server.properties",
+            "broker.id=0",
+            "auto.leader.rebalance.enable=true",
+            "replica.lag.time.max.ms=3000",
+            "offsets.topic.replication.factor=1",
+        ),
+    )
+    assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {
+        "cleanup.policy": "compaction is not modelled: the answer is for a log that keeps every record",
+        "flush.messages": (
+            "forced flushes are not modelled: a power loss may take all that was appended since the start"
+        ),
+        "auto.leader.rebalance.enable": (
+            "preferred elections are searched beside the verdict, whatever this setting says"
+        ),
+    }
+    no_clock = "the model has no clock, so that its answer covers every value"
+    assert ignored(cluster, WhyIgnored.NO_BEARING) == {
+        "linger.ms": no_clock,
+        "retention.ms": "has no bearing on whether a record is kept",
+        "broker.id": "has no bearing on whether a record is kept",
+        "replica.lag.time.max.ms": no_clock,
+        "offsets.topic.replication.factor": "is about an internal topic, not about this one",
+    }
+    assert ignored(cluster, WhyIgnored.UNKNOWN) == {}
+
+
+def test_mechanisms_of_newer_releases_are_named() -> None:
+    cluster = read(
+        file("topic.properties", "cleanup.policy=delete", "remote.storage.enable=true"),
+        file(
+            "server.properties",
+            "process.roles=broker",
+            "node.id=1",
+            "replica.selector.class=x",
+            "eligible.leader.replicas.enable=true",
+            "transaction.partition.verification.enable=true",
+        ),
+        version="3.9",
+    )
+    assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {
+        "remote.storage.enable": "tiered storage is not modelled: the answer is for a log that brokers keep themselves",
+        "replica.selector.class": "reads from followers (KIP-392) are not modelled",
+        "eligible.leader.replicas.enable": "eligible leader replicas (KIP-966) are not modelled",
+        "transaction.partition.verification.enable": "the verification of transactions (KIP-890) is not modelled",
+    }
+    assert set(ignored(cluster, WhyIgnored.NO_BEARING)) == {"process.roles", "node.id"}
+
+
+def test_a_mechanism_that_is_switched_off_is_what_the_model_assumes() -> None:
+    cluster = read(
+        file("topic.properties", "cleanup.policy=delete", "flush.ms=9223372036854775807"),
+        file("server.properties", "broker.id=1", "auto.leader.rebalance.enable=False"),
+        version="2.1",
+    )
+    assert ignored(cluster, WhyIgnored.ASSUMED) == {
+        "cleanup.policy": "is what the model assumes",
+        "flush.ms": "is what the model assumes",
+        "auto.leader.rebalance.enable": "is what the model assumes",
+    }
+
+
+def test_idempotence_and_transactions_are_unknown_before_0_11() -> None:
+    clients = (
+        file("producer.properties", "acks=all", "enable.idempotence=true", "transactional.id=t"),
+        file("consumer.properties", "group.id=g", "isolation.level=read_committed"),
+    )
+    assert ignored(read(*clients, version="0.11"), WhyIgnored.UNKNOWN) == {}
+    assert ignored(read(*clients, version=None), WhyIgnored.UNKNOWN) == {}
+    assert ignored(read(*clients, version="0.10.2"), WhyIgnored.UNKNOWN) == {
+        "enable.idempotence": "Kafka 0.10.2 does not know this producer setting, which is new in 0.11.0",
+        "transactional.id": "Kafka 0.10.2 does not know this producer setting, which is new in 0.11.0",
+        "isolation.level": "Kafka 0.10.2 does not know this consumer setting, which is new in 0.11.0",
+    }
+
+
+def test_releases_older_than_the_list_know_what_its_first_release_knows() -> None:
+    cluster = read(file("topic.properties", "min.insync.replicas=2", "retention.ms=1"), version="0.9")
+    assert ignored(cluster, WhyIgnored.UNKNOWN) == {}
+    assert ignored(cluster, WhyIgnored.NO_BEARING) == {"retention.ms": "has no bearing on whether a record is kept"}
+
+
+@pytest.mark.parametrize(
+    ("line", "version", "reason"),
+    [
+        ("a.plugins.own.key=1", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
+        ("a.plugins.own.key=1", None, "Kafka up to 3.9 has no such topic setting"),
+        ("a.plugins.own.key=1", "3.9", "Kafka 3.9 has no such topic setting"),
+        ("a.plugins.own.key=1", "4.0", "no topic setting of Kafka up to 3.9; newer settings are not listed here"),
+        ("remote.storage.enable=true", "2.1", "Kafka 2.1 does not know this topic setting, which is new in 3.0"),
+        ("min.insync.replica=3", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean min.insync.replicas?"),
+        ("Acks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
+        ("\\ufeffacks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
+    ],
+)
+def test_keys_that_kafka_does_not_know_are_named(line: str, version: str | None, reason: str) -> None:
+    (unknown,) = read((TOPIC, file("topic.properties", line)), version=version).ignored
+    assert (unknown.why, unknown.reason, unknown.source) == (WhyIgnored.UNKNOWN, reason, "topic.properties:1")
+
+
+def test_one_role_may_know_a_key_later_than_another() -> None:
+    lines = ("broker.id=0", "sasl.jaas.config=x")
+    broker = file("server.properties", *lines)
+    assert ignored(read(broker, version="0.10.2"), WhyIgnored.UNKNOWN) == {
+        "sasl.jaas.config": "Kafka 0.10.2 does not know this broker setting, which is new in 1.1"
+    }
+    assert ignored(read(broker, version="1.1"), WhyIgnored.UNKNOWN) == {}
+    producer = file("producer.properties", "acks=1", lines[1])
+    assert ignored(read(producer, version="0.10.2"), WhyIgnored.UNKNOWN) == {}
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "ssl.key.password",
+        "ssl.keystore.password",
+        "listener.name.internal.ssl.key.password",
+        "sasl.jaas.config",
+        "password.encoder.secret",
+        "delegation.token.master.key",
+        "ssl.keystore.pasword",
+        "my.plugin.Secret",
+    ],
+)
+def test_secrets_are_never_shown(key: str) -> None:
+    cluster = read((BROKER, file("server.properties", f"{key}=hunter2")))
+    assert [(each.key, each.value) for each in cluster.ignored] == [(key, "[hidden]")]
+    assert "hunter2" not in repr(cluster)
+
+
+def test_what_is_shown_is_one_printable_line() -> None:
+    cluster = read((TOPIC, file("topic.properties", r"a\nb=x\u001b[31mred\uD83D \u00e9", "client.id=Zürich")))
+    assert [(each.key, each.value) for each in cluster.ignored] == [
+        (r"a\nb", r"x\x1b[31mred\ud83d é"),
+        ("client.id", "Zürich"),
+    ]
+
+
+def test_an_ignored_property_says_all_there_is_to_say() -> None:
+    (only,) = read(file("topic.properties", "segment.bytes=1")).ignored
+    assert only == Ignored(
+        "segment.bytes", "1", WhyIgnored.NO_BEARING, "has no bearing on whether a record is kept", "topic.properties:1"
+    )
+
+
+# --- The files that Kafka ships ---------------------------------------------------------------------------------------
+
+
+def shipped(release: str, *names: str) -> Sequence[Path]:
+    return [SHIPPED_FILES / release / f"{name}.properties" for name in names]
+
+
+@needs_shipped_files
+@pytest.mark.parametrize("release", ["kafka-0.10.2", "kafka-2.1", "kafka-3.9"])
+@pytest.mark.parametrize(("name", "role"), [("server", BROKER), ("producer", PRODUCER), ("consumer", CONSUMER)])
+def test_the_roles_of_the_files_that_kafka_ships(release: str, name: str, role: Role) -> None:
+    (path,) = shipped(release, name)
+    assert role_of(read_properties(path), path) is role
+
+
+@needs_shipped_files
+@pytest.mark.parametrize(("version", "properties"), [("0.10.2", 19), ("2.1", 22), ("3.9", 21)])
+def test_the_files_that_kafka_ships_are_understood_whole(version: str, properties: int) -> None:
+    cluster = read(*shipped(f"kafka-{version}", "server", "producer", "consumer"), version=version)
+    assert len(cluster.ignored) == properties
+    assert {each.why for each in cluster.ignored} == {WhyIgnored.NO_BEARING}
+
+
+@needs_shipped_files
+def test_what_kafka_0_10_2_ships_is_a_cluster_of_its_defaults() -> None:
+    cluster = read(*shipped("kafka-0.10.2", "server", "producer", "consumer"))
+    source = "Kafka 0.10.2's default"
+    assert cluster.generation == Generation("0.10", {}, None)
+    assert (cluster.producer.acks, cluster.min_insync_replicas) == (Setting("1", source), Setting(1, source))
+    assert (cluster.replication_factor, cluster.unclean_election) == (Setting(1, source), Setting(True, source))
+
+
+# --- The list of keys -------------------------------------------------------------------------------------------------
+
+
+def test_how_many_keys_each_role_has() -> None:
+    assert {role.value: len(keys_of(role)) for role in Role} == {
+        "broker": 346,
+        "topic": 37,
+        "producer": 113,
+        "consumer": 119,
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "first_releases"),
+    [
+        ("acks", {PRODUCER: "0.10.0"}),
+        ("min.insync.replicas", {BROKER: "0.10.0", TOPIC: "0.10.0"}),
+        ("compression.type", {BROKER: "0.10.0", TOPIC: "0.10.0", PRODUCER: "0.10.0"}),
+        ("zookeeper.connect", {BROKER: "0.10.0", CONSUMER: "0.10.0"}),
+        ("min.compaction.lag.ms", {TOPIC: "0.10.1"}),
+        ("metrics.recording.level", {BROKER: "0.10.2", PRODUCER: "0.11.0", CONSUMER: "0.10.2"}),
+        ("enable.idempotence", {PRODUCER: "0.11.0"}),
+        ("delivery.timeout.ms", {PRODUCER: "2.1"}),
+        ("max.incremental.fetch.session.cache.slots", {BROKER: "1.1"}),
+        ("group.instance.id", {CONSUMER: "2.3"}),
+        ("max.compaction.lag.ms", {TOPIC: "2.3"}),
+        ("replica.selector.class", {BROKER: "2.4"}),
+        ("process.roles", {BROKER: "2.8"}),
+        ("node.id", {BROKER: "2.8"}),
+        ("controller.quorum.voters", {BROKER: "2.8"}),
+        ("controller.listener.names", {BROKER: "2.8"}),
+        ("controller.quorum.bootstrap.servers", {BROKER: "3.8"}),
+        ("eligible.leader.replicas.enable", {BROKER: "3.7"}),
+        ("remote.log.copy.disable", {TOPIC: "3.9"}),
+        ("listener.name.internal.ssl.client.auth", {BROKER: "0.11.0"}),
+        ("no.such.key", {}),
+    ],
+)
+def test_who_knows_a_key_since_when(key: str, first_releases: dict[Role, str]) -> None:
+    assert roles_that_know(key) == set(first_releases)
+    assert {role: first_release(role, key) for role in roles_that_know(key)} == first_releases

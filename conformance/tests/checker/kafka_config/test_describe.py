@@ -1,0 +1,438 @@
+"""What kafka-topics --describe and kafka-configs --describe print, release by release.
+
+The lines are in the forms that the tools of these releases print, tabs included.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from isrcheck.checker.kafka_config.cluster import NO_REPLICAS_TOLD, Cluster, read_cluster
+from isrcheck.checker.kafka_config.cluster_settings import Setting, Understood
+from isrcheck.checker.kafka_config.describe import Partition
+from isrcheck.checker.kafka_config.ignored import WhyIgnored
+from isrcheck.checker.kafka_config.kafka_keys import Role
+from isrcheck.checker.kafka_config.properties_file import PropertiesError
+
+TO_2_3 = (
+    "Topic:t\tPartitionCount:1\tReplicationFactor:3\tConfigs:min.insync.replicas=2,cleanup.policy=compact,delete\n"
+    "\tTopic: t\tPartition: 0\tLeader: 2\tReplicas: 1,2,3\tIsr: 2,3\n"
+)
+SINCE_2_4 = TO_2_3.replace("Topic:t\tPartitionCount:1\tReplicationFactor:3\tConfigs:", "Topic: t\tPartitionCount: 1\t"
+                           "ReplicationFactor: 3\tConfigs: ")  # fmt: skip
+SINCE_2_8 = SINCE_2_4.replace("Topic: t\tPartitionC", "Topic: t\tTopicId: 2Wz1sSgYTGaQ4pmf5V9Zhw\tPartitionC")
+SINCE_3_7 = SINCE_2_8.replace("Isr: 2,3\n", "Isr: 2,3\tElr: 1\tLastKnownElr: \n")
+WITHOUT_ELR = SINCE_2_8.replace("Isr: 2,3\n", "Isr: 2,3\tElr: N/A\tLastKnownElr: N/A\n")
+WITH_SPACES = SINCE_2_8.replace("\t", "    ")
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def read(*texts: str, version: str | None = "2.1", topic: str | None = None, broker: str = "") -> Cluster:
+    names = [f"{number}.txt" for number in range(1, len(texts) + 1)]
+    for name, text in zip(names, texts, strict=True):
+        Path(name).write_text(text, encoding="utf-8")
+    files: list[tuple[Role | None, Path]] = []
+    if broker:
+        Path("server.properties").write_text(broker, encoding="utf-8")
+        files.append((Role.BROKER, Path("server.properties")))
+    return read_cluster(files, version, names, topic)
+
+
+def complaint(*texts: str, topic: str | None = None) -> str:
+    with pytest.raises(PropertiesError) as refusal:
+        read(*texts, topic=topic)
+    assert "\n" not in str(refusal.value)
+    return str(refusal.value)
+
+
+def partition(number: int, leader: str, isr: str, topic: str = "t", replicas: str = "1,2,3") -> str:
+    return f"\tTopic: {topic}\tPartition: {number}\tLeader: {leader}\tReplicas: {replicas}\tIsr: {isr}\n"
+
+
+# --- kafka-topics -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [TO_2_3, SINCE_2_4, SINCE_2_8, SINCE_3_7, WITHOUT_ELR, WITH_SPACES, TO_2_3.replace("\n", "\r\n")],
+    ids=["to 2.3", "since 2.4", "since 2.8", "since 3.7", "3.9 without ELR", "spaces", "carriage returns"],
+)
+def test_a_topic_with_one_partition(text: str) -> None:
+    cluster = read(text)
+    assert cluster.partition == Partition("t", 0, 2, (1, 2, 3), (2, 3), "1.txt:2")
+    assert cluster.partition.brokers == (2, 1, 3)
+    assert cluster.partition.isr_number == 0b101
+    assert cluster.why_unavailable is None
+    assert cluster.replication_factor == Setting(3, "1.txt:2")
+    assert cluster.min_insync_replicas == Setting(2, "1.txt:1")
+    assert cluster.understood[2] == Understood(
+        "partition t-0",
+        "leader 2, replicas 1,2,3, ISR 2,3",
+        "the search starts from it; in its histories broker 0 is 2, 1 is 1, 2 is 3",
+        "1.txt:2",
+    )
+    assert [(one.key, one.value, one.why) for one in cluster.ignored] == [
+        ("cleanup.policy", "compact,delete", WhyIgnored.NOT_MODELLED)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("configs", "found"), [("", 1), ("min.insync.replicas=3", 3), ("a.b=1,min.insync.replicas=2", 2)]
+)
+def test_the_settings_of_the_topic(configs: str, found: int) -> None:
+    text = f"Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: {configs}\n" + partition(0, "1", "1,2,3")
+    assert read(text).min_insync_replicas.value == found
+
+
+def test_only_the_line_of_the_topic() -> None:
+    cluster = read(TO_2_3.splitlines()[0])
+    assert (cluster.partition, cluster.why_unavailable) == (None, None)
+    assert cluster.replication_factor == Setting(3, "1.txt:1")
+
+
+def test_only_the_lines_of_partitions() -> None:
+    """As --under-replicated-partitions prints them."""
+    cluster = read(partition(4, "3", "3"))
+    assert cluster.partition == Partition("t", 4, 3, (1, 2, 3), (3,), "1.txt:1")
+    assert cluster.replication_factor == Setting(3, "1.txt:1")
+
+
+def test_of_several_partitions_the_one_with_the_smallest_isr() -> None:
+    lines = [partition(0, "1", "1,2,3"), partition(1, "2", "2,3"), partition(2, "3", "3,1"), partition(3, "none", "1")]
+    cluster = read("Topic:t\tPartitionCount:4\tReplicationFactor:3\tConfigs:\n" + "".join(lines))
+    assert cluster.partition == Partition("t", 1, 2, (1, 2, 3), (2, 3), "1.txt:3")
+    assert [(one.key, one.value, one.meaning) for one in cluster.understood[2:4]] == [
+        (
+            "partition t-1",
+            "leader 2, replicas 1,2,3, ISR 2,3",
+            "the search starts from it (of 4 partitions the one with the smallest ISR);"
+            " in its histories broker 0 is 2, 1 is 1, 2 is 3",
+        ),
+        ("partition t-3", "leader none, replicas 1,2,3, ISR 1", "unavailable now: it has no leader"),
+    ]
+
+
+@pytest.mark.parametrize(("leader", "isr"), [("none", ""), ("none", "2"), ("-1", "2")])
+def test_without_a_leader_there_is_nothing_to_start_from(leader: str, isr: str) -> None:
+    cluster = read(partition(0, leader, isr))
+    assert cluster.partition is None
+    assert cluster.replication_factor.value == 3
+    assert cluster.why_unavailable == (
+        "t-0 has no leader (1.txt:1): it is unavailable, nothing can be written or read now; "
+        "describe it again once a broker of its ISR is back"
+    )
+
+
+def test_what_is_not_modelled_is_named() -> None:
+    text = (
+        "Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: \tMarkedForDeletion: true\n"
+        "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 4,1,2,3\tIsr: 1,2,3\tAdding Replicas: 4\tRemoving Replicas: 3\n"
+    )
+    cluster = read(text)
+    assert cluster.partition is not None
+    assert (cluster.partition.replicas, cluster.partition.isr, cluster.partition.is_reassigned) == (
+        (4, 1, 2, 3),
+        (1, 2, 3),
+        True,
+    )
+    assert cluster.replication_factor.value == 4
+    assert [(one.key, one.why, one.reason, one.source) for one in cluster.ignored] == [
+        (
+            "MarkedForDeletion",
+            WhyIgnored.NOT_MODELLED,
+            "the topic is about to be deleted: the answer is for one that stays",
+            "1.txt:1",
+        ),
+        (
+            "Adding Replicas",
+            WhyIgnored.NOT_MODELLED,
+            "a reassignment is not modelled: the answer is for the replicas as they are shown",
+            "1.txt:2",
+        ),
+    ]
+
+
+def test_a_topic_id_shows_a_newer_kafka() -> None:
+    cluster = read(SINCE_2_8, version=None)
+    assert cluster.kafka_version == Setting("2.8", "1.txt:1: a TopicId is shown since 2.8")
+    assert cluster.generation.why_undecided is not None
+    assert read(SINCE_2_4, version=None).kafka_version is None
+    assert read(SINCE_2_8, version="3.9").kafka_version == Setting("3.9", "--kafka-version")
+
+
+# --- Several topics ---------------------------------------------------------------------------------------------------
+
+
+def test_of_several_topics_one_is_chosen() -> None:
+    other = TO_2_3.replace("Topic:t", "Topic:u").replace("Topic: t", "Topic: u").replace("=2,", "=3,")
+    assert complaint(TO_2_3 + other) == "several topics are described (t, u); choose one with --topic-name NAME"
+    assert complaint(TO_2_3, other) == "several topics are described (t, u); choose one with --topic-name NAME"
+    chosen = read(TO_2_3 + other, topic="u")
+    assert chosen.partition is not None
+    assert chosen.partition.place == "1.txt:4"
+    assert chosen.min_insync_replicas == Setting(3, "1.txt:3")
+    assert complaint(TO_2_3 + other, topic="v") == "--topic-name v: no such topic is described; there are: t, u"
+    assert complaint("Configs for brokers '0' are a=b", topic="v") == (
+        "--topic-name v: no such topic is described; no topic is"
+    )
+
+
+# --- kafka-configs ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Configs for topics:t are min.insync.replicas=2,retention.ms=1",  # 0.10.0
+        "Configs for topic 't' are min.insync.replicas=2,retention.ms=1",  # since 0.10.1, with --zookeeper
+    ],
+)
+def test_configs_of_a_topic_on_one_line(line: str) -> None:
+    cluster = read(f"{line}\n")
+    assert cluster.min_insync_replicas == Setting(2, "1.txt:1")
+    assert [one.key for one in cluster.ignored] == ["retention.ms"]
+
+
+@pytest.mark.parametrize(
+    "line", ["Configs for topic 't' are ", "Configs for topic 't' are", "Dynamic configs for topic t are:"]
+)
+def test_a_topic_without_settings(line: str) -> None:
+    cluster = read(f"{line}\n")
+    assert (cluster.partition, cluster.ignored) == (None, ())
+    assert cluster.min_insync_replicas == Setting(1, "Kafka 2.1's default")
+
+
+@pytest.mark.parametrize("heading", ["Dynamic", "All"])
+def test_configs_of_a_topic_below_a_heading(heading: str) -> None:
+    text = (
+        f"{heading} configs for topic t are:\n"
+        "  cleanup.policy=compact,delete sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:cleanup.policy=compact,delete,"
+        " DEFAULT_CONFIG:log.cleanup.policy=delete}\n"
+        "  min.insync.replicas=2 sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:min.insync.replicas=2,"
+        " STATIC_BROKER_CONFIG:min.insync.replicas=1, DEFAULT_CONFIG:min.insync.replicas=1}\n"
+        "  follower.replication.throttled.replicas= sensitive=false synonyms={}\n"
+    )
+    cluster = read(text)
+    assert cluster.min_insync_replicas == Setting(2, "1.txt:3")
+    assert {one.key: one.value for one in cluster.ignored} == {
+        "cleanup.policy": "compact,delete",
+        "follower.replication.throttled.replicas": "",
+    }
+
+
+def test_both_tools_in_one_file_or_in_two() -> None:
+    configs = (
+        "All configs for topic t are:\n"
+        "  unclean.leader.election.enable=true sensitive=false synonyms={DEFAULT_CONFIG:a=b}\n"
+        "  min.insync.replicas=2 sensitive=false synonyms={}\n"
+    )
+    for cluster, line in ((read(TO_2_3 + configs), "1.txt:4"), (read(TO_2_3, configs), "2.txt:2")):
+        assert cluster.unclean_election == Setting(True, line)
+        assert cluster.partition is not None
+    assert cluster.min_insync_replicas == Setting(2, "1.txt:1 and 2.txt:3")
+    assert complaint(TO_2_3, configs.replace("replicas=2", "replicas=3")) == (
+        "2.txt:3: min.insync.replicas=3 contradicts min.insync.replicas=2 in 1.txt:1; "
+        "one topic cannot have both, keep one of them"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Configs for brokers '1' are min.insync.replicas=2\n",
+        "Configs for broker 1 are:\n  min.insync.replicas=2 sensitive=false synonyms={}\n",
+        "Dynamic configs for broker 1 are:\n  min.insync.replicas=2 sensitive=false synonyms={}\n",
+        "All configs for broker 1 are:\n  min.insync.replicas=2 sensitive=false synonyms={}\n",
+        "Default config for brokers in the cluster are:\n  min.insync.replicas=2 sensitive=false synonyms={}\n",
+        "Default configs for brokers in the cluster are:\n  min.insync.replicas=2 sensitive=false synonyms={}\n",
+        "Configs for default brokers are min.insync.replicas=2\n",
+    ],
+)
+def test_configs_of_brokers_go_before_their_files(text: str) -> None:
+    cluster = read(text, broker="broker.id=1\nmin.insync.replicas=1\n")
+    place = f"1.txt:{len(text.splitlines())}"
+    assert cluster.min_insync_replicas == Setting(2, place)
+    (overridden,) = [one for one in cluster.ignored if one.why is WhyIgnored.OVERRIDDEN]
+    assert (overridden.source, overridden.reason) == (
+        "server.properties:2",
+        f"overridden by the broker's min.insync.replicas in {place}",
+    )
+    # The topic's own goes before.
+    assert read(text, TO_2_3.replace("=2,", "=3,")).min_insync_replicas == Setting(3, "2.txt:1")
+
+
+def test_a_brokers_own_goes_before_the_clusters() -> None:
+    text = (
+        "Dynamic configs for broker 1 are:\n  min.insync.replicas=2 sensitive=false synonyms={}\n"
+        "Default configs for brokers in the cluster are:\n  min.insync.replicas=3 sensitive=false synonyms={}\n"
+    )
+    assert read(text).min_insync_replicas == Setting(2, "1.txt:2")
+
+
+def test_brokers_may_differ_in_what_decides_nothing() -> None:
+    text = "".join(
+        f"All configs for broker {broker} are:\n"
+        f"  node.id={broker} sensitive=false synonyms={{}}\n"
+        f"  num.io.threads={broker} sensitive=false synonyms={{}}\n"
+        "  min.insync.replicas=2 sensitive=false synonyms={}\n"
+        for broker in (1, 2)
+    )
+    cluster = read(text, version="3.9")
+    assert cluster.min_insync_replicas.source == "1.txt:4 and 1.txt:8"
+    assert [(one.key, one.value) for one in cluster.ignored] == [
+        ("node.id", "1"),
+        ("num.io.threads", "1"),
+        ("node.id", "2"),
+        ("num.io.threads", "2"),
+    ]
+    last = text.rindex("replicas=2")
+    assert complaint(text[:last] + "replicas=1" + text[last + 10 :]) == (
+        "1.txt:8: min.insync.replicas=1 contradicts min.insync.replicas=2 in 1.txt:4; "
+        "one broker cannot have both, keep one of them"
+    )
+
+
+def test_the_protocol_between_brokers_tells_the_version() -> None:
+    text = "All configs for broker 1 are:\n  inter.broker.protocol.version=2.0-IV1 sensitive=false synonyms={}\n"
+    assert read(text, version=None).kafka_version == Setting("2.0", "1.txt:2")
+
+
+def test_secrets_unset_values_users_and_warnings_are_passed_over() -> None:
+    text = (
+        "$ kafka-configs.sh --describe --zookeeper z:2181\n"
+        "Warning: --zookeeper is deprecated and will be removed in a future version of Kafka.\n"
+        "Use --bootstrap-server instead to specify a broker to connect to.\n"
+        "[2021-03-04 05:06:07,891] WARN something (org.apache.kafka)\n"
+        "OpenJDK 64-Bit Server VM warning: something\n"
+        "\n"
+        "Configs for user-principal 'min.insync.replicas' are SCRAM-SHA-256=salt,iterations=4096\n"
+        "Configs for client-id 'c' are producer_byte_rate=1\n"
+        "Quota configs for user-principal 'u' are producer_byte_rate=1.0\n"
+        "SCRAM credential configs for user-principal 'u' are SCRAM-SHA-256=iterations=8192\n"
+        "Dynamic configs for client-metric m are:\n"
+        "  metrics=x sensitive=false synonyms={}\n"
+        "Dynamic configs for broker 1 are:\n"
+        "  ssl.keystore.password=null sensitive=true synonyms={DYNAMIC_BROKER_CONFIG:ssl.keystore.password=null}\n"
+        "  sasl.jaas.config=hunter2 sensitive=true synonyms={}\n"
+        "  min.insync.replicas=null sensitive=false synonyms={}\n"
+    )
+    cluster = read(text)
+    assert cluster.min_insync_replicas == Setting(1, "Kafka 2.1's default")
+    assert [(one.key, one.value) for one in cluster.ignored] == [("sasl.jaas.config", "[hidden]")]
+    assert "hunter2" not in repr(cluster)
+
+
+# --- Standard input ---------------------------------------------------------------------------------------------------
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TO_2_3.encode())))
+    cluster = read_cluster([], "2.1", ["-"])
+    assert cluster.partition == Partition("t", 0, 2, (1, 2, 3), (2, 3), "standard input:2")
+    assert cluster.replication_factor == Setting(3, "standard input:2")
+    with pytest.raises(PropertiesError) as refusal:
+        read_cluster([], "2.1", ["-", "-"])
+    assert str(refusal.value) == "--describe -: standard input can be read once; leave the other one out"
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(PropertiesError) as refusal:
+        read_cluster([], "2.1", ["-"])
+    assert str(refusal.value) == "--describe -: there is no standard input; give a file, or pipe the output in"
+
+
+# --- Malformed text ---------------------------------------------------------------------------------------------------
+
+UNCHANGED = "; give what kafka-topics --describe and kafka-configs --describe print, unchanged"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("hello\n", 1, "'hello' is none of their lines"),
+        (TO_2_3 + "min.insync.replicas=2\n", 3, "'min.insync.replicas=2' is none of their lines"),
+        ("Topic t doesn't exist!\n", 1, "'Topic t doesn't exist!' is none of their lines"),
+        ("Topic: t\tPartitionCount: 1\tConfigs: \n", 1, "there is no ReplicationFactor in this line"),
+        ("Topic: t\tPartitionCount: x\tReplicationFactor: 3\n", 1,
+         "PartitionCount 'x' is not a whole number from 1 on"),
+        ("Topic: t\tPartitionCount: 1\tReplicationFactor: 0\n", 1,
+         "ReplicationFactor '0' is not a whole number from 1 on"),
+        ("Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: delete\n", 1, "'delete' is no KEY=VALUE"),
+        ("\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\n", 1, "there is no Topic in this line"),
+        ("\n\tTopic: t\tPartition: zero\tLeader: 1\tReplicas: 1\tIsr: 1\n", 2,
+         "Partition 'zero' is not a whole number from 0 on"),
+        ("\tTopic: t\tPartition: 0\tReplicas: 1\tIsr: 1\n", 1, "there is no Leader in this line"),
+        ("\tTopic: t\tPartition: 0\tLeader: -2\tReplicas: 1\tIsr: 1\n", 1,
+         "Leader '-2' is not a whole number from 0 on"),
+        ("\tTopic: t\tPartition: 0\tLeader: 1\tIsr: 1\n", 1, "there is no Replicas in this line"),
+        ("\tTopic: t\tPartition: 0\tLeader: none\tReplicas: \tIsr: \n", 1, "t-0 has no replicas"),
+        ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\n", 1, "there is no Isr in this line"),
+        ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1 2\n", 1, "Isr '1 2' is not a list of broker ids"),
+        ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,1\tIsr: 1\n", 1, "Replicas '1,1' names a broker twice"),
+        ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,3\n", 1, "broker 3 is in the ISR and no replica"),
+        ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 2\n", 1, "leader 1 is not in the ISR"),
+        ("  a.b=1 sensitive=false synonyms={}\n", 1,
+         "'a.b' stands under no heading such as 'All configs for topic t are:'"),
+        (TO_2_3 + "  a.b=1 sensitive=false synonyms={}\n", 3,
+         "'a.b' stands under no heading such as 'All configs for topic t are:'"),
+    ],
+)  # fmt: skip
+def test_malformed_text_gets_the_line_and_the_cure(text: str, line: int, what: str) -> None:
+    assert complaint(text) == f"1.txt:{line}: {what}{UNCHANGED}"
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "Warning: nothing\n"])
+def test_nothing_described(text: str) -> None:
+    assert complaint(text) == (
+        "1.txt: nothing is described in it; give what kafka-topics --describe or kafka-configs --describe prints"
+    )
+
+
+def test_one_partition_described_twice() -> None:
+    once = partition(0, "1", "1,2")
+    assert read(once + once).partition == Partition("t", 0, 1, (1, 2, 3), (1, 2), "1.txt:1")
+    assert complaint(once, partition(0, "1", "1")) == (
+        "2.txt:1: t-0 is described otherwise in 1.txt:1; keep the later of the two"
+    )
+
+
+def test_values_are_validated_as_kafka_does() -> None:
+    assert complaint(TO_2_3.replace("replicas=2", "replicas=0")) == (
+        "1.txt:1: min.insync.replicas: '0' is not a whole number from 1 to 2147483647; write for example 2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("none.txt", "none.txt: no such file; check the path"),
+        (".", ".: this is a directory; name a file in it"),
+    ],
+)
+def test_files_that_cannot_be_read(name: str, says: str) -> None:
+    with pytest.raises(PropertiesError) as refusal:
+        read_cluster([], "2.1", [name])
+    assert str(refusal.value) == says
+
+
+# --- What is not told -------------------------------------------------------------------------------------------------
+
+
+def test_settings_without_the_number_of_replicas_are_no_cluster_to_be_searched() -> None:
+    """kafka-configs does not print it, and the broker's default says nothing about a topic that exists."""
+    text = "Configs for topic 't' are min.insync.replicas=2\n"
+    cluster = read(text)
+    assert cluster.why_unavailable == NO_REPLICAS_TOLD
+    assert not cluster.is_replication_told
+    assert read(text, TO_2_3).why_unavailable is None
+    assert read(text, broker="default.replication.factor=3\n").why_unavailable is None
+
+
+def test_a_byte_order_mark_is_the_shells() -> None:
+    assert read("\ufeff" + TO_2_3).replication_factor.value == 3

@@ -1,0 +1,406 @@
+"""A proof rests on nothing unproven: that nothing errs is proved, or searched to the end, or nothing is proved."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.tests.support.engine import joined, proofs_of, proving
+from isrcheck.checker import cli
+from isrcheck.checker.proofs import induction, prove
+from isrcheck.checker.symbolic import bounded_model_checking
+from isrcheck.checker.symbolic.evaluator import UnsupportedError
+
+START = """\
+from isrcheck.language import Domain, Flag, action, always, always_step, between, bound, budget, field, initial, lemma
+from isrcheck.language import require, setting, sometimes
+
+
+"""
+
+COUNTER = (
+    START
+    + """\
+class State:
+    left = field(values=between(0, 7), initially=7)
+
+
+@action
+def somebody_takes_one(s):
+    s.left -= 1
+
+
+@always
+def never_below(s):
+    return s.left >= 0
+"""
+)
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    return proving(cli.main, tmp_path, monkeypatch, capsys)
+
+
+def established(proofs):
+    """How each premise was established."""
+    return {one["premise"]: one["established"] for one in proofs["premises"]}
+
+
+def why_not(proofs):
+    return {one["property"]: (one["why"], one["step"]) for one in proofs["not_proved"]}
+
+
+OPEN = {"in_range": "NO VIOLATION TO DEPTH"}
+RESTS = ("it rests on in_range, which is not proved", None)
+
+
+def test_a_step_that_leaves_its_range_beyond_the_bound_leaves_everything_unproved(check):
+    """The step writes -1 after 7 steps: within the range, which is all that is left without it, the promise is kept."""
+    code, found, proofs = proofs_of(check, COUNTER, "--bound", "6")
+    assert (code, found, proofs["proved"], proofs["premises"]) == (
+        3,
+        OPEN | {"never_below": "NO VIOLATION TO DEPTH"},
+        [],
+        [],
+    )
+    assert why_not(proofs) == {"in_range": ("a step breaks it", "somebody_takes_one"), "never_below": RESTS}
+    code, out, _ = check(COUNTER, "--bound", "6")
+    assert (code, out.splitlines()[-1]) == (
+        3,
+        "NO VIOLATION TO DEPTH 6: 1 frontier state left; not proved: never_below, in_range",
+    )
+    assert "-1 is written to left, whose values are 0..7; guard the step, or widen the field" in joined(out)
+
+
+def test_with_its_guard_the_step_stays_in_range_and_the_promise_is_proved(check):
+    text = COUNTER.replace("    s.left -= 1", "    require(s.left > 0)\n    s.left -= 1")
+    code, found, proofs = proofs_of(check, text, "--bound", "3")
+    assert (code, found) == (0, {"never_below": "PROVED"})
+    assert established(proofs) == {"in_range": "proved", "initial states": "checked"}
+
+
+BY_LEMMA = COUNTER.replace("    s.left -= 1", "    require(s.turn == 0)\n    s.left -= 1\n    s.turn = 1").replace(
+    "initially=7)", "initially=1)\n    turn = field(values=between(0, 2))"
+)
+
+
+def test_the_premise_is_proved_with_lemmas_or_searched_to_the_end(check):
+    """`left` falls once: a search to the end sees it, an induction needs to be told."""
+    told = BY_LEMMA + "\n\n@lemma\ndef one_is_left(s):\n    return s.turn == 1 or s.left > 0\n"
+    for text, words, how in ((told, ("--bound", "0"), "proved"), (BY_LEMMA, (), "proved")):
+        code, found, proofs = proofs_of(check, text, *words)
+        assert (code, found, established(proofs)["in_range"]) == (0, {"never_below": "PROVED"}, how)
+
+
+SEARCHED = (
+    START
+    + """\
+class State:
+    a = field(values=between(0, 9))
+    b = field(values=between(0, 9))
+    c = field(values=between(0, 9), initially=3)
+
+
+@action
+def three_move(s):
+    require(s.a < 6)
+    s.a += 2
+    s.b += 1
+
+
+@action
+def it_falls(s):
+    require(s.a == 6 and s.b != 3 or s.a == 9 - 2)
+    s.c -= 5
+
+
+@always
+def fine(s):
+    return s.c >= 0
+"""
+)
+
+
+def test_a_search_to_the_end_establishes_the_premise(check):
+    code, found, proofs = proofs_of(check, SEARCHED)
+    assert (code, found, established(proofs)["in_range"]) == (0, {"fine": "PROVED"}, "searched")
+    code, found, proofs = proofs_of(check, SEARCHED, "--bound", "2")
+    assert (code, found, proofs["proved"]) == (3, OPEN | {"fine": "NO VIOLATION TO DEPTH"}, [])
+
+
+PROPERTY_ERRS = (
+    START
+    + """\
+class Place(Domain, size=9):
+    pass
+
+
+class State:
+    at = field(values=between(0, 9))
+    is_marked = field(Place, values=Flag)
+
+
+@action
+def walker_walks(s):
+    require(s.at < 9)
+    s.at += 1
+
+
+@always
+def within(s):
+    return s.at <= 9
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "erring",
+    [
+        "@sometimes\ndef is_there(s):\n    return s.is_marked[s.at]\n",
+        "@always_step\ndef moves_on(before, after):\n    return not before.is_marked[after.at]\n",
+        "def is_excused(s):\n    return not s.is_marked[s.at]\n\n\n"
+        "@always(permitted=is_excused)\ndef is_low(s):\n    return s.at <= 4\n",
+    ],
+    ids=["sometimes", "always_step", "permitted"],
+)
+def test_a_property_that_cannot_be_asked_somewhere_leaves_everything_unproved(check, erring):
+    code, _, proofs = proofs_of(check, PROPERTY_ERRS + "\n\n" + erring, "--bound", "3")
+    assert (code, proofs["proved"]) == (3, [])
+    assert why_not(proofs)["within"] == RESTS
+    assert why_not(proofs)["in_range"][0] == "a step breaks it"
+
+
+def test_more_faults_are_not_called_any_number_where_the_premise_is_about_them(check):
+    """With one fault the lemma keeps the step in range; it asks about the budget, so it says nothing of more."""
+    text = (
+        START
+        + """\
+class Configuration:
+    faults = budget(1, "faults")
+
+
+class State:
+    faults_left = field(values=between(0, 127))
+    seen = field(values=between(0, 1))
+
+
+@initial
+def start(configuration):
+    yield {"faults_left": configuration.faults}
+
+
+@action
+def it_fails(s):
+    require(s.faults_left > 0)
+    s.faults_left -= 1
+    s.seen += 1
+
+
+@always
+def fine(s):
+    return s.seen <= 1
+
+
+@lemma
+def each_is_seen(s):
+    return s.faults_left + s.seen <= 1
+"""
+    )
+    code, found, proofs = proofs_of(check, text)
+    (proof,) = proofs["proved"]
+    assert (code, found, proof["scope"]) == (0, {"fine": "PROVED"}, "at any depth, with faults=1")
+
+
+# ------------------------------------------------------------------------------- what was found stands beside a refusal
+
+OVER_WHAT_IS_OPEN = (
+    START
+    + """\
+class Configuration:
+    log_size = bound(2, "size", least=1, is_open=True)
+
+
+class Offset(Domain, size="log_size"):
+    pass
+
+
+class State:
+    log = field(Offset, values=between(0, 3))
+    turns = field(values=between(0, 9))
+
+
+@action
+def clock_turns(s):
+    require(s.turns < 9)
+    s.turns += 1
+
+
+@always
+def early(s):
+    return s.turns < 3
+
+
+@always(every_length=True)
+def low(s):
+    return s.turns <= 9
+
+
+@always_step(every_length=True)
+def nothing_is_written(before, after):
+    return sum(before.log[o] for o in range(before.log_size)) == sum(after.log[o] for o in range(after.log_size))
+"""
+)
+
+
+def test_a_property_that_a_slice_cannot_be_asked_about_costs_no_verdict(check):
+    code, found, proofs = proofs_of(check, OVER_WHAT_IS_OPEN, "--bound", "5")
+    assert (code, found["early"], found["nothing_is_written"]) == (12, "VIOLATED", "PROVED")
+    (lost,) = proofs["not_proved"]
+    assert lost["property"] == "nothing_is_written"
+    assert lost["why"].startswith("the slice cannot be asked about it: ")
+    assert lost["why"].endswith("a sum over what is open")
+
+
+@pytest.mark.parametrize("how", ["compare", "prove"])
+def test_what_the_explorer_found_stands_where_z3_cannot_be_asked(check, monkeypatch, how):
+    """Were there something that only the explorer reads."""
+
+    def refused(*given, **more):
+        raise UnsupportedError("model.py:1: in early: the symbolic engine does not read `New`; use --engine local")
+
+    monkeypatch.setattr(bounded_model_checking if how == "compare" else prove, "Relation", refused)
+    monkeypatch.setattr(induction, "Relation", refused)
+    text = OVER_WHAT_IS_OPEN[: OVER_WHAT_IS_OPEN.index("@always(every")]
+    words = ("--engine", "all") if how == "compare" else ()
+    code, out, _ = check(text, "--bound", "5", *words)
+    assert (code, out.splitlines()[-1]) == (12, "VIOLATED: early at step 3")
+    code, out, _ = check(text, "--bound", "2", *words)
+    assert code == 3
+    assert "does not read `New`; use --engine local" in joined(out)
+
+
+# ----------------------------------------------------------------------------------------------------- for every length
+
+
+def test_nothing_is_proved_for_every_length_where_a_step_may_leave_a_range_of_fixed_size(check):
+    code, _, proofs = proofs_of(check, COUNTER.replace("@always", "@always(every_length=True)"), "--bound", "6")
+    assert (code, proofs["proved"]) == (3, [])
+    rests = "it rests on in_range for every length, which is not proved"
+    assert [(one["property"], one["why"]) for one in proofs["not_proved"] if one["every_length"]] == [
+        ("never_below", rests),
+        ("in_range", "a step breaks it"),
+    ]
+
+
+HIDDEN = (
+    START
+    + """\
+class Configuration:
+    n = bound(2, "size", least=1, is_open=True)
+
+
+class Place(Domain, size="n"):
+    pass
+
+
+class Node(Domain, size=3):
+    pass
+
+
+class State:
+    a = field(Place, values=between(0, 9))
+    b = field(Node, Place, values=between(0, 9))
+    at = field(values=between(0, 5))
+    ends = field(values=between(0, "n"))
+
+
+@action
+def walker_walks(s):
+    require(s.at < 5)
+    s.at += 1
+
+
+@action
+def somebody_acts(s, p: Place):
+    require(s.at == 5)
+    {}
+
+
+@always(every_length=True)
+def low(s):
+    return s.at <= 5
+"""
+)
+
+
+@pytest.mark.parametrize(
+    "erring",
+    [
+        "s.a[p] = 10",  # a value of fixed range, to an array that the slice does not have
+        "s.b[s.at][p] = 1",  # an index of fixed size, of such an array
+        "for q in range(s.n):\n        s.b[s.at][q] = 1",  # in a loop that leaves nothing behind
+        "for q in range(s.n):\n        s.a[q] = s.at + s.at",
+        "require(all(s.b[s.at][q] == 0 for q in range(s.n)))\n    s.at = 0",  # in a fold over what is open
+        "for q in range(s.n):\n        s.at += 1",  # in a round of a loop
+    ],
+)
+def test_a_step_that_errs_where_the_slice_has_no_cells_leaves_everything_unproved(check, erring):
+    code, _, proofs = proofs_of(check, HIDDEN.format(erring), "--bound", "4")
+    assert (code, proofs["proved"]) == (3, [])
+    assert {one["property"] for one in proofs["not_proved"] if one["every_length"]} == {"low", "in_range"}
+
+
+@pytest.mark.parametrize("kept", ["s.a[p] = 9", "s.b[2][p] = 1", "for q in range(s.n):\n        s.b[2][q] = s.at"])
+def test_where_nothing_errs_it_is_proved_for_every_length(check, kept):
+    code, found, proofs = proofs_of(check, HIDDEN.format(kept), "--bound", "1")
+    assert (code, found, [one["every_length"] for one in proofs["proved"]]) == (0, {"low": "PROVED"}, [True])
+    assert established(proofs)["every length"] == "proved"
+
+
+def test_a_step_that_leaves_a_range_that_is_open_is_not_taken_for_none(check):
+    """The slice lets `ends` grow beyond its end, so its proof stands; the premise is a goal of its own, and fails."""
+    text = HIDDEN.format("s.at = 0\n    s.ends += 1")
+    code, found, proofs = proofs_of(check, text, "--bound", "3")
+    assert (code, found) == (3, OPEN | {"low": "PROVED"})
+    assert established(proofs)["in_range"] == "open"
+
+
+WITHOUT_A_STEP = (
+    START
+    + """\
+class Configuration:
+    rounds = bound(2, "rounds")
+
+
+class Node(Domain, size=2):
+    pass
+
+
+class State:
+    x = field(values=between(0, 3))
+    y = field(values=between(0, 2))
+    z = field(values=between(-1, 2))
+    is_on = field(values=Flag)
+    is_lit = field(Node, Node, values=Flag)
+
+
+@action
+def somebody_adds(s, p: Node):
+    require(s.z < s.is_on or p == s.x)
+    for turn in range(s.rounds):
+        s.is_on = s.is_lit[p][min(s.x, 1)]
+    s.z += s.rounds
+
+
+@always_step
+def stays_lit(before, after):
+    return before.y <= before.is_on or after.is_lit[after.y][after.x] or before.x <= after.x
+"""
+)
+
+
+def test_what_breaks_the_premise_need_not_be_followed_by_a_state(check):
+    """A step that errs leads nowhere, and so does an answer of Z3 about no step at all: no state after it is told."""
+    code, found, proofs = proofs_of(check, WITHOUT_A_STEP, "--bound", "0")
+    assert (code, found) == (3, OPEN | {"stays_lit": "NO VIOLATION TO DEPTH"})
+    assert {one["property"] for one in proofs["not_proved"]} == {"in_range", "stays_lit"}

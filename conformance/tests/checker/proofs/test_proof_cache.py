@@ -1,0 +1,422 @@
+"""Proofs beyond one run: what is kept and when it is taken, what the matrix makes of it, which budgets matter."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import resources
+
+import pytest
+
+from conformance.tests.support.places import PROJECT
+from isrcheck.checker import cli
+from isrcheck.checker.analyses import matrix
+from isrcheck.checker.proofs import proof_cache
+from isrcheck.checker.proofs.budget_independence import limitless
+from isrcheck.checker.proofs.proof_cache import proved
+from isrcheck.checker.proofs.prove import Phase, Proofs, prove
+from isrcheck.checker.resources.engine_digest import FOLDERS, modules_of
+from isrcheck.checker.session import session
+from isrcheck.models import registry
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.in_range import IN_RANGE
+
+STREAM = '''\
+"""Water flows from a lake to the sea, and storms bring some back."""
+
+from isrcheck.language import action, always, always_step, between, bound, budget, contradiction, field, initial, lemma
+from isrcheck.language import require, sometimes
+
+
+class Configuration:
+    water = bound(4, "how much there is", least=1, option="--water")
+    storms = budget(2, "storms", option="--storms")
+    dams = budget(1, "dams that break", option="--dams")
+
+
+class State:
+    lake = field(values=between(0, 9))
+    sea = field(values=between(0, 9))
+    storms_left = field(values=between(0, 127))
+    dams_left = field(values=between(0, 127))
+
+
+@initial
+def starts(configuration):
+    yield {"lake": configuration.water, "storms_left": configuration.storms, "dams_left": configuration.dams}
+
+
+@action
+def water_flows(s):
+    require(s.lake > 0)
+    require(s.sea < 9)
+    s.lake -= 1
+    s.sea += 1
+
+
+@action
+def storm_comes(s):
+    require(s.storms_left > 0)
+    require(s.sea > 0)
+    require(s.lake < 9)
+    s.storms_left -= 1
+    s.sea -= 1
+    s.lake += 1
+
+
+@action
+def dam_breaks(s):
+    require(s.dams_left > 0)
+    s.dams_left -= 1
+
+
+@lemma
+def no_water_is_lost(s):
+    return s.lake + s.sea == s.water
+
+
+@always
+def sea_stays_low(s):
+    return s.sea <= s.water
+'''
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """The folder of the proofs of one test; compiled kernels are shared."""
+    monkeypatch.setattr(proof_cache, "cache_folder", lambda: tmp_path / "cache")
+    return tmp_path / "cache" / "proofs"
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The phases for which a proof was looked for, one after the other."""
+    phases = []
+
+    def counting(instance, properties, phase, **more):
+        phases.append(phase)
+        return prove(instance, properties, phase, **more)
+
+    monkeypatch.setattr(proof_cache, "prove", counting)
+    return phases
+
+
+def instance_of(tmp_path, text=STREAM, **values):
+    (tmp_path / "stream.py").write_text(text)
+    return registry.load_file(tmp_path / "stream.py").instance(None, values)
+
+
+def promises(instance):
+    return [prop for prop in instance.properties if prop.kind is not Kind.SOMETIMES]
+
+
+def within(instance, **more):
+    return proved(instance, promises(instance), Phase.WITHIN_BOUNDS, **more)
+
+
+def content_of(found):
+    return {
+        name: (proof.lemmas, proof.every_length, proof.steps)
+        for name, proof in found.proofs.items()
+        if name != IN_RANGE.name
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------------- kept
+
+
+def test_what_was_proved_is_not_proved_again(tmp_path, asked):
+    instance = instance_of(tmp_path)
+    first, second = within(instance), within(instance_of(tmp_path))
+    assert asked == [Phase.WITHIN_BOUNDS]
+    assert (first.is_kept, second.is_kept) == (False, True)
+    assert content_of(first) == content_of(second) == {"sea_stays_low": (("no_water_is_lost",), False, 1)}
+
+
+def test_what_was_not_proved_is_kept_with_its_counterexample(tmp_path, asked):
+    text = STREAM.replace("@lemma\n", "@lemma(applies=lambda configuration: configuration.water > 4)\n")
+    first, second = within(instance_of(tmp_path, text)), within(instance_of(tmp_path, text))
+    assert len(asked) == 1
+    assert content_of(first) == content_of(second) == {}
+    (one,), (other,) = first.attempts, second.attempts
+    assert one.counterexample == other.counterexample
+    assert (one.why, one.every_length) == (other.why, other.every_length)
+
+
+def test_a_lemma_that_was_lost_is_kept_as_lost(tmp_path, asked):
+    text = STREAM.replace("s.lake + s.sea == s.water", "s.lake + s.sea == s.water and s.lake > 0")
+    for _ in range(2):
+        found = within(instance_of(tmp_path, text))
+        assert (content_of(found), list(found.lost)) == ({}, ["no_water_is_lost"])
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"text": STREAM.replace("s.lake + s.sea == s.water", "s.sea + s.lake == s.water")},
+        {"text": STREAM.replace("    require(s.lake < 9)\n", "")},
+        {
+            "text": STREAM.replace(
+                "    storms_left = field(", "    other = field(values=between(0, 1))\n    storms_left = field("
+            )
+        },
+        {"values": {"water": 5}},
+        {"values": {"storms": 3}},
+        {"failing": ["sea_stays_low"]},
+        {"phase": Phase.WITH_MORE},
+        {"properties": []},
+        {"known": True, "first": Phase.WITH_MORE},
+        {"version": "4.0"},
+    ],
+    ids=str,
+)
+def test_anything_that_is_different_is_asked_anew(tmp_path, asked, monkeypatch, change):
+    instance = instance_of(tmp_path)
+    first = change.get("first", Phase.WITHIN_BOUNDS)
+    found = within(instance)
+    proved(instance, promises(instance), first)
+    asked.clear()
+    if "version" in change:
+        monkeypatch.setattr(proof_cache, "VERSION", change["version"])
+    other = instance_of(tmp_path, change.get("text", STREAM), **change.get("values", {}))
+    more = {"known": found} if "known" in change else {"failing": change.get("failing", [])}
+    properties = change.get("properties", promises(other))
+    phase = change.get("phase", first)
+    assert not proved(other, properties, phase, **more).is_kept
+    assert asked == [phase]
+
+
+def test_a_proof_depends_on_every_module_of_the_engines():
+    """What the prover imports, directly or not, decides whether an old proof is taken: everything does."""
+    listed = {
+        name for package, deep in FOLDERS.items() for name, _ in modules_of(package, resources.files(package), deep)
+    }
+    folders = [PROJECT / "checker", PROJECT / "models" / "language", PROJECT / "models" / "messages"]
+    own = [path for folder in folders for path in folder.rglob("*.py")] + list((PROJECT / "models").glob("*.py"))
+    assert listed == {f"isrcheck/{path.relative_to(PROJECT).as_posix()}" for path in own}
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "empty", "foreign"])
+def test_a_damaged_file_counts_as_none(tmp_path, cache, asked, damage):
+    first = within(instance_of(tmp_path))
+    (path,) = cache.iterdir()
+    content = path.read_bytes()
+    path.write_bytes({
+        "cut": content[: len(content) // 2],
+        "changed": content.replace(b"no_water_is_lost", b"no_water_is_last"),
+        "empty": b"",
+        "foreign": b"{}",
+    }[damage])  # fmt: skip
+    again = within(instance_of(tmp_path))
+    assert (len(asked), again.is_kept) == (2, False)
+    assert content_of(again) == content_of(first)
+    assert path.read_bytes()[32:36] == content[32:36]
+    assert within(instance_of(tmp_path)).is_kept
+
+
+def test_a_folder_that_cannot_be_written_costs_time_only(tmp_path, monkeypatch, asked):
+    (tmp_path / "file").write_text("mine")
+    monkeypatch.setattr(proof_cache, "cache_folder", lambda: tmp_path / "file")
+    for _ in range(2):
+        assert list(content_of(within(instance_of(tmp_path)))) == ["sea_stays_low"]
+    assert len(asked) == 2
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_lack_of_time_is_remembered_for_those_who_do_not_wait(tmp_path, asked):
+    instance = instance_of(tmp_path)
+    for _ in range(2):
+        assert within(instance, seconds=1e-9, is_patient=False).stopped == "seconds"
+    assert len(asked) == 1
+    # Who waits asks anew, and leaves it to those who do not.
+    assert within(instance, seconds=1e-9).stopped == "seconds"
+    assert len(asked) == 2
+    assert list(content_of(within(instance))) == ["sea_stays_low"]
+    assert list(content_of(within(instance, seconds=1e-9, is_patient=False))) == ["sea_stays_low"]
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize("why", ["memory", "interrupt", "unknown"])
+@pytest.mark.parametrize("is_patient", [True, False])
+def test_nothing_else_that_was_cut_short_is_remembered(tmp_path, monkeypatch, cache, why, is_patient):
+    monkeypatch.setattr(proof_cache, "prove", lambda *given, **more: Proofs(stopped=why))
+    assert within(instance_of(tmp_path), is_patient=is_patient).stopped == why
+    assert not cache.exists() or list(cache.iterdir()) == []
+
+
+def test_the_report_says_that_a_proof_is_an_earlier_one(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stream.py").write_text(STREAM)
+    told = []
+    for words in ((), (), ("--bound", "1"), ("--storms", "3")):
+        assert cli.main(["stream.py", "--prove", *words]) == 0
+        out = capsys.readouterr().out
+        assert "sea_stays_low: PROVED" in out
+        told.append("found by an earlier run" in out)
+    assert told == [False, True, True, False]
+
+
+# ---------------------------------------------------------------------------------------------------------- the matrix
+
+COMMIT = """
+[[run]]
+model = "examples/two_phase_commit"
+explored = "exhausted"
+[run.configuration]
+resource_managers = 2
+[run.violated]
+[run.permitted]
+"""
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    """Run the matrix against a record: gives the exit code, the text, and the object of --json."""
+    monkeypatch.chdir(tmp_path)
+    record = tmp_path / "verdicts.toml"
+    record_of = matrix.recorded
+    monkeypatch.setattr(matrix, "recorded", lambda: record_of(record))
+
+    def run(content, *words):
+        record.write_text(content, encoding="utf-8")
+        code = cli.main(words)
+        text = capsys.readouterr().out
+        assert cli.main([*words, "--json"]) == code
+        return code, text, json.loads(capsys.readouterr().out)
+
+    return run
+
+
+def cell(content):
+    (one,) = content["cells"]
+    return one["property"], one["verdict"], one["proof"], one["record"]
+
+
+def test_the_matrix_marks_what_is_proved(check):
+    code, text, content = check(COMMIT)
+    assert (code, cell(content)) == (0, ("consistent", "PROVED", "any depth", "as recorded"))
+    assert re.search(r"^consistent +PROVED$", text, re.MULTILINE)
+    proof = "proved consistent in examples/two_phase_commit: at any depth, with resource_managers=2"
+    assert proof in text.splitlines()
+    assert matrix.NOT_ATTEMPTED not in text
+    proved = COMMIT.replace("[run.configuration]", 'proved = ["consistent"]\n[run.configuration]')
+    assert check(proved)[0] == 0
+    assert check(proved, "--bound", "2")[0] == 0
+
+
+def test_what_there_was_no_time_to_prove_is_told_as_that(check, monkeypatch):
+    monkeypatch.setattr(matrix, "PROOF_SECONDS", 0.0)
+    code, text, content = check(COMMIT)
+    assert (code, cell(content)) == (0, ("consistent", "HOLDS", "not attempted", "as recorded"))
+    assert f"{matrix.NOT_ATTEMPTED}: consistent in examples/two_phase_commit" in text.splitlines()
+    # Nothing is missing as long as nobody has tried.
+    assert check(COMMIT.replace("[run.configuration]", 'proved = ["consistent"]\n[run.configuration]'))[0] == 0
+
+
+def test_what_is_proved_where_the_matrix_says_to_ask_stands_in_the_matrix(check, monkeypatch):
+    """`not attempted: check --prove`: afterwards the matrix has it, also of a run that another one completes."""
+    named = COMMIT.replace("explored", 'name = "reached"\nproperties = ["all_commit", "all_abort"]\nexplored')
+    monkeypatch.setattr(matrix, "PROOF_SECONDS", 0.0)
+    assert cell(check(COMMIT + named)[2])[2] == "not attempted"
+    assert cli.main(["examples/two_phase_commit", "--resource-managers", "2", "--prove"]) == 0
+    assert cell(check(COMMIT + named)[2])[2] == "any depth"
+
+
+def test_a_recorded_proof_that_fails_exits_10(check, monkeypatch):
+    monkeypatch.setattr(session, "proved", lambda *given, **more: Proofs())
+    recorded = COMMIT.replace("[run.configuration]", 'proved = ["consistent"]\n[run.configuration]')
+    code, text, content = check(recorded)
+    assert (code, cell(content)) == (10, ("consistent", "HOLDS", "not proved", "recorded, but not found"))
+    assert re.search(r"^consistent +HOLDS.*<- recorded, but not found$", text, re.MULTILINE)
+    assert check(COMMIT)[0] == 0
+
+
+def test_a_recorded_violation_that_is_disproved_exits_10(check):
+    code, _, content = check(COMMIT.replace("[run.violated]", "[run.violated]\nconsistent = 9"), "--bound", "3")
+    assert (code, cell(content)) == (10, ("consistent", "PROVED", "any depth", "recorded, but not found"))
+
+
+def test_an_interrupt_while_the_matrix_proves_tells_what_was_searched(check, monkeypatch):
+    monkeypatch.setattr(session, "proved", lambda *given, **more: Proofs(stopped="interrupt"))
+    code, text, content = check(COMMIT)
+    assert code == 130
+    assert re.search(r"^consistent +HOLDS$", text, re.MULTILINE)
+    assert content["runs"][0]["exhausted"] is True
+
+
+# ----------------------------------------------------------------------------------------------- budgets without limit
+
+
+def free(tmp_path, text=STREAM, **values):
+    instance = instance_of(tmp_path, text, **values)
+    return limitless(instance, [*instance.properties, *instance.lemmas])
+
+
+def test_budgets_that_only_count_down_do_not_matter(tmp_path):
+    assert free(tmp_path) == ["storms", "dams"]
+    assert free(tmp_path, storms=0) == ["dams"]
+    assert free(tmp_path, storms=0, dams=0) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("require(s.storms_left > 0)", "require(s.storms_left > 1)"),
+        ("require(s.storms_left > 0)", "require(s.storms_left >= 1)"),
+        ("require(s.storms_left > 0)", "require(s.storms_left != 0)"),
+        ("require(s.storms_left > 0)", "require(0 < s.storms_left)"),
+        ("require(s.storms_left > 0)", "require(s.storms_left > 0 and s.storms_left < 9)"),
+        ("require(s.storms_left > 0)", "require(s.storms_left > s.dams_left)"),
+        ("require(s.storms_left > 0)", "require(s.storms > 0)"),
+        ("require(s.storms_left > 0)", "require(is_possible(s))"),
+        ("s.storms_left -= 1", "s.storms_left -= 1\n    s.storms_left += 0"),
+        ("s.storms_left -= 1", "s.storms_left -= 2"),
+        ("s.storms_left -= 1", "s.storms_left = 0"),
+        ("s.storms_left -= 1", "s.sea = s.storms_left"),
+        ("s.storms_left -= 1", "s.storms_left -= s.storms_left"),
+        ("return s.sea <= s.water", "return s.sea <= s.water and s.storms_left <= 99"),
+        ("return s.sea <= s.water", "return s.sea <= s.water or s.storms > 99"),
+        ("return s.sea <= s.water", "return s.sea <= s.water and (is_possible(s) or s.sea < 9)"),
+        ("return s.lake + s.sea == s.water", "return s.lake + s.sea == s.water and s.storms_left < 99"),
+        ('{"lake": configuration.water,', '{"sea": configuration.storms - 2, "lake": configuration.water,'),
+        ('"storms_left": configuration.storms,', '"storms_left": min(configuration.storms, 2), "lake": 4,'),
+        ("    yield {", "    for sea in range(configuration.storms):\n        yield {\"sea\": sea, "),
+        ('budget(2, "storms", option', 'budget(2, "storms", shapes=True, option'),
+        ('"storms_left": ', '"sea": configuration.storms == 7, "storms_left": '),
+        ("@initial\n", "@contradiction\ndef many(configuration):\n    return configuration.storms > 2\n\n\n@initial\n"),
+    ],
+)  # fmt: skip
+def test_a_budget_that_is_used_otherwise_matters(tmp_path, old, new):
+    assert old in STREAM
+    helper = "def is_possible(s):\n    return s.storms_left == 2 or s.storms_left == 1\n\n\n"
+    text = STREAM.replace(old, new).replace("@action", helper + "@action", 1)
+    if "min(" in new:
+        # More of it changes nothing at all: then there is nothing that could count down.
+        assert set(free(tmp_path, text)) <= {"storms", "dams"}
+    else:
+        assert "storms" not in free(tmp_path, text)
+
+
+def test_what_a_proof_does_not_rest_on_may_ask_about_a_budget(tmp_path):
+    text = STREAM + "\n\n@always\ndef storms_end(s):\n    return s.storms_left <= 100\n"
+    instance = instance_of(tmp_path, text)
+    low, ends = instance.properties
+    assert limitless(instance, [low, *instance.lemmas]) == ["storms", "dams"]
+    assert limitless(instance, [ends]) == ["dams"]
+
+
+def test_any_number_of_faults_is_told_of_a_proof(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stream.py").write_text(STREAM)
+    assert cli.main(["stream.py", "--prove"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "sea_stays_low: PROVED: at any depth, with water=4; any number of storms, dams induction" in told
+
+
+def test_a_budget_that_matters_is_told_beside_a_proof(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stream.py").write_text(STREAM.replace("require(s.storms_left > 0)", "require(s.storms_left >= 1)"))
+    assert cli.main(["stream.py", "--prove"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "sea_stays_low: PROVED: at any depth, with water=4, storms=2; any number of dams induction" in told

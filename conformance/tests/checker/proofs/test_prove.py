@@ -1,0 +1,501 @@
+"""`check --prove`: what is proved, what that rests on, and what is told of a proof that does not come about."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import signal
+
+import pytest
+import z3
+
+from conformance.tests.support.engine import ALL_THE_WATER, JUGS, instance_of, joined, proofs_of, proving
+from isrcheck.checker import cli
+from isrcheck.checker.explicit.search import Finding, Witness
+from isrcheck.checker.outcome.verdict import Word, exit_code, verdicts, with_proofs
+from isrcheck.checker.proofs import induction, proof_cache, prove
+from isrcheck.checker.proofs.prove import Phase, Proof, Proofs
+from isrcheck.checker.resources.formula_budget import Answer
+from isrcheck.checker.session import session
+from isrcheck.checker.symbolic import solver
+from isrcheck.checker.symbolic.solver import Solver
+from isrcheck.models import registry
+from isrcheck.models.language.declare import Kind
+
+RING = '''\
+"""A token goes around; from some places, where it never is, it falls."""
+
+from isrcheck.language import action, always, between, field, require
+
+
+class State:
+    place = field(values=between(0, 9))
+
+
+@action
+def token_goes_on(s):
+    require(s.place <= 2)
+    s.place = 0 if s.place == 2 else s.place + 1
+
+
+@action
+def token_waits(s):
+    require(s.place == 5)
+    s.place = 5
+
+
+@action
+def token_falls(s):
+    require(s.place == 5)
+    s.place = 6
+
+
+@always
+def never_fallen(s):
+    return s.place != 6
+'''
+
+LATER = "\n\n@action\ndef token_comes_near_{0}(s):\n    require(s.place == {0})\n    s.place = {1}\n"
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    return proving(cli.main, tmp_path, monkeypatch, capsys)
+
+
+# -------------------------------------------------------------------------------------------------------------- proved
+
+
+def test_what_every_step_keeps_is_proved_without_a_lemma(check):
+    text = JUGS + ALL_THE_WATER.replace("@lemma", "@always")
+    code, found, proofs = proofs_of(check, text)
+    assert (code, found) == (0, {"right_stays_low": "PROVED", "no_water_is_lost": "PROVED"})
+    by_name = {one["property"]: one for one in proofs["proved"]}
+    assert by_name["no_water_is_lost"]["lemmas"] == []
+    assert by_name["right_stays_low"]["lemmas"] == ["no_water_is_lost"]
+    assert {(one["k"], one["every_length"]) for one in proofs["proved"]} == {(1, False)}
+    assert (proofs["not_proved"], proofs["stopped"]) == ([], None)
+
+
+def test_a_proof_names_its_lemma_and_what_it_rests_on(check):
+    code, out, err = check(JUGS + ALL_THE_WATER)
+    assert (code, err) == (0, "")
+    assert re.search(r"^right_stays_low +PROVED$", out, re.MULTILINE)
+    assert "right_stays_low: PROVED: at any depth" in joined(out)
+    assert "induction, with no_water_is_lost (true in every initial state, kept by every step)" in joined(out)
+    nothing = "no step and no property leaves its declared range in a reachable state"
+    assert f"premise in_range (proved): {nothing}: proved by induction, without a lemma" in joined(out)
+    assert "premise initial states (checked): every claim of states was asked in the initial state, one by" in joined(
+        out
+    )
+    assert "premise lemmas (proved): each was proved itself, for this configuration, beside what rests" in joined(out)
+    assert out.splitlines()[-1] == "PROVED: every promise is kept at every depth"
+    assert "no_water_is_lost  " not in out
+
+
+def test_a_lemma_that_is_not_needed_is_not_named(check):
+    more = "@lemma\ndef nothing_is_owed(s):\n    return s.left >= 0 and s.right >= 0\n"
+    _, _, proofs = proofs_of(check, JUGS + ALL_THE_WATER + more)
+    (proof,) = proofs["proved"]
+    assert proof["lemmas"] == ["no_water_is_lost"]
+
+
+def test_the_lemmas_of_a_lemma_are_named(check):
+    """The first lemma is kept because of the second one."""
+    first = "@lemma\ndef right_is_low(s):\n    return s.right <= 8\n\n\n"
+    text = JUGS + first + ALL_THE_WATER + "@always_step\ndef right_never_leaps(before, after):\n"
+    _, found, proofs = proofs_of(check, text + "    return after.right != before.right and before.right < 9\n")
+    assert set(found.values()) == {"PROVED"}
+    by_name = {one["property"]: one["lemmas"] for one in proofs["proved"]}
+    assert "no_water_is_lost" in by_name["right_never_leaps"]
+
+
+def test_a_property_of_steps_is_proved_and_one_that_a_step_breaks_is_not(check):
+    steps = """\
+@always_step
+def nothing_evaporates(before, after, taken):
+    return taken == somebody_pours_left or before.left + before.right == after.left + after.right
+
+
+@always_step
+def right_is_never_overfull(before, after):
+    return after.right < 9 or after.right < before.right
+"""
+    code, found, proofs = proofs_of(check, JUGS + steps, "--limit", "20")
+    assert (code, found["nothing_evaporates"], found["right_is_never_overfull"]) == (3, "PROVED", "HOLDS")
+    code, found, _ = proofs_of(check, JUGS + steps + "\n\n" + ALL_THE_WATER, "--limit", "20")
+    assert (code, set(found.values())) == (0, {"PROVED"})
+    (lost,) = (one for one in proofs["not_proved"] if one["property"] == "right_is_never_overfull")
+    assert (lost["kind"], lost["why"], lost["step"]) == ("always_step", "a step breaks it", "somebody_pours_right")
+
+
+def test_what_the_first_state_lacks_is_not_proved_though_every_step_keeps_it(check):
+    """Every step keeps the lemma, and the other initial state has it not."""
+    start = "@initial\ndef starts(configuration):\n    yield {}\n    yield {'left': 20, 'right': 0}\n\n\n"
+    text = JUGS.replace("import action,", "import initial, action,").replace("@action", start + "@action", 1)
+    code, found, proofs = proofs_of(check, text + ALL_THE_WATER, "--bound", "3")
+    assert (code, found) == (3, {"right_stays_low": "NO VIOLATION TO DEPTH"})
+    lost = {one["property"]: (one["why"], one["kind"]) for one in proofs["not_proved"]}
+    assert lost["no_water_is_lost"] == ("it is false in an initial state", "lemma")
+
+
+def test_proposed_lemmas_are_true_of_every_initial_state(tmp_path):
+    """Also of one that is not in the sample: the second of many states is broken by its first step."""
+    text = '''\
+"""Many starts, of which the second one is doomed."""
+
+from isrcheck.language import Flag, action, always, field, initial, require
+
+
+class State:
+    is_doomed = field(values=Flag)
+    is_broken = field(values=Flag)
+
+
+@initial
+def starts(configuration):
+    yield {}
+    yield {"is_doomed": True}
+
+
+@action
+def it_breaks(s):
+    require(s.is_doomed)
+    s.is_broken = True
+
+
+@always
+def stays_whole(s):
+    return not s.is_broken
+'''
+    instance = instance_of(tmp_path, text)
+    first, _ = instance.initial_states
+    found = prove.prove(instance, instance.properties, Phase.WITH_MORE, sample=[first])
+    assert list(found.proofs) == ["in_range"]
+    other = instance_of(tmp_path, text.replace("True}", "False}"))
+    found = prove.prove(other, other.properties, Phase.WITH_MORE, sample=[first])
+    assert sorted(found.proofs) == ["in_range", "stays_whole"]
+
+
+def test_a_proof_with_a_proposed_lemma_says_so(check):
+    text = '''\
+"""Two flags, of which the second one follows the first."""
+
+from isrcheck.language import Flag, action, always, budget, field, initial, require
+
+
+class Configuration:
+    faults = budget(1, "how often it fails")
+
+
+class State:
+    is_open = field(values=Flag)
+    is_used = field(values=Flag)
+    is_lost = field(values=Flag)
+    faults_left = field(values=Flag)
+
+
+@initial
+def starts(configuration):
+    yield {"faults_left": configuration.faults == 1}
+
+
+@action
+def it_opens(s):
+    s.is_open = True
+
+
+@action
+def somebody_uses_it(s):
+    require(s.is_open)
+    s.is_used = True
+
+
+@action
+def it_is_lost(s):
+    require(s.is_used)
+    require(not s.is_open)
+    s.is_lost = True
+
+
+@always
+def nothing_is_lost(s):
+    return not s.is_lost
+'''
+    code, found, proofs = proofs_of(check, text)
+    assert (code, found) == (0, {"nothing_is_lost": "PROVED"})
+    (proof,) = proofs["proved"]
+    assert proof["lemmas"] == ["is_used implies is_open"]
+    # Nobody can say what a proposed lemma asks about: no budget is called free.
+    assert proof["scope"] == "at any depth, with faults=1"
+    # What is proved in the end is not told as not proved on the way.
+    assert [one for one in proofs["not_proved"] if not one["every_length"]] == []
+    code, out, _ = check(text)
+    assert "with is_used implies is_open" in joined(out)
+    assert "not proved" not in out
+
+
+# --------------------------------------------------------------------------------------------------------- k-induction
+
+
+@pytest.mark.parametrize(("more", "steps"), [("", 2), (LATER.format(4, 5), 3)])
+def test_k_induction_over_simple_paths(check, more, steps):
+    """Where the token waits it could wait forever: only a path without repetition begins somewhere."""
+    code, found, proofs = proofs_of(check, RING + more)
+    assert (code, found) == (0, {"never_fallen": "PROVED"})
+    (proof,) = proofs["proved"]
+    assert (proof["k"], proof["lemmas"]) == (steps, [])
+    assert proof["rests_on"].startswith(
+        f"{steps}-induction over simple paths, without a lemma (true in the first {steps}"
+    )
+
+
+def test_k_induction_ends_somewhere(check):
+    code, found, proofs = proofs_of(check, RING + LATER.format(4, 5) + LATER.format(3, 4))
+    assert (code, found) == (3, {"never_fallen": "HOLDS"})
+    assert proofs["proved"] == []
+
+
+@pytest.mark.parametrize(("start", "depth"), [(6, 0), (5, 1), (4, 2)])
+def test_k_induction_needs_its_first_states(check, tmp_path, start, depth):
+    """Nothing precedes the first state: every longer path is safe, and yet the token falls."""
+    text = (RING + LATER.format(4, 5)).replace("between(0, 9)", f"between(0, 9), initially={start}")
+    for bound in range(depth):
+        code, found, _ = proofs_of(check, text, "--bound", str(bound))
+        assert (code, found) == (3, {"never_fallen": "NO VIOLATION TO DEPTH"})
+    instance = instance_of(tmp_path, text)
+    assert list(prove.prove(instance, instance.properties, Phase.WITH_MORE).proofs) == ["in_range"]
+    code, found, _ = proofs_of(check, text, "--bound", str(depth))
+    assert (code, found) == (12, {"never_fallen": "VIOLATED"})
+
+
+def test_k_induction_of_a_property_of_steps(check):
+    text = RING.replace("@always\ndef never_fallen(s):\n    return s.place != 6", "").replace("always,", "always_step,")
+    text += "@always_step\ndef never_falls(before, after, taken):\n    return taken != token_falls\n"
+    code, found, proofs = proofs_of(check, text)
+    assert (code, found) == (0, {"never_falls": "PROVED"})
+    (proof,) = proofs["proved"]
+    assert proof["k"] == 2
+
+
+@pytest.mark.parametrize("bound", [0, 1, 2])
+def test_the_step_that_breaks_a_property_may_close_a_circle(check, bound):
+    """The first time around, the token comes back to where it started: that path is not simple, and yet it counts."""
+    text = RING[: RING.index("@always\n")].replace("always,", "always_step,")
+    text += "@always_step\ndef never_back(before, after):\n    return after.place != 0\n"
+    code, found, proofs = proofs_of(check, text, "--bound", str(bound))
+    assert (code, found, proofs["proved"]) == (3, {"never_back": "NO VIOLATION TO DEPTH"}, [])
+
+
+# ----------------------------------------------------------------------------------------------------------- cut short
+
+
+def test_without_time_nothing_is_proved_and_nothing_is_called_unprovable(check):
+    code, out, err = check(JUGS + ALL_THE_WATER, "--seconds", "1e-9")
+    assert (code, err) == (3, "")
+    assert "the proofs were cut short: the time that they were given is used up" in out
+    assert "PROVED" not in out
+    code, found, proofs = proofs_of(check, JUGS + ALL_THE_WATER, "--seconds", "1e-9")
+    assert (code, found) == (3, {"right_stays_low": "UNDECIDED", "in_range": "UNDECIDED"})
+    assert (proofs["stopped"], proofs["proved"], proofs["not_proved"]) == ("seconds", [], [])
+
+
+NO_ANSWERS = [Answer.SECONDS, Answer.MEMORY, Answer.UNKNOWN]
+
+
+@pytest.mark.parametrize("why", NO_ANSWERS)
+def test_an_answer_that_is_none_proves_nothing(check, monkeypatch, why):
+    """Neither by induction, nor with proposed lemmas, nor over more steps, nor for every length."""
+    with monkeypatch.context() as patched:
+        patched.setattr(induction, "once", lambda *given: (why, None))
+        code, found, proofs = proofs_of(check, JUGS + ALL_THE_WATER)
+    assert (code, found, proofs["proved"], proofs["stopped"]) == (3, {"right_stays_low": "HOLDS"}, [], why.value)
+    monkeypatch.setattr(Solver, "check", lambda *given: why)
+    code, found, proofs = proofs_of(check, RING)
+    assert (code, found, proofs["proved"], proofs["stopped"]) == (3, {"never_fallen": "HOLDS"}, [], why.value)
+    instance = registry.load("kafka")[0].instance("2.1", {"HW_CLAMPED_AT_TRUNCATION": 1})
+    found = prove.prove(instance, [p for p in instance.properties if p.every_length], Phase.EVERY_LENGTH)
+    assert (found.proofs, found.stopped) == ({}, why.value)
+
+
+class Interrupted:
+    """Z3 from its n-th question on: it took Ctrl-C for itself, once, and gave up."""
+
+    def __init__(self, at):
+        self.at, self.asked, self.was_interrupted = at, 0, False
+        self.check, self.why = z3.Solver.check, z3.Solver.reason_unknown
+
+    def patch(self, monkeypatch):
+        monkeypatch.setattr(z3.Solver, "check", lambda solver, *assumed: self.answer(solver, *assumed))
+        monkeypatch.setattr(
+            z3.Solver,
+            "reason_unknown",
+            lambda solver: "interrupted from keyboard" if self.was_interrupted else self.why(solver),
+        )
+
+    def answer(self, solver, *assumed):
+        self.asked += 1
+        self.was_interrupted = self.asked == self.at
+        return z3.unknown if self.was_interrupted else self.check(solver, *assumed)
+
+
+@pytest.mark.parametrize("text", [JUGS + ALL_THE_WATER, RING], ids=["induction", "k-induction"])
+def test_no_interrupt_of_z3_is_lost(check, monkeypatch, tmp_path, text):
+    """Whichever question it ends: also one that is asked only to say more of an answer."""
+    position = 0
+    while True:
+        position += 1
+        monkeypatch.setattr(proof_cache, "cache_folder", lambda at=position: tmp_path / f"cache {at}")
+        with monkeypatch.context() as patched:
+            interrupted = Interrupted(position)
+            interrupted.patch(patched)
+            code, _, err = check(text)
+        if interrupted.asked < position:
+            break
+        assert (code, err) == (130, "check: interrupted; this is what was found so far\n"), position
+    assert position > 3
+    assert code == 0
+
+
+def test_an_interrupt_that_python_drops_is_noticed_after_the_next_question(check, monkeypatch):
+    monkeypatch.setattr(session, "listen", lambda seen: None)
+    monkeypatch.setattr(solver._Interrupts, "seen", [signal.SIGINT])
+    code, out, err = check(JUGS)
+    assert (code, err) == (130, "check: interrupted; this is what was found so far\n")
+    assert "the proofs were cut short: they were interrupted" in out
+
+
+def test_an_interrupt_in_an_argument_for_z3_is_one(check, monkeypatch):
+    """Python raises it within ctypes, which makes another error of it."""
+
+    def interrupted(*given):
+        raise ctypes.ArgumentError("argument 1: KeyboardInterrupt: ")
+
+    monkeypatch.setattr(Solver, "add", interrupted)
+    code, out, err = check(JUGS)
+    assert (code, err) == (130, "check: interrupted; this is what was found so far\n")
+    assert "the proofs were cut short: they were interrupted" in out
+
+
+@pytest.mark.parametrize("why", ["seconds", "memory", "interrupt", "unknown"])
+def test_why_the_proofs_were_cut_short(check, monkeypatch, why):
+    monkeypatch.setattr(session, "proved", lambda *given, **more: Proofs(stopped=why))
+    code, out, err = check(JUGS)
+    assert code == (130 if why == "interrupt" else 3)
+    assert ("interrupted" in err) == (why == "interrupt")
+    assert re.search(r"^right_stays_low +HOLDS \(proof undecided\)$", out, re.MULTILINE)
+    assert "  the proofs were cut short: " in out
+    assert out.splitlines()[-1].startswith("UNDECIDED: the proofs were cut short: ")
+
+
+def test_an_interrupted_search_is_not_followed_by_proofs(check, monkeypatch):
+    explore = session.explore
+
+    def interrupted(*given, **more):
+        exploration = explore(*given, **more)
+        exploration.stopped = "interrupt"
+        return exploration
+
+    def unwanted(*given, **more):
+        raise AssertionError("proofs are looked for")
+
+    monkeypatch.setattr(session, "explore", interrupted)
+    monkeypatch.setattr(session, "proved", unwanted)
+    assert check(JUGS)[0] == 130
+
+
+def test_an_unproved_promise_exits_3_whatever_else_is_proved(tmp_path):
+    instance = instance_of(tmp_path, JUGS + ALL_THE_WATER.replace("@lemma", "@always"))
+    from isrcheck.checker.explicit.search import Limits, explore
+
+    found = verdicts(explore(instance, Limits()))
+    water = next(prop for prop in instance.properties if prop.name == "no_water_is_lost")
+    judged = with_proofs(found, Proofs({water.name: Proof(water, (), False, 1, 0.0)}))
+    assert [verdict.text for verdict in judged] == ["HOLDS (not proved)", "PROVED"]
+    assert exit_code(Word.HOLDS, strict=False, found=judged) == 3
+    assert exit_code(Word.HOLDS, strict=False, found=found) == 0
+
+
+def test_a_model_without_promises_has_nothing_to_prove(check):
+    text = JUGS.replace("@always(permitted=is_excused)\n", "")
+    code, out, _ = check(text)
+    assert code == 0
+    assert out.splitlines()[-1].startswith("n/a: there is no property to check")
+    code, found, _ = proofs_of(check, text + "@sometimes\ndef right_is_full(s):\n    return s.right == 8\n")
+    assert (code, found) == (0, {"right_is_full": "REACHED"})
+
+
+# ---------------------------------------------------------------------------------------------------- for every length
+
+
+@pytest.mark.parametrize("protocol", ["0.10", "0.11", "2.0", "2.1"])
+def test_offsets_are_ordered_in_logs_of_every_length(protocol):
+    """With the high watermark kept within the log, as Kafka does since 2.4; without that a follower truncates below."""
+    model, _ = registry.load("kafka")
+    for clamped in (1, 0) if protocol in ("0.10", "2.1") else (1,):
+        instance = model.instance(protocol, {"HW_CLAMPED_AT_TRUNCATION": clamped})
+        promises = [prop for prop in instance.properties if prop.kind is not Kind.SOMETIMES]
+        found = prove.prove(instance, promises, Phase.EVERY_LENGTH)
+        assert found.stopped is None
+        assert found.lost == {}
+        told = {"offsets_ordered", "high_watermark_monotonic"} if clamped else {"high_watermark_monotonic"}
+        assert set(found.proofs) == told
+        assert all(proof.every_length for proof in found.proofs.values())
+        assert [attempt.prop.name for attempt in found.attempts] == ([] if clamped else ["offsets_ordered"])
+
+
+@pytest.fixture
+def kafka(monkeypatch, tmp_path, capsys):
+    """Run `check kafka ... --prove`, which looks for proofs for every length only."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(session, "Phase", [Phase.EVERY_LENGTH])
+
+    def run(*words):
+        code = cli.main(["kafka", "--protocol", "2.1", "--prove", *words])
+        return code, capsys.readouterr().out
+
+    return run
+
+
+def test_a_proof_for_every_length_says_what_is_open(kafka):
+    code, out = kafka("--switch", "HW_CLAMPED_AT_TRUNCATION=on", "--bound", "1")
+    assert code == 3  # for the other promises no proof was looked for here
+    assert re.search(r"^offsets_ordered +PROVED for every length$", out, re.MULTILINE)
+    assert re.search(r"^acked_not_lost +NO VIOLATION TO DEPTH 1 \(not proved\)$", out, re.MULTILINE)
+    told = "offsets_ordered: PROVED for every length: any records, log size, elections, delete records, transactions,"
+    rest = "any faults and settings, from the initial states of this configuration; with replicas=3; as long as"
+    rest += " no index leaves a size that is open"
+    assert f"{told} {rest}" in joined(out)
+
+
+def test_what_the_slice_cannot_decide_is_told_as_that(kafka):
+    code, out = kafka("--bound", "1")
+    assert code == 3
+    assert re.search(r"^offsets_ordered +NO VIOLATION TO DEPTH 1 \(not proved\)$", out, re.MULTILINE)
+    told = "offsets_ordered: not proved for every length: a step breaks it: follower_reconciles"
+    assert told in joined(out)
+    assert "the explorer does not reach (these bounds searched to depth 1); the slice cannot decide it" in joined(out)
+    assert re.search(r"^    log_end_offset [\d ]+ -> [\d ]+$", out, re.MULTILINE)
+
+
+def test_the_history_that_the_explorer_has_stands_beside_what_is_not_proved(kafka):
+    code, out = kafka("--unclean-elections", "1", "--records", "1", "--crashes", "1", "--bounces", "0", "--bound", "7")
+    assert code == 3
+    assert re.search(r"^offsets_ordered +PERMITTED at step 7", out, re.MULTILINE)
+    assert "offsets_ordered: not proved for every length: a step breaks it" in joined(out)
+
+
+def test_a_proof_for_every_length_that_the_search_contradicts_exits_70(kafka, monkeypatch, capsys):
+    explore = session.explore
+
+    def wrongly(*given, **more):
+        found = explore(*given, **more)
+        found.findings["high_watermark_monotonic"].found = Finding(1, Witness(0, ()))
+        return found
+
+    monkeypatch.setattr(session, "explore", wrongly)
+    monkeypatch.setattr(session.Traces, "write", lambda *given: {})
+    code = cli.main(["kafka", "--protocol", "2.1", "--prove", "--bound", "1"])
+    out, err = capsys.readouterr()
+    assert (code, out) == (70, "")
+    assert "high_watermark_monotonic is proved, and the search found it VIOLATED at step 0" in err

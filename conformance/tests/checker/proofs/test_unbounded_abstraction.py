@@ -1,0 +1,120 @@
+"""The slice over-approximates: whatever the model does, for any size of what is open, the slice can do as well.
+
+Steps of all four generations of Kafka are projected to the fields that the slice keeps, and looked for in it. If the
+slice left anything out, something false could be proved.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from conformance.tests.support.symbolic import states_of
+from conformance.tests.support.unbounded_abstraction import Projection
+from isrcheck.checker.proofs.unbounded_abstraction import OPEN, Slice
+from isrcheck.checker.resources.formula_budget import Answer
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import UsageError
+
+# --------------------------------------------------------------------------------------------------------- all of Kafka
+
+KAFKA, _ = registry.load("kafka")
+SWITCHES = [name for name, entry in KAFKA.entries.items() if not entry.is_open and not entry.is_bound]
+
+LEAST_STEPS = 260
+"""How many different steps of a generation are looked for at least, under its own switches and under others."""
+
+
+def drawn(chance: random.Random, protocol: str, replicas: int, *, own_switches: bool) -> Iterator[Instance]:
+    """Instances of a generation that differ only in what is open."""
+    fixed = {"replicas": replicas}
+    if not own_switches:
+        fixed |= {name: chance.randint(KAFKA.entries[name].least, KAFKA.entries[name].most or 0) for name in SWITCHES}
+        fixed |= {"TRUNC": KAFKA.protocols[protocol].switches["TRUNC"], "HW_CLAMPED_AT_TRUNCATION": 1}
+    while True:
+        values = dict(fixed)
+        for name, entry in KAFKA.entries.items():
+            if entry.is_open:
+                most = entry.least + 2 if entry.most is None else min(entry.most, entry.least + 2)
+                values[name] = chance.randint(entry.least, most)
+        try:
+            instance = KAFKA.instance(protocol, values)
+            assert instance.initial_states
+        except UsageError:
+            continue
+        yield instance
+
+
+def steps_looked_for(
+    protocol: str, replicas: int, *, own_switches: bool, draws: int, each: int
+) -> tuple[int, set[str]]:
+    """Look for steps of random walks in the slice, with what the properties say of them; how many, of which actions."""
+    chance = random.Random(f"{protocol} {replicas} {own_switches}")
+    instances = drawn(chance, protocol, replicas, own_switches=own_switches)
+    sliced = Slice(next(instances))
+    properties = [prop for prop in (*KAFKA.properties, *KAFKA.lemmas) if prop.every_length]
+    assert {prop.name for prop in properties} >= {"offsets_ordered", "high_watermark_monotonic"}
+    asked, actions = 0, set()
+    for _, instance in zip(range(draws), instances, strict=False):
+        projection = Projection(sliced, properties)
+        found = {}
+        for cells in states_of(instance, chance, walked=25, anywhere=5):
+            found |= projection.projected(instance, cells)
+        ordered = sorted(found, key=repr)
+        for one in chance.sample(ordered, min(each, len(ordered))):
+            assert projection.allows(instance, one), f"{instance.configuration} {one}"
+            actions.add(one.step[0])
+            asked += 1
+    return asked, actions
+
+
+@pytest.mark.parametrize("own_switches", [True, False], ids=["own switches", "other switches"])
+@pytest.mark.parametrize("protocol", KAFKA.protocols)
+def test_every_step_of_the_model_is_one_of_the_slice(protocol: str, own_switches: bool) -> None:
+    asked, actions = steps_looked_for(protocol, 2, own_switches=own_switches, draws=16, each=18)
+    assert asked >= LEAST_STEPS
+    assert len(actions) >= 20
+    asked, _ = steps_looked_for(protocol, 3, own_switches=own_switches, draws=2, each=5)
+    assert asked == 10
+
+
+def test_that_is_more_than_two_thousand_steps() -> None:
+    assert 2 * len(KAFKA.protocols) * LEAST_STEPS >= 2_000
+
+
+def test_what_is_kept_has_the_same_shape_for_every_size() -> None:
+    sliced = Slice(KAFKA.instance("2.1"))
+    by_offset = {"log_record", "log_epoch", "response_record", "response_epoch", "exposed_record"}
+    others = {"read_committed_record", "pending", "acknowledged", "transaction_of", "transaction_state"}
+    by_epoch = {"metadata_leader", "metadata_isr", "epoch_cache"}
+    assert set(sliced.places) - set(sliced.kept) == by_offset | others | by_epoch
+    assert sliced.places["high_watermark"].high == OPEN
+    assert sliced.places["leader"].high == 2
+
+
+@pytest.mark.parametrize("protocol", KAFKA.protocols)
+@pytest.mark.parametrize("clamp", [True, False], ids=["clamped", "not clamped"])
+def test_the_order_of_offsets_is_inductive_exactly_with_the_clamp(protocol: str, clamp: bool) -> None:
+    instance = KAFKA.instance(protocol, {"replicas": 2, "HW_CLAMPED_AT_TRUNCATION": clamp})
+    sliced = Slice(instance)
+    claims = [p for p in (*instance.properties, *instance.lemmas) if p.every_length]
+    of_states, of_steps = [p for p in claims if not p.of_steps], [p for p in claims if p.of_steps]
+    known = [literal for prop in of_states for literal in sliced.ask(prop, [sliced.before])]
+    broken = set()
+    for step in sliced.steps:
+        goals = [(prop.name, *sliced.ask(prop, [step.after])) for prop in of_states]
+        goals += [(prop.name, *sliced.ask(prop, [sliced.before, step.after], step.taken)) for prop in of_steps]
+        solver = sliced.solver()
+        solver.add(*known, step.enabled)
+        broken |= {(name, step.action) for name, holds, asked in goals if solver.check(asked, -holds) is not Answer.NO}
+    unclamped = {("offsets_ordered", action) for action in BROKEN_WITHOUT_CLAMP[protocol]}
+    assert broken == (set() if clamp else unclamped)
+
+
+TRUNCATING = {"follower_reconciles", "follower_is_out_of_range", "follower_starts_over", "follower_applies_response"}
+RESTARTING = {"broker_bounces", "broker_restarts"}
+BROKEN_WITHOUT_CLAMP = dict.fromkeys(KAFKA.protocols, TRUNCATING | RESTARTING) | {"0.10": TRUNCATING}
+"""The actions after which a high watermark can lie outside its log; 0.10 truncates to it when a broker comes back."""

@@ -1,0 +1,511 @@
+"""What loops over an open domain do, the slice can do: small models against everything that they do at sizes 0 to 4."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.checker.compile.test_kernel import random_state
+from conformance.tests.support.unbounded_abstraction import Projection
+from isrcheck.checker.proofs.unbounded_abstraction import OPEN, Slice
+from isrcheck.checker.resources.formula_budget import Answer
+from isrcheck.checker.symbolic.evaluator import UnsupportedError
+from isrcheck.checker.symbolic.symbolic_state import Value
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance, Model
+from isrcheck.models.run import Cells
+
+PRELUDE = """
+from isrcheck.language import (
+    NONE, Domain, Flag, Subset, action, always, always_step, between, bound, budget, field, lemma, optional, require,
+    setting,
+)
+
+
+class Configuration:
+    n = bound(2, "places", is_open=True)
+    k = bound(2, "nodes")
+
+
+class Place(Domain, size="n"):
+    pass
+
+
+class Node(Domain, size="k"):
+    pass
+
+
+class State:
+    a = field(Place, values=between(0, 2))
+    b = field(Place, values=Flag)
+    x = field(values=between(0, 3))
+    y = field(values=between(-1, "n"))
+    z = field(Node, values=between(0, 3))
+    f = field(values=Flag)
+
+"""
+HELPERS = """
+def first(s):
+    for i in range(s.n):
+        if s.a[i] == 1 and i < 3:
+            return i
+    return 3
+
+
+def first_but(s, least):
+    found = 0
+    for i in range(s.n):
+        for j in range(s.n):
+            if s.b[j] and s.a[i] == 2:
+                return min(found, 3)
+            found += 1
+        if found > least:
+            return 1
+    return 0
+
+
+def fill(s, value):
+    for i in range(s.n):
+        s.a[i] = value
+        s.x = value
+
+
+def count(s):
+    total = 0
+    for i in range(s.n):
+        if s.b[i] and total < 3:
+            total += 1
+    return total
+
+"""
+
+LOOPS_TEXT = """
+## counter
+for i in range(s.n):
+    if s.b[i] and s.x < 3:
+        s.x += 1
+## counter that falls
+for i in range(s.n):
+    if s.b[i] and s.x > 0:
+        s.x -= 1
+## counter that rises and falls
+for i in range(s.n):
+    if s.b[i] and s.x < 3:
+        s.x += 1
+    elif s.x > 0:
+        s.x -= 1
+## reset and counted
+for i in range(s.n):
+    if s.a[i] == 2:
+        s.x = 0
+    elif s.x < 3:
+        s.x += 1
+## two cells
+for i in range(s.n):
+    if s.a[i] == 1:
+        s.x = 1
+    if s.a[i] == 2:
+        s.z[node] = 2
+## one cell that another follows
+for i in range(s.n):
+    s.z[1] = s.z[0]
+    s.z[0] = s.x
+    s.x = s.a[i]
+## cell by a symbolic index
+for i in range(s.n):
+    if s.a[i] < 2:
+        s.z[s.a[i]] = i if i < 3 else 0
+## cell of an open range
+for i in range(s.n):
+    if s.b[i]:
+        s.y = i
+## flag
+for i in range(s.n):
+    s.f = s.b[i] or not s.f
+## greatest
+for i in range(s.n):
+    s.x = max(s.x, s.a[i])
+## loops of their own
+for i in range(s.n):
+    s.x = s.a[i]
+for i in range(s.n):
+    if s.x < 3:
+        s.x += 1
+s.z[0] = s.x
+## from below and from above
+for i in range(1, s.n - 1):
+    s.x = s.a[i]
+for i in range(NONE, s.n + 1):
+    s.y = min(i, s.n)
+## nested
+for i in range(s.n):
+    for j in range(s.n):
+        if s.b[j] and s.a[i] == 1 and s.x < 3:
+            s.x += 1
+## closed in open
+for i in range(s.n):
+    for j in range(s.k):
+        if s.b[i]:
+            s.z[j] = s.z[0]
+            s.z[0] = j
+## open in closed
+for j in range(s.k):
+    for i in range(s.n):
+        if s.b[i] and s.z[j] < 3:
+            s.z[j] += 1
+## in a branch that may fail
+if s.f:
+    s.x += 1
+    for i in range(s.n):
+        if s.b[i] and s.x < 3:
+            s.x += 1
+## behind a guard
+require(s.x < 3)
+s.x += 1
+for i in range(s.n):
+    if s.b[i] and s.x < 3:
+        s.x += 1
+## guard in a loop
+for i in range(s.n):
+    require(s.a[i] < 2)
+s.f = not s.f
+## helper that writes
+fill(s, 2)
+if s.f:
+    fill(s, 1)
+## least
+least = 3
+for i in range(s.n):
+    least = min(least, s.a[i])
+s.x = least
+## local and cell
+last = NONE
+for i in range(s.n):
+    if s.b[i]:
+        last = i
+        s.x = s.a[i]
+s.y = last
+## truth value
+seen = False
+for i in range(s.n):
+    if s.b[i]:
+        seen = True
+s.f = seen
+## truth value that becomes a number
+total = s.f
+for i in range(s.n):
+    total = total + s.b[i]
+s.x = min(total, 3)
+## number that becomes a truth value
+seen = 2
+for i in range(s.n):
+    seen = s.b[i]
+s.x = seen
+## local of another call
+total = 1
+for i in range(s.n):
+    s.x = count(s)
+s.z[0] = total
+## loop variable
+i = 3
+for i in range(s.n):
+    s.a[i] = 0
+s.x = min(i, 3)
+## parameter as a loop variable
+for node in range(s.n):
+    s.f = s.b[node]
+s.x = min(node, 3)
+## variable of a loop in a loop
+i = 3
+for j in range(s.n):
+    for i in range(2):
+        pass
+s.x = i
+## loop variable assigned
+i = 0
+for i in range(s.n):
+    if s.b[i]:
+        i = 2
+s.x = min(i, 3)
+## return from a loop
+s.x = first(s)
+## return from loops
+s.x = first_but(s, s.z[0])
+## count
+s.x = count(s)
+if first(s) < 3:
+    s.z[0] = count(s)
+## read, write, read
+s.x = s.a[0]
+for i in range(s.n):
+    s.a[i] = 0
+s.z[0] = s.a[0]
+## read, loop that writes more, read
+s.x = s.a[0]
+for i in range(s.n):
+    s.a[i] = 1
+    s.f = True
+s.z[0] = s.a[0]
+## read in a loop and after it
+for i in range(s.n):
+    s.a[0] = min(i, 2)
+    if s.b[i]:
+        s.x = s.a[0]
+s.z[0] = s.a[0]
+## read twice
+require(s.n > 1)
+s.x = s.a[0]
+s.z[0] = s.a[0]
+s.z[1] = s.a[1]
+## read, write elsewhere, read
+s.x = s.a[0]
+s.a[node] = 1
+s.z[0] = s.a[0]
+## write in a branch
+if s.f:
+    s.a[0] = 1
+    s.x = s.a[0]
+else:
+    s.x = s.a[0]
+s.z[0] = s.a[0]
+## folds
+s.f = any(s.b[i] for i in range(s.n))
+if all(s.b[i] == (s.a[i] > 0) for i in range(s.n)):
+    s.x = 0
+## fold in a fold
+s.x = sum(1 for j in range(s.k) if any(s.a[i] == j for i in range(s.n)))
+## cell by a flag
+s.z[s.f] = s.x
+s.z[s.x and 1] += s.f
+## size asked for twice
+require(s.n > 2)
+s.y = s.n
+s.x = s.a[0]
+## size as a number
+s.y = s.n
+if s.n > 2:
+    s.x = 3
+"""
+"""Bodies of an action with a parameter `node`, each below its name."""
+
+LOOPS = {
+    name: body for name, _, body in (one.strip().partition("\n") for one in LOOPS_TEXT.split("## ") if one.strip())
+}
+
+
+@pytest.fixture(scope="module")
+def loops(tmp_path_factory: pytest.TempPathFactory) -> tuple[Model, Projection]:
+    """One model with an action for each body, and one solver that knows them all."""
+    model = registry.load_file(written(tmp_path_factory.mktemp("loops"), HELPERS, *LOOPS.values()))
+    return model, Projection(Slice(model.instance()))
+
+
+def written(folder: Path, helpers: str, *bodies: str, prelude: str = PRELUDE) -> Path:
+    text = prelude + helpers
+    for number, body in enumerate(bodies):
+        lines = "\n".join(f"    {line}" for line in body.splitlines())
+        text += f"\n\n@action\ndef act_{number}(s, node: Node):\n{lines}\n"
+    path = folder / "mine.py"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def contents(instance: Instance, chance: random.Random) -> Iterator[Cells]:
+    """States with every content of what is open, or many, and a few values of what is not."""
+    places = instance.places
+    open_cells = [
+        range(place.low, place.high + 1) for name in ("a", "b") for place in [places[name]] for _ in range(place.count)
+    ]
+    every = list(itertools.product(*open_cells))
+    for _ in range(4):
+        other = random_state(instance, chance)[len(open_cells) :]
+        for cells in chance.sample(every, min(len(every), 220)):
+            yield (*cells, *other)
+
+
+def only_action(instance: Instance, name: str) -> Instance:
+    slots = [slot.name for slot in instance.model.slots]
+    return replace(instance, choices=tuple(0 if one == name else None for one in slots))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_whatever_a_loop_does_the_slice_can_do(name: str, loops: tuple[Model, Projection]) -> None:
+    model, projection = loops
+    chance = random.Random(name)
+    action_name = f"act_{list(LOOPS).index(name)}"
+    asked = 0
+    for size in range(5):
+        instance = only_action(model.instance(None, {"n": size}), action_name)
+        found = {}
+        for cells in contents(instance, chance):
+            found |= projection.projected(instance, cells)
+        for one in sorted(found, key=repr):
+            assert projection.allows(instance, one), f"{name} with {size}: {one}"
+            asked += 1
+    assert asked >= 10
+
+
+# ------------------------------------------------------------------------------------------- but not everything at all
+
+NEVER = {
+    "counter": ("after x", "<", "before x"),
+    "counter that falls": ("after x", ">", "before x"),
+    "greatest": ("after x", "<", "before x"),
+    "nested": ("after x", "<", "before x"),
+    "open in closed": ("after z", "<", "before z"),
+    "in a branch that may fail": ("after x", "<", "before x"),
+    "behind a guard": ("before x", "==", 3),
+    "guard in a loop": ("after f", "==", "before f"),
+    "from below and from above": ("after x", ">", 3),
+    "read twice": ("after x", "!=", "after z"),
+    "size as a number": ("after y", "<", 0),
+    "size asked for twice": ("after y", "<", 3),
+    "local of another call": ("after z", "!=", 1),
+}
+"""What the slice still knows: that a cell never falls, what a loop can write, that what is read twice is the same."""
+
+
+@pytest.mark.parametrize("name", NEVER)
+def test_what_no_round_does_the_slice_does_not_do(name: str, loops: tuple[Model, Projection]) -> None:
+    sliced = loops[1].sliced
+    (step,) = loops[1].steps(f"act_{list(LOOPS).index(name)}", (0,))
+
+    def side(text: str | int) -> Value:
+        if isinstance(text, int):
+            return text
+        when, field = text.split()
+        return {"before": sliced.before, "after": step.after}[when][sliced.places[field].offset]
+
+    left, sign, right = NEVER[name]
+    never = sliced.evaluator.compare(sign, side(left), side(right))
+    solver = sliced.solver()
+    assert (solver.check(step.enabled, never), solver.check(step.enabled, -never)) == (Answer.NO, Answer.YES)
+
+
+# ------------------------------------------------------------------------------------------------- what is open at all
+
+SIZES = {
+    "a": ("lambda c: c.n", OPEN),
+    "b": ("lambda c: c.n - c.m + 3", OPEN),
+    "c": ("lambda c: min(c.n, 2)", OPEN),
+    "d": ("lambda c: 3 if c.n > 4 else 1", OPEN),
+    "e": ("lambda c: dict(c.items())['n']", OPEN),
+    "f": ("lambda c: c.n if c.W else 4", 4),
+    "g": ("lambda c: c.k + 1", 3),
+    "h": ("'n'", OPEN),
+    "i": ("'k'", 2),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_size_is_open_where_what_is_open_is_asked_for_it(tmp_path: Path, name: str) -> None:
+    """Whatever the size comes to: two of them may be equal by chance, and still differ elsewhere."""
+    size, expected = SIZES[name]
+    prelude = PRELUDE.replace("    k = bound", '    m = budget(1, "faults")\n    W = switch(False, "")\n    k = bound')
+    prelude = prelude.replace("class Place(", f"class Odd(Domain, size={size}):\n    pass\n\n\nclass Place(")
+    prelude = prelude.replace("    setting,", "    setting, switch,") + "    odd = field(Odd, values=Flag)\n"
+    prelude += f"    wide = field(values=between(0, {size}))\n"
+    sliced = Slice(registry.load_file(written(tmp_path, "", "s.f = True", prelude=prelude)).instance())
+    assert sliced.open == {"n", "m"}
+    assert sliced.places["odd"].sizes == (expected,)
+    assert sliced.places["wide"].high == expected
+    assert ("odd" in sliced.kept) == (expected != OPEN)
+
+
+def test_a_range_may_be_open_below_and_may_be_one_value(tmp_path: Path) -> None:
+    prelude = (
+        PRELUDE
+        + "    low = field(values=between(lambda c: -c.n, 0))\n    one = field(values=between(3, 3), initially=3)\n"
+    )
+    bodies = "s.low -= 1", "for i in range(s.n):\n    s.low = -i\n    s.one = 3", "require(s.n > s.x)\ns.low = 0 - s.x"
+    model = registry.load_file(written(tmp_path, "", *bodies, prelude=prelude))
+    projection = Projection(Slice(model.instance()))
+    chance = random.Random(5)
+    for size in range(4):
+        instance = model.instance(None, {"n": size})
+        for one in {one for _ in range(60) for one in projection.projected(instance, random_state(instance, chance))}:
+            assert projection.allows(instance, one), one
+
+
+def test_an_argument_may_be_open(tmp_path: Path) -> None:
+    body = "require(s.b[place])\ns.y = place\ns.x = s.a[place]\ns.b[place] = False"
+    path = written(tmp_path, "", body)
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("node: Node", "node: Node, place: Place"), encoding="utf-8"
+    )
+    model = registry.load_file(path)
+    projection = Projection(Slice(model.instance()))
+    assert {step.arguments for step in projection.sliced.steps} == {(0, None), (1, None)}
+    chance = random.Random(7)
+    for size in range(5):
+        instance = model.instance(None, {"n": size})
+        for one in {one for _ in range(20) for one in projection.projected(instance, random_state(instance, chance))}:
+            assert projection.allows(instance, one), one
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("s.x = sum(s.a[i] for i in range(s.n))", "in act_0: a sum over what is open"),
+        ("s.f = some[0]", "act_0 takes a subset of what is open"),
+    ],
+)
+def test_what_the_slice_does_not_know_is_refused(tmp_path: Path, body: str, says: str) -> None:
+    prelude = PRELUDE.replace("class Node(", "class Places(Subset, of=Place):\n    pass\n\n\nclass Node(")
+    path = written(tmp_path, "", body, prelude=prelude)
+    if "some" in body:
+        path.write_text(path.read_text(encoding="utf-8").replace("node: Node", "some: Places"), encoding="utf-8")
+    with pytest.raises(UnsupportedError) as refusal:
+        Slice(registry.load_file(path).instance())
+    assert str(refusal.value).startswith(f"{path}:")
+    assert says in str(refusal.value)
+
+
+PROPERTIES = """
+@always
+def ordered(s):
+    return s.x <= s.z[0] and first(s) <= 3
+
+
+@always
+def some(s):
+    return any(s.b[i] for i in range(s.n)) and s.y < s.n
+
+
+@always
+def counted(s):
+    return count(s) <= s.x or s.f
+
+
+@always_step
+def rises(before, after, taken):
+    return before.x <= after.x and (taken == act_0 or before.f == after.f)
+
+
+@always_step
+def read_in_both(before, after):
+    return before.n == 0 or before.a[0] <= after.a[0] or first(before) >= first(after) + 3
+
+"""
+
+
+def test_properties_can_say_in_the_slice_what_they_say_in_the_model(tmp_path: Path) -> None:
+    bodies = LOOPS["counter"], LOOPS["flag"], LOOPS["read, write, read"]
+    path = written(tmp_path, HELPERS, *bodies)
+    path.write_text(path.read_text(encoding="utf-8") + "\n" + PROPERTIES, encoding="utf-8")
+    model = registry.load_file(path)
+    projection = Projection(Slice(model.instance()), model.properties)
+    chance = random.Random(6)
+    said = set()
+    for size in range(4):
+        instance = model.instance(None, {"n": size})
+        found = {one for _ in range(40) for one in projection.projected(instance, random_state(instance, chance))}
+        for one in chance.sample(sorted(found, key=repr), min(len(found), 120)):
+            assert projection.allows(instance, one), one
+            said.update(one.truths)
+    assert said == {(prop.name, truth) for prop in model.properties for truth in (True, False)}

@@ -1,0 +1,45 @@
+"""The report in a real browser, without a head: nothing is loaded, nothing runs, everything can be seen."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.tests.support.browser import contrast
+from conformance.tests.support.engine import checking
+from conformance.tests.support.report import HOSTILE, NAME
+from isrcheck.checker import cli
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_in_a_browser(browser, tmp_path, monkeypatch, capsys, scheme):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / NAME).write_text(HOSTILE, encoding="utf-8")
+    assert checking(cli.main, capsys)(NAME, "--report", "DIR")[0] == 12
+    page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+    told, asked = [], []
+    page.on("console", lambda message: told.append(message.text))
+    page.on("dialog", lambda dialog: told.append(dialog.message))
+    page.on("request", lambda request: asked.append(request.url))
+    address = (tmp_path / "DIR" / "index.html").as_uri()
+    page.goto(address)
+    assert (told, asked) == ([], [address])
+    assert page.evaluate("document.documentElement.scrollWidth") == 1280
+    assert page.locator("td.bad").count() == 2
+    assert page.locator("td.bad .sign").all_inner_texts() == ["\u2717", "\u2717"]
+    assert page.evaluate("document.querySelectorAll('script, img').length") == 0
+    assert contrast(page, "td, th, p, li, dt, dd, h1, h2, summary, figcaption, pre") >= 4.5
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 28)"
+    assert dark == (scheme == "dark")
+    # Every text of a plot stands inside of it.
+    outside = """() => [...document.querySelectorAll('svg')].map(svg => {
+      const room = svg.getBoundingClientRect();
+      return [...svg.querySelectorAll('text')].filter(text => {
+        const box = text.getBoundingClientRect();
+        return box.left < room.left - 1 || box.right > room.right + 1 || box.bottom > room.bottom + 1;
+      }).length;
+    })"""
+    assert page.evaluate(outside) == [0, 0, 0]
+    page.get_by_role("link", name="VIOLATED at step 3").click()
+    assert page.url.startswith((tmp_path / "DIR" / "traces").as_uri())
+    assert page.evaluate("document.querySelectorAll('img, iframe').length") == 0
+    page.close()

@@ -1,0 +1,482 @@
+"""`check --report DIR`: the page, what build servers read, and the folder."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from conformance.tests.support.engine import checking
+from conformance.tests.support.report import HOSTILE, NAME, cases_of, counts_of, page_of, run_of, written
+from isrcheck.checker import cli
+from isrcheck.checker.analyses import matrix
+from isrcheck.checker.explicit.search import explore
+from isrcheck.checker.kafka_config.cluster_plan import ASIDES, MOVED
+from isrcheck.checker.outcome.verdict import PROVABLE, SAFE, Verdict, Word, exit_code
+from isrcheck.checker.reports import folder as folders
+from isrcheck.checker.reports.content import Outcome, outcome_of
+from isrcheck.checker.session import session
+from isrcheck.models import registry
+
+SUITE = NAME.removesuffix(".py")
+STEM = "-b---"
+FILES = ["index.html", "isrcheck-report.json", "junit.xml", "results.sarif", "test_regressions.py"]
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    """Run `check` in an empty folder that holds a hostile model; gives the exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / NAME).write_text(HOSTILE, encoding="utf-8")
+    run = checking(cli.main, capsys)
+    return lambda line: run(*(NAME if word == "MODEL" else word for word in shlex.split(line)))
+
+
+@pytest.fixture
+def record(tmp_path, monkeypatch):
+    """Let the matrix be held against a record of two runs, which the text says."""
+    path = tmp_path / "verdicts.toml"
+    read = matrix.recorded
+    monkeypatch.setattr(matrix, "recorded", lambda: read(path))
+    return path.write_text
+
+
+RECORD = """\
+[[run]]
+model = "kafka"
+protocol = "0.10"
+explored = "exhausted"
+[run.configuration]
+[run.violated]
+acked_not_lost = 6
+isr_is_complete = 5
+[run.permitted]
+[[run]]
+model = "kafka"
+protocol = "2.1"
+explored = "exhausted"
+[run.configuration]
+acks = 1
+[run.violated]
+[run.permitted]
+acked_not_lost = 2
+"""
+
+
+# ------------------------------------------------------------------------------------------------- how verdicts count
+
+
+COUNTS = {
+    Word.VIOLATED: Outcome.FAILED,
+    Word.UNREACHABLE: Outcome.FAILED,
+    Word.UNDECIDED: Outcome.ERROR,
+    Word.PERMITTED: Outcome.SKIPPED,
+    Word.NO_VIOLATION: Outcome.PASSED,
+    Word.NOT_REACHED: Outcome.SKIPPED,
+    Word.HOLDS: Outcome.PASSED,
+    Word.PROVED: Outcome.PASSED,
+    Word.REACHED: Outcome.PASSED,
+    Word.NOT_APPLICABLE: Outcome.SKIPPED,
+}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    ("word", "more"),
+    [
+        *((word, {}) for word in Word),
+        *((word, {"is_unproved": True}) for word in PROVABLE),
+        *((word, {"is_unattempted": True}) for word in PROVABLE),
+    ],
+)
+def test_what_counts_as_failed_is_what_the_exit_code_says(word, more, strict):
+    prop = registry.load("kafka")[0].properties[0]
+    verdict = Verdict(prop, word, 3, **more)
+    outcome = outcome_of(verdict, strict=strict)
+    expected = Outcome.FAILED if strict and word is Word.PERMITTED else Outcome.ERROR if more else COUNTS[word]
+    assert outcome is expected
+    code = exit_code(word, strict=strict, found=[verdict])
+    if word not in (Word.NOT_REACHED, Word.NOT_APPLICABLE, Word.REACHED):
+        assert (outcome in (Outcome.FAILED, Outcome.ERROR)) == (code != SAFE)
+
+
+# --------------------------------------------------------------------------------------------------------- one model
+
+
+def test_one_model(check, tmp_path):
+    code, out, err = check("MODEL --report DIR")
+    assert (code, err) == (12, "")
+    folder = tmp_path / "DIR"
+    names = sorted(path.name for path in (tmp_path / "counterexamples").glob("*.itf.json") if not path.is_symlink())
+    assert [re.sub("[0-9a-f]{8}", "#", name) for name in names] == [
+        f"{STEM}_avoids_two_#_1.itf.json",
+        f"{STEM}_stays_safe_#_1.itf.json",
+    ]
+    pages = [name.replace(".itf.json", ".html") for name in names]
+    assert written(folder) == sorted([*FILES, *(f"traces/{name}" for name in (*names, *pages))])
+    for name in names:
+        assert (folder / "traces" / name).read_bytes() == (tmp_path / "counterexamples" / name).read_bytes()
+    page = page_of(folder)
+    assert [row[:3] for row in page.rows] == [
+        ["property", "verdict", "states or steps"],
+        ["stays_safe", "\u2717 VIOLATED at step 3 trace file", "1"],
+        ["avoids_two", "\u25b2 PERMITTED at step 2 trace file", "1"],
+        ["stays_whole", "\u2713 HOLDS", ""],
+        ["sometimes gets_up", "\u2713 REACHED at step 3", "1"],
+        ["sometimes falls", "\u2717 UNREACHABLE", ""],
+    ]
+    assert page.banners == [f"{out.splitlines()[-1]} exit code 12: violated"]
+    links = [f"traces/{name}" for pair in zip(reversed(pages), reversed(names), strict=True) for name in pair]
+    assert page.links == [*links, "junit.xml", "results.sarif", "test_regressions.py"]
+    assert page.tags.count("svg") == 3
+
+
+def test_junit_of_one_model(check, tmp_path):
+    check("MODEL --report DIR")
+    assert counts_of(tmp_path / "DIR") == [(SUITE, 6, 2, 0, 1)]
+    assert cases_of(tmp_path / "DIR") == {
+        (SUITE, "stays_safe"): ("failure", "VIOLATED at step 3"),
+        (SUITE, "avoids_two"): ("skipped", "PERMITTED at step 2"),
+        (SUITE, "stays_whole"): ("passed", ""),
+        (SUITE, "gets_up"): ("passed", ""),
+        (SUITE, "falls"): ("failure", "UNREACHABLE"),
+        (SUITE, "the search itself"): ("passed", ""),
+    }
+    text = (tmp_path / "DIR" / "junit.xml").read_text()
+    assert "s.height &lt;= s.limit is false" in text
+
+
+def test_sarif_of_one_model(check, tmp_path):
+    check("MODEL --report DIR")
+    run = run_of(tmp_path / "DIR")
+    lines = HOSTILE.splitlines()
+    safe, two, falls = run["results"]
+    assert [(one["ruleId"], one["kind"], one["level"]) for one in run["results"]] == [
+        (f"{SUITE}/stays_safe", "fail", "error"),
+        (f"{SUITE}/avoids_two", "fail", "note"),
+        (f"{SUITE}/falls", "fail", "error"),
+    ]
+    place = safe["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": "%3Cb%3E%26%27.py", "uriBaseId": "SRCROOT"}
+    assert lines[place["region"]["startLine"] - 1] == "def stays_safe(s):"
+    steps = safe["codeFlows"][0]["threadFlows"][0]["locations"]
+    assert [step["executionOrder"] for step in steps] == [1, 2, 3, 4]
+    where = [step["location"]["physicalLocation"]["region"]["startLine"] for step in steps]
+    assert [lines[one - 1] for one in where[1:]] == ["def climber_steps(s, foot: Foot):"] * 3
+    assert [step["state"] for step in steps] == [{"global": {"text": f"height {height}"}} for height in range(4)]
+    assert len(two["codeFlows"][0]["threadFlows"][0]["locations"]) == 3
+    assert "codeFlows" not in falls
+    assert run["invocations"] == [
+        {
+            "commandLine": f"check {shlex.quote(NAME)} --report DIR",
+            "exitCode": 12,
+            "exitCodeDescription": "violated",
+            "executionSuccessful": True,
+            "toolExecutionNotifications": [],
+        }
+    ]
+
+
+def test_a_finding_is_the_same_when_lines_move(check, tmp_path):
+    check("MODEL --report one")
+    (tmp_path / NAME).write_text(HOSTILE.replace("\n\n\nclass State", "\n\n# a line\n\nclass State"), encoding="utf-8")
+
+    check("MODEL --report two")
+    one, two = (run_of(tmp_path / name)["results"] for name in ("one", "two"))
+    assert [result["partialFingerprints"] for result in one] == [result["partialFingerprints"] for result in two]
+    assert one[0]["locations"] != two[0]["locations"]
+    assert len({result["partialFingerprints"]["isrcheck/v1"] for result in one}) == 3
+
+
+def test_nothing_of_a_model_is_markup(check, tmp_path):
+    check("MODEL --report DIR")
+    page = page_of(tmp_path / "DIR")
+    assert not set(page.tags) & {"script", "img", "b", "iframe", "object", "link", "base", "form"}
+    assert not [name for name in page.attributes if name.startswith("on")]
+    for name in FILES:
+        text = (tmp_path / "DIR" / name).read_text(encoding="utf-8")
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
+    assert "<script>alert(2)</script>" in page.rows[1][3]
+    assert page.rows[1][3] == r"]]></failure><script>alert(2)</script> \x1b]0;owned\x07 \u202e"
+
+
+def test_strict_counts_what_is_permitted(check, tmp_path):
+    code, _, _ = check("MODEL --limit 3 --strict --report DIR")
+    assert code == 12
+    assert cases_of(tmp_path / "DIR")[SUITE, "avoids_two"] == ("failure", "PERMITTED at step 2")
+    assert run_of(tmp_path / "DIR")["results"][0]["level"] == "error"
+    assert "avoids_two" in (tmp_path / "DIR" / "test_regressions.py").read_text()
+
+
+def test_json_is_alone_on_stdout_and_the_page_has_the_text(check, tmp_path):
+    _, text, _ = check("MODEL")
+    code, out, err = check("MODEL --json --report DIR")
+    assert (code, err, json.loads(out)["verdict"]) == (12, "", "VIOLATED")
+    assert "VIOLATED: stays_safe at step 3" in text
+    assert "VIOLATED: stays_safe at step 3" in (tmp_path / "DIR" / "index.html").read_text()
+
+
+def test_what_is_not_reached_so_far_is_no_pass(check, tmp_path):
+    code, _, _ = check("MODEL --bound 1 --report DIR")
+    assert code == 0
+    assert cases_of(tmp_path / "DIR")[SUITE, "gets_up"] == ("skipped", "NOT REACHED TO DEPTH 1")
+    assert counts_of(tmp_path / "DIR") == [(SUITE, 6, 0, 0, 2)]
+    assert page_of(tmp_path / "DIR").rows[3][1] == "\u25cb NO VIOLATION TO DEPTH 1"
+
+
+def test_z3_has_no_levels_and_shows_its_times(check, tmp_path):
+    code, _, _ = check("MODEL --engine z3 --bound 3 --report DIR")
+    assert code == 12
+    assert page_of(tmp_path / "DIR").tags.count("svg") == 1
+    assert [row[2] for row in page_of(tmp_path / "DIR").rows[1:]] == [""] * 5
+
+
+# ---------------------------------------------------------------------------------------------------- what is cut short
+
+
+def test_a_search_that_was_interrupted_is_marked(check, tmp_path, monkeypatch):
+    def interrupted(*given, **more):
+        return replace(explore(*given, **more), stopped="interrupt", judged=1)
+
+    monkeypatch.setattr(session, "explore", interrupted)
+    code, _, _ = check("MODEL --bound 1 --report DIR")
+    assert code == 130
+    page = page_of(tmp_path / "DIR")
+    assert page.banners == [
+        "UNDECIDED: it was interrupted; every state to depth 1 was judged exit code 130: interrupted",
+        "INTERRUPTED: this is what was found until then",
+    ]
+    assert page.rows[1][1] == "? UNDECIDED (interrupt; none to depth 1)"
+    assert counts_of(tmp_path / "DIR") == [(SUITE, 6, 0, 6, 0)]
+    run = run_of(tmp_path / "DIR")
+    assert [(one["kind"], one["level"]) for one in run["results"]] == [("open", "none")] * 5
+    (invocation,) = run["invocations"]
+    assert (invocation["exitCode"], invocation["executionSuccessful"]) == (130, False)
+    assert invocation["toolExecutionNotifications"][0]["message"]["text"] == f"{SUITE}: it was interrupted"
+
+
+def test_a_check_that_dies_leaves_no_report_of_yesterday(check, tmp_path, monkeypatch):
+    check("MODEL --limit 3 --report DIR")
+    assert counts_of(tmp_path / "DIR")[0][2] == 1
+
+    def dies(*given, **more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "explore", dies)
+    code, _, err = check("MODEL --report DIR")
+    assert (code, err) == (130, "check: interrupted before anything was found\n")
+    assert page_of(tmp_path / "DIR").banners == [
+        "check has not finished: what was found is not known its exit code is not known"
+    ]
+    assert counts_of(tmp_path / "DIR") == [("check", 1, 0, 1, 0)]
+    assert run_of(tmp_path / "DIR")["invocations"][0]["executionSuccessful"] is False
+    assert written(tmp_path / "DIR") == FILES
+
+
+def test_a_report_that_was_interrupted_is_told(check, tmp_path, monkeypatch):
+    monkeypatch.setattr(cli.gather, "of_run", lambda *given, **more: (_ for _ in ()).throw(KeyboardInterrupt))
+    code, out, err = check("MODEL --report DIR")
+    assert (code, err) == (130, "check: DIR: interrupted before the report was written\n")
+    assert "VIOLATED: stays_safe" in out
+    assert "has not finished" in page_of(tmp_path / "DIR").banners[0]
+
+
+# ---------------------------------------------------------------------------------------- the matrix, sweeps, clusters
+
+
+def test_the_matrix_as_recorded(check, record, tmp_path, no_proofs):
+    record(RECORD)
+    code, _, _ = check("--bound 6 --report DIR")
+    assert code == 0
+    page = page_of(tmp_path / "DIR")
+    assert page.rows[0] == ["property", "kafka 0.10", "kafka 2.1"]
+    assert page.rows[2] == [
+        "acked_not_lost",
+        "\u2717 VIOLATED at step 6 trace file as recorded",
+        "\u25b2 PERMITTED at step 2 trace file as recorded",
+    ]
+    assert [count[1:] for count in counts_of(tmp_path / "DIR")] == [(25, 0, 0, 5), (25, 0, 0, 7)]
+    assert cases_of(tmp_path / "DIR")["kafka 0.10", "acked_not_lost"] == ("skipped", "VIOLATED at step 6, as recorded")
+    run = run_of(tmp_path / "DIR")
+    assert {one["suppressions"][0]["justification"] for one in run["results"]} == {"recorded in models/verdicts.toml"}
+    assert len(run["results"]) == 3
+    assert page.banners == [
+        "as recorded: every cell shows what models/verdicts.toml says exit code 0: everything is as recorded, what is"
+        " broken as well"
+    ]
+    text = (tmp_path / "DIR" / "test_regressions.py").read_text()
+    assert re.findall(r"(\w+)\),\n", text) == ["POSSIBLE", "POSSIBLE"]
+
+
+def test_the_matrix_with_something_new_and_something_missing(check, record, tmp_path, no_proofs):
+    record(RECORD.replace("isr_is_complete = 5\n", "log_matching = 4\n"))
+    code, _, _ = check("--bound 6 --report DIR")
+    assert code == 12
+    tests = cases_of(tmp_path / "DIR")
+    assert tests["kafka 0.10", "isr_is_complete"] == ("failure", "VIOLATED at step 5: not recorded")
+    assert tests["kafka 0.10", "log_matching"] == (
+        "failure",
+        "NO VIOLATION TO DEPTH 6 (proof undecided): recorded, but not found",
+    )
+    assert tests["kafka 0.10", "acked_not_lost"][0] == "skipped"
+    assert page_of(tmp_path / "DIR").rows[3][1] == "\u2717 VIOLATED at step 5 trace file \u2190 not recorded"
+
+
+def test_the_matrix_says_what_was_not_searched(check, record, tmp_path, no_proofs, monkeypatch):
+    record(RECORD)
+
+    def once(*given, **more):
+        monkeypatch.setattr(session, "explore", lambda *given, **more: (_ for _ in ()).throw(KeyboardInterrupt))
+        return explore(*given, **more)
+
+    monkeypatch.setattr(session, "explore", once)
+    code, _, _ = check("--bound 3 --report DIR")
+    assert code == 130
+    assert {row[2] for row in page_of(tmp_path / "DIR").rows[1:]} == {"? UNDECIDED, not searched"}
+    assert counts_of(tmp_path / "DIR")[1] == ("kafka 2.1", 12, 0, 12, 0)
+
+
+def test_a_sweep(check, tmp_path):
+    code, _, _ = check("sweep MODEL --vary limit=1,2,3 --report DIR")
+    assert code == 12
+    rows = page_of(tmp_path / "DIR").rows
+    assert rows[0] == ["limit", "stays_safe", "avoids_two", "stays_whole", "sometimes falls"]
+    assert [row[:3] for row in rows[1:]] == [
+        ["1", "\u2717 VIOLATED 2 trace file", "\u25b2 PERMITTED 2 trace file"],
+        ["2", "\u2717 VIOLATED 3 trace file", "\u25b2 PERMITTED 2 trace file"],
+        ["3", "\u2713 HOLDS", "\u25b2 PERMITTED 2 trace file"],
+    ]
+    assert counts_of(tmp_path / "DIR") == [("limit=1", 6, 2, 0, 1), ("limit=2", 6, 2, 0, 1), ("limit=3", 6, 1, 0, 1)]
+
+
+def test_a_cluster(check, tmp_path):
+    (tmp_path / "t.properties").write_text("replication.factor=3\nmin.insync.replicas=2\nacks=1\nretries=0\n")
+    code, _, _ = check("--config t.properties --kafka-version 2.1 --bound 2 --report DIR")
+    assert code == 0
+    page = page_of(tmp_path / "DIR")
+    assert [row[:2] for row in page.rows[1:4]] == [
+        ["offsets_ordered", "\u25cb NO VIOLATION TO DEPTH 2"],
+        ["acked_not_lost", "\u25b2 PERMITTED at step 2 trace file"],
+        ["isr_is_complete", "\u25cb NO VIOLATION TO DEPTH 2"],
+    ]
+    assert [count[0] for count in counts_of(tmp_path / "DIR")] == [
+        "as configured",
+        *(f"beside the verdict: {says}" for says in (*ASIDES.values(), MOVED)),
+    ]
+
+
+def test_a_cluster_that_is_not_modelled_is_an_error(check, tmp_path):
+    (tmp_path / "t.properties").write_text("replication.factor=99\n")
+    code, _, _ = check("--config t.properties --kafka-version 2.1 --report DIR")
+    assert code == 3
+    assert cases_of(tmp_path / "DIR")["cluster", "the search itself"][0] == "error"
+
+
+@pytest.mark.parametrize("line", ["mutate MODEL --report DIR", "published --report DIR"])
+def test_other_forms_have_no_report(check, tmp_path, line):
+    code, out, err = check(line)
+    assert (code, out) == (2, "")
+    assert err.startswith("check: --report is of the matrix, one model, a sweep or a cluster")
+    assert not (tmp_path / "DIR").exists()
+
+
+# --------------------------------------------------------------------------------------------------------- the folder
+
+
+def test_an_earlier_report_is_replaced_and_nothing_else(check, tmp_path):
+    check("MODEL --report DIR")
+    folder = tmp_path / "DIR"
+    (folder / "notes.txt").write_text("mine")
+    before = written(folder)
+    check("MODEL --limit 3 --bound 1 --report DIR")
+    assert written(folder) == sorted([*FILES, "notes.txt"])
+    assert len(before) == 10
+    assert json.loads((folder / "isrcheck-report.json").read_text())["files"] == sorted(set(FILES) - {FILES[1]})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("other.txt", "mine", "DIR: not empty, and not a report of isrcheck"),
+        ("isrcheck-report.json", "{", "isrcheck-report.json: damaged, or not of isrcheck"),
+        ("isrcheck-report.json", "[]", "isrcheck-report.json: damaged, or not of isrcheck"),
+        (
+            "isrcheck-report.json",
+            '{"isrcheck": "report", "version": 2, "files": []}',
+            "a report of a newer isrcheck",
+        ),
+    ],
+)
+def test_a_strange_folder_is_left_alone(check, tmp_path, name, content, says):
+    (tmp_path / "DIR").mkdir()
+    (tmp_path / "DIR" / name).write_text(content)
+    code, out, err = check("MODEL --report DIR")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert says in err
+    assert written(tmp_path / "DIR") == [name]
+    assert (tmp_path / "DIR" / name).read_text() == content
+
+
+def test_a_file_or_a_link_in_the_way_is_refused(check, tmp_path):
+    (tmp_path / "DIR").write_text("mine")
+    assert check("MODEL --report DIR")[::2] == (2, "check: DIR: not a folder; give another one with --report DIR\n")
+    (tmp_path / "other").mkdir()
+    check("MODEL --bound 1 --report new")
+    (tmp_path / "new" / "traces").rmdir()
+    (tmp_path / "new" / "traces").symlink_to(tmp_path / "other")
+    assert check("MODEL --report new")[::2] == (
+        2,
+        "check: new/traces: a link; move it away, or give another folder with --report DIR\n",
+    )
+    assert written(tmp_path / "other") == []
+
+
+def test_a_marker_is_not_believed_about_files_outside(check, tmp_path):
+    (tmp_path / "precious.html").write_text("mine")
+    (tmp_path / "DIR" / "traces").mkdir(parents=True)
+    names = ["../precious.html", "traces/../../precious.html", "notes.txt", "traces/old.html"]
+    (tmp_path / "DIR" / "notes.txt").write_text("mine")
+    (tmp_path / "DIR" / "traces" / "old.html").write_text("ours")
+    marker = {"isrcheck": "report", "version": 1, "files": names}
+    (tmp_path / "DIR" / "isrcheck-report.json").write_text(json.dumps(marker))
+    assert check("MODEL --bound 1 --report DIR")[0] == 0
+    assert written(tmp_path / "DIR") == sorted([*FILES, "notes.txt"])
+    assert (tmp_path / "precious.html").exists()
+
+
+def test_a_report_that_cannot_be_written_is_one_line_and_the_text_still_comes_out(check, tmp_path, monkeypatch):
+    def full(path, content):
+        if path.name == "results.sarif" and b"stays_safe" in content:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    monkeypatch.setattr(folders, "_write", full)
+    code, out, err = check("MODEL --report DIR")
+    assert code == 2
+    assert re.fullmatch(r"check: DIR/\.draft-\w+/results\.sarif: the report cannot be written: No space left .*\n", err)
+    assert "VIOLATED: stays_safe at step 3" in out
+    assert "has not finished" in page_of(tmp_path / "DIR").banners[0]
+    assert written(tmp_path / "DIR") == FILES
+
+
+def test_traces_that_could_not_be_written_do_not_keep_the_report_away(check, tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    monkeypatch.setattr(session, "write_trace", _refuses)
+    code, _, err = check("MODEL --report DIR --out out")
+    assert (code, err) == (2, "check: out: the trace cannot be written\n")
+    page = page_of(tmp_path / "DIR")
+    assert page.banners[1] == "out: the trace cannot be written"
+    assert page.rows[1][1] == "\u2717 VIOLATED at step 3"
+    assert cases_of(tmp_path / "DIR")[SUITE, "stays_safe"] == ("failure", "VIOLATED at step 3")
+
+
+def _refuses(*given):
+    from isrcheck.models.messages.errors import UsageError
+
+    raise UsageError("out: the trace cannot be written")

@@ -1,0 +1,112 @@
+"""test_regressions.py, and what it asks: does the model still allow this history?"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conformance.tests.support.engine import checking
+from conformance.tests.support.places import PROJECT
+from conformance.tests.support.report import HOSTILE, NAME
+from isrcheck.checker import cli
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.format.recheck import Again, again
+
+FIXED = "require(s.height < s.most)\n    require(s.height < s.limit)"
+
+
+@pytest.fixture
+def found(tmp_path, monkeypatch, capsys):
+    """A model, and the history that breaks `stays_safe`, in a report."""
+    monkeypatch.chdir(tmp_path)
+    _write(tmp_path, HOSTILE)
+    assert checking(cli.main, capsys)(NAME, "--report", "deep/DIR")[0] == 12
+    (path,) = (tmp_path / "deep" / "DIR" / "traces").glob("*stays_safe*.itf.json")
+    return path
+
+
+def _write(folder, text):
+    (folder / NAME).write_text(text, encoding="utf-8")
+
+
+def test_the_same_model_allows_it(found, tmp_path):
+    assert again(found, tmp_path / NAME) == Again(True, "the model allows it: stays_safe is VIOLATED after 3 steps")
+
+
+def test_another_text_of_the_same_model_allows_it(found, tmp_path):
+    _write(tmp_path, HOSTILE + "\n\n# a line more\n")
+    assert again(found, tmp_path / NAME).is_possible
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("require(s.height < s.most)", FIXED, "not possible any more: its guard `s.height < s.limit` is false"),
+        ("return s.height <= s.limit", "return s.height <= s.limit + 1", "and stays_safe is not VIOLATED by them"),
+        ('values=between(0, "most"))', 'values=between(0, "most"), initially=1)', "is no initial state any more"),
+        ("@always\ndef stays_safe", "@always(permitted=is_even)\ndef stays_safe", "the model allows it"),
+        ("@always\ndef stays_safe", "def anything(s):\n    return s.height >= 0\n\n\n@always(permitted=anything)\n"
+         "def stays_safe", "stays_safe is not VIOLATED by them any more"),
+    ],
+)  # fmt: skip
+def test_what_a_repair_does(found, tmp_path, before, after, says):
+    assert HOSTILE.count(before) == 1 or before.startswith("values")
+    _write(tmp_path, HOSTILE.replace(before, after))
+    told = again(found, tmp_path / NAME)
+    assert says in told.says
+    assert told.is_possible == (says == "the model allows it")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("height", "altitude", "its variables are not the fields of its model"),
+        ("def climber_steps", "def climber_walks", "has no action climber_steps"),
+        ("def stays_safe", "def is_safe", "has no property stays_safe"),
+        (
+            "class State",
+            "    more = setting(0, 'more')\n\n\nclass State",
+            "its model differ in more",
+        ),
+    ],
+)
+def test_what_cannot_be_told_is_no_answer(found, tmp_path, before, after, says):
+    _write(tmp_path, HOSTILE.replace(before, after))
+    with pytest.raises(UsageError, match=says):
+        again(found, tmp_path / NAME)
+
+
+def test_a_file_that_was_edited_is_no_answer(found, tmp_path):
+    document = json.loads(found.read_text())
+    document["states"][2]["height"] = {"#bigint": "1"}
+    found.write_text(json.dumps(document))
+    with pytest.raises(UsageError, match="leads elsewhere: height is 2, the trace says 1"):
+        again(found, tmp_path / NAME)
+
+
+def test_a_model_of_ones_own_is_not_loaded_because_a_file_says_so(found):
+    with pytest.raises(UsageError, match="which is not loaded because a file says so"):
+        again(found)
+
+
+def test_pytest_is_red_until_the_model_is_repaired(found, tmp_path):
+    file = found.parents[1] / "test_regressions.py"
+    assert _pytest(file) == (1, "1 failed")
+    file.write_text(file.read_text().replace("WANTED = IMPOSSIBLE\n", "WANTED = POSSIBLE\n"))
+    assert _pytest(file) == (0, "1 passed")
+    _write(tmp_path, HOSTILE.replace("require(s.height < s.most)", FIXED))
+    assert _pytest(file) == (1, "1 failed")
+    file.write_text(file.read_text().replace("WANTED = POSSIBLE\n", "WANTED = IMPOSSIBLE\n"))
+    assert _pytest(file) == (0, "1 passed")
+
+
+def _pytest(file):
+    """Run the file from elsewhere: the exit code, and what pytest counted."""
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)]
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    done = subprocess.run(words, cwd="/", env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout.splitlines()[-1].partition(" in ")[0]

@@ -1,0 +1,188 @@
+"""Limits hold for a command as a whole, whatever it does: at most two seconds late, at most 250 MB above."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from isrcheck.checker.explicit.search import Limits
+from isrcheck.checker.resources.budget import Budget, Spent
+from isrcheck.models import registry
+
+SECONDS = 2
+LATE = 2.0
+ABOVE = 250 << 20
+
+TEXT = '''\
+"""Initial states that take for ever."""
+
+import itertools
+
+from isrcheck.language import action, always, between, field, initial, require, setting
+
+
+class Configuration:
+    how = setting(0, "which way", most=4)
+
+
+class State:
+    x = field(values=between(0, 9))
+    wide = [field(values=between(0, 127)) for _ in range(4)]
+    a, b, c, d = wide
+    del wide
+
+
+@initial
+def begins(configuration):
+    hoard = []
+    while configuration.how == 0:
+        yield {"x": 1}
+    while configuration.how == 1:
+        try:
+            hoard.clear()
+        except Exception:
+            pass
+    while configuration.how == 2:
+        hoard.append([0] * 1000)
+    if configuration.how == 3:
+        for a, b, c, d in itertools.product(range(128), repeat=4):
+            yield {"a": a, "b": b, "c": c, "d": d}
+    yield {"x": 0}
+
+
+@action
+def step(s):
+    require(s.x < 9)
+    s.x += 1
+
+
+@always
+def fine(s):
+    return s.x >= 0
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "slow.py").write_text(TEXT)
+    return tmp_path
+
+
+MEASURE = """
+import resource, subprocess, sys
+with open(sys.argv[1], "w") as told:
+    done = subprocess.run(sys.argv[2:], stdout=told)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss)
+"""
+"""A small process in between: what a child is said to have held begins with what its parent holds."""
+
+
+def process(folder: Path, words: str) -> tuple[int, str, float, int]:
+    """The exit code, the output, the seconds that it worked and the most memory that it had, in a process of its own.
+
+    What it waits for others on this machine is not its lateness: it works all the time that it has.
+    """
+    command = [
+        sys.executable,
+        "-c",
+        MEASURE,
+        str(folder / "told"),
+        sys.executable,
+        "-m",
+        "isrcheck.checker.cli",
+        *words.split(),
+    ]
+    told = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.split()
+    return int(told[0]), (folder / "told").read_text(), float(told[1]), int(told[2]) << 10
+
+
+FORMS = [
+    *(f"slow.py --set how={how}" for how in (0, 1, 3)),
+    "slow.py --set how=0 --engine z3 --bound 3",
+    "slow.py --set how=1 --engine all --bound 3",
+    "slow.py --set how=1 --prove",
+    "slow.py --set how=1 --counterexamples 2",
+    "slow.py --set how=0 --threads 2",
+    "mutate slow.py --set how=1",
+    "graph slow.py --set how=1 -o x.html",
+    "sweep slow.py --vary how=1,0",
+    "kafka --protocol 2.1",
+    "kafka --protocol 2.1 --prove",
+    "sweep kafka --vary min.insync.replicas=1,2,3 --vary bounces=3,4",
+    "published",
+    "mutate kafka --protocol 2.1",
+    "--config topic.properties --kafka-version 2.1",
+]
+
+
+SHORTER = {"published": 0.5}
+"""What a fast machine ends within `SECONDS` is given less: all fifty rows took 1.7 s there."""
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_seconds_are_of_the_whole_command(folder: Path, form: str) -> None:
+    seconds = SHORTER.get(form, SECONDS)
+    (folder / "topic.properties").write_text("replication.factor=3\nmin.insync.replicas=2\nacks=all\nretries=3\n")
+    code, text, took, _ = process(folder, f"{form} --seconds {seconds}")
+    assert (code, took < seconds + LATE) == (3, True), (code, took, text)
+    assert "UNDECIDED" in text or "undecided" in text
+
+
+@pytest.mark.parametrize("how", [2, 3])
+def test_memory_is_of_the_initial_states_as_well(folder: Path, how: int) -> None:
+    code, text, _, used = process(folder, f"slow.py --set how={how} --memory 200M")
+    assert (code, used < (200 << 20) + ABOVE) == (3, True), (code, used, text)
+    assert text.endswith("UNDECIDED: the memory that it was given is used up; nothing was judged\n")
+
+
+def test_nothing_is_searched_from_some_of_the_initial_states(folder: Path) -> None:
+    code, text, _, _ = process(folder, f"slow.py --set how=3 --seconds {SECONDS} --json")
+    (run,) = json.loads(text)["runs"]
+    assert (code, run["distinct"], run["judged_to_depth"], run["stopped"]) == (3, 0, -1, "seconds")
+
+
+def test_many_initial_states_are_read_quickly_and_their_time_is_told(folder: Path) -> None:
+    instance = registry.load_file(folder / "slow.py").instance(None, {"how": 3})
+    told: list[tuple[int, float]] = []
+
+    class EnoughError(Exception):
+        pass
+
+    def watch(count: int, size: int) -> None:
+        told.append((count, time.thread_time()))
+        assert size > 5 * count
+        if count > 600_000:
+            raise EnoughError
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(EnoughError):
+        instance.enumerated(watch)
+    (first, began), (last, ended) = told[0], told[-1]
+    assert (last - first) / (ended - began) > 200_000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
+    assert not instance.is_enumerated
+
+
+def test_what_is_left_gets_less_and_never_less_than_nothing() -> None:
+    budget = Budget(5, 1 << 30, time.monotonic() - 3)
+    assert budget.left == pytest.approx(2, abs=0.5)
+    assert budget.limits(Limits(seconds=1)).seconds == 1
+    assert budget.limits(Limits(depth=3)) == Limits(3, seconds=pytest.approx(2, abs=0.5))
+    assert Budget(5, 1 << 30, time.monotonic() - 9).left == 0
+    assert Budget(None, 1 << 30).left is None
+    with pytest.raises(Spent, match="memory"):
+        budget.look(1 << 31)
+
+
+def test_the_states_of_a_search_leave_their_proofs_the_rest_of_the_memory(folder: Path) -> None:
+    """The states are still held while proofs are looked for, which cannot have all of the memory once more."""
+    code, text, _, used = process(folder, "kafka --protocol 2.1 --bound 16 --prove --memory 200M")
+    assert (code, used < (200 << 20) + ABOVE) == (3, True), (code, used, text)
+    assert "UNDECIDED" in text.splitlines()[-1]

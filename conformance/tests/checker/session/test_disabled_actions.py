@@ -1,0 +1,156 @@
+"""Which actions a configuration switches off: those, and no others, need not be looked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.session.disabled_actions import switched_off
+from isrcheck.checker.session.text import never_fired
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance
+
+MODEL = '''\
+"""A budget, a setting, a switch, a chain of actions, and one that only looks as if it were off."""
+
+from isrcheck.language import Domain, action, between, bound, budget, field, require, setting, switch
+
+
+class Configuration:
+    places = bound(2, "places", least=0)
+    thefts = budget(1, "thefts")
+    colour = setting(1, "a colour", most=3)
+    NEW = switch(True, "the new way")
+
+
+class Place(Domain, size="places"):
+    pass
+
+
+class State:
+    thefts_left = field(values=between(0, 3), initially=1)
+    a = field(values=between(0, 3))
+    b = field(values=between(0, 3))
+    door = field(values=between(0, 3))
+
+
+def is_open(s):
+    return s.door > 0
+
+
+@action
+def takes(s, place: Place):
+    require(s.a < 3)
+    s.a += 1 + place - place
+
+
+@action
+def steals(s, place: Place):
+    require(place < 2)
+    require(s.thefts_left > 0)
+    require(s.thefts > 0)
+    s.thefts_left -= 1
+
+
+@action
+def paints(s):
+    require(any(s.colour == i for i in range(1, 3)))
+    require(s.a < 3)
+    s.a += 1
+
+
+@action
+def works_the_new_way(s):
+    old = not s.NEW
+    require(not old)
+    require(s.NEW)
+    require(s.a == 3)
+    s.a = 0
+
+
+@action
+def enters(s):
+    """The door is shut, until somebody knocks."""
+    require(is_open(s))
+    s.b = 0
+
+
+@action
+def knocks(s):
+    """Nobody knocks before somebody is in."""
+    require(s.b == 1)
+    s.door = 1
+
+
+@action
+def breaks_in(s):
+    require(s.NEW)
+    require(s.b == 0)
+    s.b = 1
+'''
+
+
+@pytest.fixture
+def off(tmp_path: Path):
+    path = tmp_path / "mine.py"
+    path.write_text(MODEL, encoding="utf-8")
+    model = registry.load_file(path)
+
+    def names(**values: int) -> set[str]:
+        instance = model.instance(None, values)
+        found = switched_off(instance)
+        assert_that_they_never_fire(instance, found)
+        return {model.slots[slot].name for slot in found}
+
+    return names
+
+
+def assert_that_they_never_fire(instance: Instance, found: frozenset[int]) -> None:
+    exploration = explore(instance, Limits(depth=12), count_all=True)
+    fired = {slot for slot, count in enumerate(exploration.fired) if count}
+    assert not found & fired
+    assert set(never_fired(exploration)) == {
+        slot.name
+        for number, slot in enumerate(instance.model.slots)
+        if instance.choices[number] is not None and number not in fired | found
+    }
+
+
+def test_where_everything_is_on_nothing_is_off(off) -> None:
+    assert off() == set()
+
+
+def test_a_budget_of_nothing_and_a_setting_switch_off(off) -> None:
+    assert off(thefts=0) == {"steals"}
+    assert off(colour=0) == {"paints"}
+    assert off(colour=3, thefts=0) == {"paints", "steals"}
+
+
+def test_an_action_without_arguments_to_take_place_with_is_off(off) -> None:
+    assert off(places=0) == {"takes", "steals"}
+
+
+def test_actions_that_only_each_other_would_allow_are_off_together(off) -> None:
+    """Without the one that breaks in, nobody knocks, and the door stays shut."""
+    assert off(NEW=0) == {"works_the_new_way", "breaks_in", "knocks", "enters"}
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_what_is_off_in_a_model_of_the_project_never_fires(name: str) -> None:
+    model, protocol = registry.load(name)
+    for one in [protocol] if protocol else model.protocols:
+        instance = model.instance(one)
+        exploration = explore(instance, Limits(depth=6), count_all=True)
+        assert not {slot for slot in switched_off(instance) if exploration.fired[slot]}
+
+
+def test_kafka_is_without_what_the_default_configuration_has_no_budget_for() -> None:
+    instance = registry.load("kafka")[0].instance("0.10")
+    names = {instance.model.slots[slot].name for slot in switched_off(instance)}
+    assert {
+        *("controller_elects_preferred", "controller_elects_unclean"),
+        *("broker_loses_power", "broker_loses_disk", "send_is_lost"),
+    } <= names
+    assert not {"broker_bounces", "broker_crashes", "broker_restarts", "producer_appends"} & names

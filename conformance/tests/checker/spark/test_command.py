@@ -1,0 +1,93 @@
+"""`check --engine spark` as a person types it: one report, one object, one exit code; Ctrl-C keeps what was found."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from isrcheck.checker import cli
+from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.models import registry
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def run(words: str) -> tuple[int, str, str]:
+        code = cli.main(words.split())
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.mark.parametrize("mode", ["parts", "search"])
+def test_the_verdicts_and_the_traces_are_those_of_one_process(check, mode, tmp_path):
+    words = "kafka --protocol 0.10 --bound 5 --json"
+    code, here, _ = check(f"{words} --out here")
+    spark_code, there, err = check(f"{words} --out there --engine spark --master local[2] --spark-mode {mode}")
+    assert (code, spark_code, err.splitlines()[0]) == (12, 12, "starting Spark ...")
+    ours, theirs = json.loads(here)["runs"][0], json.loads(there)["runs"][0]
+    for same in ("states_per_level", "frontier", "exhausted", "judged_to_depth", "verdict", "configuration", "faults"):
+        assert theirs[same] == ours[same], same
+    for one, other in zip(ours["properties"], theirs["properties"], strict=True):
+        assert (one["name"], one["verdict"], one["depth"]) == (other["name"], other["verdict"], other["depth"])
+    assert [path.read_text().split('"#meta"')[0] for path in sorted((tmp_path / "here").iterdir())] == [
+        path.read_text().split('"#meta"')[0] for path in sorted((tmp_path / "there").iterdir())
+    ]
+    spark = theirs["spark"]
+    assert (theirs["engine"], spark["mode"], spark["master"], spark["cores"]) == ("spark", mode, "local[2]", 2)
+    assert 0 < spark["start_seconds"] < 60
+    if mode == "parts":
+        assert (spark["parts"], spark["parts_ended"], spark["starts"], spark["split_depth"]) == (4, 4, 115, 2)
+        assert theirs["command"] == "check kafka --protocol 0.10 --bound 5 --engine spark"
+        assert spark["overlap"]["distinct"] <= theirs["distinct"] < spark["overlap"]["found"]
+    else:
+        assert (theirs["generated"], theirs["actions"]) == (ours["generated"], ours["actions"])
+        assert theirs["command"] == "check kafka --protocol 0.10 --bound 5 --engine spark --spark-mode search"
+
+
+def timeless(text: str) -> str:
+    """A report without how long it took."""
+    return re.sub(r"[0-9.]+ s;", "", text)
+
+
+def test_a_sweep_on_spark_is_the_sweep(check):
+    words = "sweep kafka --protocol 2.1 --vary acks=0,1,all --vary min.insync.replicas=1,2 --bound 5"
+    code, here, _ = check(f"{words} --out here")
+    spark_code, there, err = check(f"{words} --out there --engine spark --master local[2]")
+    assert (code, spark_code, err.splitlines()[0]) == (0, 0, "starting Spark ...")
+    assert timeless(there.replace("there/", "here/")) == timeless(here)
+
+
+def test_ctrl_c_keeps_what_was_found(tmp_path):
+    """The search is far from its end when it is interrupted; the levels that it has are reported."""
+    words = "kafka --protocol 2.1 --engine spark --spark-mode search --master local[2] --checkpoint kept --json"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "isrcheck.checker.cli", *words.split()],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    end = time.monotonic() + 120
+    while not (tmp_path / "kept" / "depth-0007.json").exists():
+        assert time.monotonic() < end
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
+    assert "Traceback" not in err
+    run = json.loads(out)["runs"][0]
+    assert (run["stopped"], run["exhausted"], run["judged_to_depth"] >= 6) == ("interrupt", False, True)
+    here = explore(registry.load("kafka")[0].instance("2.1"), Limits(5)).levels
+    assert run["states_per_level"][:6] == here
+    assert {one["verdict"] for one in run["properties"]} <= {"UNDECIDED", "REACHED", "n/a", "PERMITTED"}

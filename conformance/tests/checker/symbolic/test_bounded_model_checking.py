@@ -1,0 +1,452 @@
+"""`--engine z3` and `--engine all`: Z3 finds what the explorer finds, and where they differ both sides are told."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from conformance.tests.support.engine import LAMPS, checking, decided, told
+from isrcheck.checker import cli
+from isrcheck.checker.analyses import published
+from isrcheck.checker.explicit.search import Finding, Limits, Witness, explore
+from isrcheck.checker.outcome.agreement import differences
+from isrcheck.checker.outcome.verdict import verdicts
+from isrcheck.checker.session import session
+from isrcheck.checker.symbolic.and_inverter_graph import TRUE
+from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
+from isrcheck.checker.symbolic.transition_relation import Relation
+from isrcheck.models import registry
+from isrcheck.models.language.declare import Kind
+from isrcheck.traces.cli import main as trace
+
+MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    """Run `check` in a folder that holds lamps.py; gives the exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lamps.py").write_text(LAMPS)
+    return checking(cli.main, capsys)
+
+
+def same_findings(instance, depth, only=()):
+    """Ask both engines: the least counterexamples are equal, and so is what is said of every property."""
+    exploration = explore(instance, Limits(depth=depth), only=only)
+    unrolled = ask_to_depth(instance, Limits(depth=depth), only=only)
+    assert differences(exploration, unrolled) == []
+    kinds = {prop.name: prop.kind for prop in instance.properties}
+    assert set(unrolled.findings) == set(exploration.findings)
+    for name, ours in exploration.findings.items():
+        theirs = unrolled.findings[name]
+        if name != "in_range":
+            assert (theirs.erred.witness and theirs.erred.witness.depth) == (
+                ours.erred.witness and ours.erred.witness.depth
+            )
+        if kinds.get(name) is Kind.SOMETIMES:  # any of the shortest paths will do
+            assert (ours.found.witness is None) == (theirs.found.witness is None)
+        else:
+            assert theirs.found.witness == ours.found.witness
+            assert theirs.permitted.witness == ours.permitted.witness
+    assert [verdict.text for verdict in verdicts(unrolled)] == [verdict.text for verdict in verdicts(exploration)]
+    return unrolled
+
+
+# ---------------------------------------------------------------------------------------------------- the same is found
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 3, 4, 20])
+@pytest.mark.parametrize("values", [{}, {"limit": 3}, {"lamps": 1, "most": 5, "speaks_of_storms": 0}], ids=str)
+def test_a_small_model_gives_the_same_least_counterexamples(tmp_path, depth, values):
+    (tmp_path / "lamps.py").write_text(LAMPS)
+    instance = registry.load_file(tmp_path / "lamps.py").instance(None, values)
+    unrolled = same_findings(instance, depth)
+    assert (unrolled.judged, unrolled.exhausted) == (min(depth, unrolled.judged), depth == 20)
+
+
+ORDER = '''"""A bell is heard only before the door is shut."""
+from isrcheck.language import Flag, action, always, field, require
+
+
+class State:
+    shut = field(values=Flag)
+    heard = field(values=Flag)
+
+
+@action
+def shuts(s):
+    s.shut = True
+
+
+@action
+def hears(s):
+    require(not s.shut)
+    s.heard = True
+
+
+@always
+def stays_open_or_silent(s):
+    return not (s.shut and s.heard)
+'''
+
+
+def test_a_step_stands_before_one_that_writes_what_it_reads(tmp_path):
+    """Of two neighbours that could change places Z3 looks at one order only: these two cannot."""
+    (tmp_path / "order.py").write_text(ORDER)
+    found = same_findings(registry.load_file(tmp_path / "order.py").instance(), 2)
+    assert found.findings["stays_open_or_silent"].found.witness == Witness(0, (1, 0))
+
+
+KNOWN = '''"""A number that is known decides an `or`, and stays the number that it is."""
+from isrcheck.language import action, always, between, field
+
+
+class State:
+    n = field(values=between(0, 3))
+
+
+@action
+def steps(s):
+    s.n = 2 or s.n
+
+
+@always
+def never_two(s):
+    return s.n != 2
+'''
+
+
+def test_what_decides_an_or_is_a_number_and_no_truth_value(tmp_path):
+    (tmp_path / "known.py").write_text(KNOWN)
+    found = same_findings(registry.load_file(tmp_path / "known.py").instance(), 1)
+    assert found.findings["never_two"].found.witness == Witness(0, (0,))
+
+
+DECIDED = '''"""Behind the element that decides nobody looks, where an index would be outside."""
+from isrcheck.language import Domain, Flag, action, always, between, field
+
+
+class Lamp(Domain, size=3):
+    pass
+
+
+class State:
+    n = field(values=between(0, 2))
+    lit = field(Lamp, values=Flag)
+
+
+@action
+def steps(s):
+    s.n = 0
+
+
+@always
+def one_decides(s):
+    return any(s.n == i or s.lit[i + 2] for i in range(3))
+'''
+
+
+def test_behind_the_element_that_decides_nothing_can_err(tmp_path):
+    (tmp_path / "decided.py").write_text(DECIDED)
+    found = same_findings(registry.load_file(tmp_path / "decided.py").instance(), 0)
+    assert [name for name, one in found.findings.items() if one.found.witness or one.erred.witness] == []
+
+
+def test_what_is_permitted_stands_beside_what_is_not(check):
+    code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "4")
+    found = {name: (word, depth, permitted) for name, word, depth, permitted in decided(run)}
+    assert code == 12
+    assert found["calm"] == ("VIOLATED", 3, 2)
+    assert found["some_are_off"] == ("VIOLATED", 1, None)
+    assert found["only_persons_switch_off"] == ("PERMITTED", 2, 2)
+    assert found["storms_stay"] == ("NO VIOLATION TO DEPTH", 4, None)
+    assert found["dark_after_a_storm"] == ("REACHED", 4, None)
+    assert found["one_at_a_time"] == ("REACHED", 3, None)
+    assert found["never_to_be_seen"] == ("NOT REACHED TO DEPTH", 4, None)
+
+
+KAFKA = [
+    ("0.10", 4, {}),
+    ("0.11", 4, {}),
+    ("2.0", 4, {}),
+    ("2.1", 4, {}),
+    ("0.10", 5, {"unclean_elections": 1, "bounces": 1, "crashes": 0}),  # VIOLATED at step 5, PERMITTED at step 4
+    ("2.0", 4, {"acks": 1, "retries": 1}),
+    ("2.1", 4, {"delete_records": 1, "transactions": 1, "records": 1}),  # VIOLATED at step 4
+]
+
+
+@pytest.mark.parametrize(("protocol", "depth", "values"), KAFKA, ids=str)
+def test_kafka_within_small_bounds(protocol, depth, values):
+    same_findings(registry.load("kafka")[0].instance(protocol, values), depth)
+
+
+@pytest.mark.parametrize(("managers", "depth"), [(2, 7), (3, 5)])
+def test_two_phase_commit(managers, depth):
+    model, protocol = registry.load("examples/two_phase_commit")
+    unrolled = same_findings(model.instance(protocol, {"resource_managers": managers}), depth)
+    # Received again, a message changes nothing: behaviours go on, and nothing is ever exhausted.
+    assert (unrolled.judged, unrolled.exhausted) == (depth, False)
+
+
+def level_of(row, name):
+    """TLC's level of the first state that violates a property, the initial one counted; None where there is no such."""
+    _, found, level = row.figures[name].partition("@")
+    return int(level) if found else None
+
+
+ISR = ("weak_isr", "strong_isr")
+SHALLOW = [row for row in published.rows() if any((level_of(row, name) or 99) <= 10 for name in ISR)]
+
+
+@pytest.mark.parametrize("row", SHALLOW, ids=lambda row: " ".join([row.variant, *map(str, row.sizes.values())]))
+def test_the_published_violations_are_found_in_tlcs_level(row):
+    levels = {name: level_of(row, name) for name in ISR}
+    unrolled = same_findings(row.instance(), max(levels.values()) - 1, only=ISR)
+    # Not one level before: each depth is asked before the next one.
+    assert {name: unrolled.findings[name].found.witness.depth + 1 for name in ISR} == levels
+
+
+def test_nine_published_rows_are_shallow():
+    assert len(SHALLOW) == 9
+
+
+# ---------------------------------------------------------------------------------------------------------- the report
+
+
+def test_z3_alone_tells_how_far_it_asked_and_leaves_a_trace(check, capsys):
+    code, text, err = check("lamps.py", "--engine", "z3", "--bound", "2")
+    lines = text.splitlines()
+    assert (code, err) == (12, "")
+    assert "search         Z3, depth by depth, every behaviour of at most 2 steps, from 2 initial states" in lines
+    assert re.search(r"^Z3 [\d.]+: every depth to 2 asked \(behaviours go on\); [\d,]+ nodes$", text, re.MULTILINE)
+    assert "distinct" not in text
+    assert lines[-1] == "VIOLATED: some_are_off at step 1"
+    shown = next(line for line in lines if line.startswith("some_are_off  ") and "trace show " in line)
+    assert trace(shlex.split(shown[shown.index("trace show ") :])[1:]) == 0
+    assert "VIOLATED at step 1: some_are_off" in capsys.readouterr().out
+    code, run = told(check, "lamps.py", "--engine", "z3", "--bound", "2")
+    assert (run["engine"], run["command"]) == ("z3", "check lamps.py --bound 2 --engine z3")
+    assert run["nodes"] > 0
+    assert {"distinct", "generated", "levels", "states_per_level", "frontier", "bytes", "actions"} & set(run) == set()
+    assert (run["z3"], run["proofs"], run["exhausted"], run["judged_to_depth"]) == (None, None, False, 2)
+    again = told(check, *shlex.split(run["command"])[1:])[1]
+    assert again | {"seconds": 0} == run | {"seconds": 0}
+
+
+def test_both_engines_write_one_trace(check):
+    files = [
+        [one["trace"] for one in told(check, "lamps.py", "--bound", "4", *engine)[1]["properties"]]
+        for engine in ((), ("--engine", "z3"), ("--engine", "all"))
+    ]
+    assert files[0] == files[1] == files[2]
+    assert files[0][:2] != [None, None]
+
+
+def test_a_model_whose_behaviours_all_end_is_searched_to_the_end(check):
+    for words in (("--engine", "z3"), ("--engine", "all")):
+        code, text, _ = check("lamps.py", "--limit", "3", "--bound", "30", *words)
+        assert "(no behaviour is longer)" in text
+        assert re.search(r"^storms_stay +HOLDS$", text, re.MULTILINE)
+        assert re.search(r"^sometimes never_to_be_seen +UNREACHABLE$", text, re.MULTILINE)
+        assert (code, text.splitlines()[-1][:8]) == (12, "VIOLATED")
+
+
+def test_the_engines_agree(check):
+    code, text, err = check("lamps.py", "--engine", "all", "--bound", "4")
+    assert (code, err) == (12, "")
+    assert "the engines agree on every property to depth 4" in text.splitlines()
+    assert "search         breadth first, and by Z3, every behaviour of at most 4 steps" in text
+    code, run = told(check, "lamps.py", "--engine", "all", "--bound", "4")
+    assert (run["engine"], run["command"]) == ("all", "check lamps.py --bound 4 --engine all")
+    assert run["distinct"] > 0
+    assert set(run["z3"]) == {"judged_to_depth", "seconds", "stopped", "refusal"}
+    assert (run["z3"]["judged_to_depth"], run["z3"]["stopped"]) == (4, None)
+    assert decided(run) == decided(told(check, "lamps.py", "--bound", "4")[1])
+
+
+# ---------------------------------------------------------------------------------------------------------- they differ
+
+
+def test_a_guard_that_z3_reads_wrongly_is_noticed(check, monkeypatch):
+    """With `all` both sides are told; alone, Z3 takes a step that the reference does not have."""
+    transition = Relation._transition
+
+    def unguarded(self, step):
+        found = transition(self, step)
+        return replace(found, enabled=TRUE) if found is not None and step.action == "lamp_fails" else found
+
+    monkeypatch.setattr(Relation, "_transition", unguarded)
+    code, _, err = check("lamps.py", "--engine", "all", "--bound", "3")
+    assert code == 70
+    # On a loaded machine a line about progress can stand before it.
+    assert [line for line in err.splitlines() if " s, Z3 at depth " not in line] == err.splitlines()[-1:]
+    assert "only_persons_switch_off: found by the explorer never; by Z3 at step 1, steps " in err
+    assert "reproduce: check lamps.py --bound 3 --engine all" in err
+    code, _, err = check("lamps.py", "--engine", "z3", "--bound", "3")
+    assert (code, err.count("\n")) == (70, 1)
+    assert "the reference does not confirm what was found" in err
+
+
+def changed_finding(name, is_permitted, witness):
+    """An engine that says this of a property, and otherwise what it found."""
+
+    def wrongly(ask):
+        def asked(*arguments, **keywords):
+            found = ask(*arguments, **keywords)
+            findings = found.findings[name]
+            finding = Finding(int(witness is not None), witness)
+            found.findings[name] = replace(findings, **{"permitted" if is_permitted else "found": finding})
+            return found
+
+        return asked
+
+    return wrongly
+
+
+@pytest.mark.parametrize("engine", ["explore", "ask_to_depth"])
+@pytest.mark.parametrize(
+    ("name", "is_permitted", "witness", "honest"),
+    [
+        ("some_are_off", False, None, "at step 1, steps "),
+        ("some_are_off", False, Witness(0, (0, 0)), "at step 1, steps "),
+        ("calm", True, None, "at step 2, steps "),
+        ("storms_stay", False, Witness(0, (3, 3, 3)), "never"),
+        ("one_at_a_time", False, None, "at step 3, steps "),
+    ],
+)
+def test_engines_that_differ_exit_70_and_both_sides_are_told(
+    check, monkeypatch, engine, name, is_permitted, witness, honest
+):
+    wrongly = changed_finding(name, is_permitted, witness)
+    monkeypatch.setattr(session, engine, wrongly(getattr(session, engine)))
+    # The trace of a wrong path would be refused even before the engines are compared.
+    monkeypatch.setattr(session.Traces, "write", lambda *given: {})
+    code, text, err = check("lamps.py", "--engine", "all", "--bound", "3")
+    assert (code, text, err.count("\n")) == (70, "", 1)
+    wrong = "never" if witness is None else f"at step {witness.depth}, steps {' '.join(map(str, witness.steps))}"
+    sides = (wrong, honest) if engine == "explore" else (honest, wrong)
+    what = "permitted" if is_permitted else "found"
+    told = re.search(rf"{name}: {what} by the explorer (.*?); by Z3 (.*?)(; |$)", err)
+    assert told is not None, err
+    assert all(one.startswith(side) for one, side in zip(told.groups(), sides, strict=False)), err
+
+
+def test_what_lies_beyond_the_depth_of_either_engine_is_no_disagreement(tmp_path):
+    (tmp_path / "lamps.py").write_text(LAMPS)
+    instance = registry.load_file(tmp_path / "lamps.py").instance(None)
+    short, far = ask_to_depth(instance, Limits(depth=0)), explore(instance, Limits(depth=4))
+    assert differences(far, short) == []
+    far.findings["some_are_off"].found.witness = Witness(0, ())
+    assert differences(far, short) == ["some_are_off: found by the explorer at step 0, steps ; by Z3 never"]
+
+
+# ------------------------------------------------------------------------------------------------------ out of range
+
+OUTSIDE = '''\
+"""It leaves its declaration."""
+
+from isrcheck.language import Domain, action, always, always_step, between, field, require, sometimes
+
+
+class Slot(Domain, size=3):
+    pass
+
+
+class State:
+    n = field(values=between(0, 6))
+    at = field(values=between(0, 6))
+    slots = field(Slot, values=between(0, 6))
+
+
+@action
+def goes_up(s):
+    require(s.n < 5)
+    s.n += 1
+
+
+@action
+def fills(s, slot: Slot):
+    require(s.at < 4)
+    s.slots[slot] = s.at
+    s.at += 1
+
+
+def is_excused(s):
+    return s.slots[s.n] == 0
+
+
+'''
+
+FINE = "@always\ndef fine(s):\n    return s.n < 6\n"
+LEAP = "@action\ndef leaps(s):\n    require(s.n == 3)\n    s.n += 4\n\n\n"
+LEAVING = {
+    "a value that is written": LEAP + FINE,
+    "an index of a write": "@action\ndef uses(s):\n    require(s.n == 1)\n    s.slots[s.at] = 1\n\n\n" + FINE,
+    "an index of a guard": "@action\ndef uses(s):\n    require(s.slots[s.n] == 0)\n    s.n = 0\n\n\n" + FINE,
+    "a property": "@always\ndef fine(s):\n    return s.slots[s.n] < 6\n",
+    "a property of steps": "@always_step\ndef fine(before, after):\n    return after.slots[before.n] < 6\n",
+    "what is permitted": "@always(permitted=is_excused)\ndef fine(s):\n    return s.n != 3\n",
+    "a state to be reached": "@sometimes\ndef fine(s):\n    return s.slots[s.n] == 5\n",
+    "an initial state": "@always\ndef fine(s):\n    return s.slots[s.n + 3] < 6\n",
+    "all is decided before": LEAP + FINE.replace("6", "3"),
+}
+
+
+def broken(text):
+    """What is violated, or the word for that nothing is."""
+    last = text.splitlines()[-1]
+    return last if last.startswith("VIOLATED") else last.partition(":")[0]
+
+
+@pytest.mark.parametrize("where", LEAVING)
+def test_a_model_that_leaves_its_declaration_is_told_the_same_by_every_engine(check, tmp_path, where):
+    (tmp_path / "outside.py").write_text(OUTSIDE + LEAVING[where])
+    codes = set()
+    for bound in ("0", "3", "4", "5"):
+        of_all = [check("outside.py", "--bound", bound, *engine) for engine in (
+            (), ("--engine", "z3"), ("--engine", "all"),
+        )]  # fmt: skip
+        assert len({(code, err, broken(out)) for code, out, err in of_all}) == 1, of_all
+        codes.add(of_all[0][0])
+    assert codes == ({12} if "initial" in where else {0, 12})
+
+
+# ----------------------------------------------------------------------------------------------------------- bad input
+
+NAME_IT = "is about one model: name it, as in: check kafka --protocol 2.1"
+BAD = {
+    "lamps.py --engine z3": "--engine z3 goes depth by depth: say how far, as in --bound 6",
+    "lamps.py --engine all": "--engine all goes depth by depth: say how far, as in --bound 6",
+    "lamps.py --engine all --prove": "--engine all goes depth by depth: say how far, as in --bound 6",
+    "lamps.py --engine z3 --bound 3 --prove": (
+        "--prove asks the explorer about what stands in the way of a proof: leave --engine z3 out"
+    ),
+    "lamps.py --engine z3 --bound 3 --continue": (
+        "--continue counts states, which Z3 does not do: leave it, or --engine z3, out"
+    ),
+    "lamps.py --engine all --bound 3 --continue": (
+        "--continue counts states, which Z3 does not do: leave it, or --engine all, out"
+    ),
+    "--engine z3 --bound 3": f"--engine z3 {NAME_IT} --engine z3",
+    "--engine all": f"--engine all {NAME_IT} --engine all",
+    "--prove": f"--prove {NAME_IT} --prove",
+    "published --engine z3 --bound 3": f"--engine z3 {NAME_IT} --engine z3",
+    "published --prove": f"--prove {NAME_IT} --prove",
+    "--config x.properties --engine z3 --bound 3": (
+        "--engine z3 does not go with --config; name a model, as in: check kafka --engine z3"
+    ),
+    "--config x.properties --prove": "--prove does not go with --config; name a model, as in: check kafka --prove",
+    "--describe - --prove": "--prove does not go with --describe; name a model, as in: check kafka --prove",
+    "mutate lamps.py --engine z3 --bound 3": "--engine z3 does not go with mutate: the explorer looks at mutants",
+    "mutate lamps.py --prove": "--prove does not go with mutate: the explorer looks at mutants",
+}
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_what_an_engine_has_no_use_for_is_refused(check, line, tmp_path):
+    assert check(*shlex.split(line)) == (2, "", f"check: {BAD[line]}\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lamps.py"]

@@ -1,0 +1,117 @@
+"""Limits hold while formulas are made: seconds and memory, measured from outside."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from isrcheck.checker.resources.formula_budget import FormulaBudget, Memory, UndecidedError
+from isrcheck.checker.resources.machine_memory import resident
+from isrcheck.checker.symbolic.and_inverter_graph import Circuit
+
+WIDE = '''\
+"""A sum over many wide cells."""
+
+from isrcheck.language import Domain, action, always, between, field, require
+
+
+class Cell(Domain, size=80):
+    pass
+
+
+class State:
+    load = field(Cell, values=between(0, 100))
+
+
+@action
+def worker_takes(s, c: Cell):
+    require(s.load[c] < 100)
+    s.load[c] += 1
+
+
+@always
+def bounded(s):
+    return sum(s.load[c] for c in range(80)) <= 7000
+'''
+
+CHECK = "import sys; from isrcheck.checker.cli import main; sys.exit(main(sys.argv[1:]))"
+MEASURE = (
+    "import resource, subprocess, sys; done = subprocess.run(sys.argv[1:], stdout=2);"
+    "print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+)
+LATE = 2
+ABOVE = 250 << 20
+
+
+def measured(folder: Path, *words: str) -> tuple[int, float, int]:
+    """The exit code of `check`, its seconds, and the most bytes that it held."""
+    began = time.monotonic()
+    command = [sys.executable, "-c", MEASURE, sys.executable, "-c", CHECK, *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    code, kilobytes = map(int, done.stdout.split())
+    return code, time.monotonic() - began, kilobytes << 10
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> float:
+    """How long it takes to start, to compile, and to ask about nothing much."""
+    (tmp_path / "wide.py").write_text(WIDE)
+    small = WIDE.replace("80", "2")
+    (tmp_path / "small.py").write_text(small)
+    measured(tmp_path, "wide.py", "--bound", "1")
+    return measured(tmp_path, "small.py", "--engine", "z3", "--bound", "0")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "seconds", "memory"),
+    [
+        (("wide.py", "--engine", "z3", "--bound", "3", "--seconds", "4"), 4, None),
+        (("wide.py", "--prove", "--bound", "1", "--seconds", "3", "--memory", "300M"), 3, 300 << 20),
+        (("wide.py", "--engine", "z3", "--bound", "3", "--memory", "200M"), None, 200 << 20),
+        (
+            ("kafka", "--protocol", "2.1", "--set", "replicas=7", "--engine", "z3", "--bound", "2", "--seconds", "2"),
+            2,
+            None,
+        ),
+    ],
+)
+def test_a_limit_ends_the_making_of_formulas(tmp_path, start, words, seconds, memory):
+    code, took, held = measured(tmp_path, *words)
+    assert code == 3
+    assert seconds is None or took <= start + seconds + LATE
+    assert memory is None or held <= memory + ABOVE
+
+
+def fill(circuit: Circuit) -> None:
+    """Make nodes without end."""
+    while True:
+        circuit.both(circuit.variable(), circuit.variable())
+
+
+def test_a_circuit_keeps_to_its_deadline():
+    circuit = Circuit(FormulaBudget(time.monotonic() + 0.2))
+    began = time.monotonic()
+    with pytest.raises(UndecidedError, match="seconds"):
+        fill(circuit)
+    assert time.monotonic() - began <= 0.7
+
+
+def test_a_circuit_keeps_to_its_memory(monkeypatch):
+    monkeypatch.setattr(Memory, "most", Memory.most)
+    monkeypatch.setattr(Memory, "most_resident", Memory.most_resident)
+    before = resident()
+    Memory.limit(30 << 20)
+    circuit = Circuit()
+    with pytest.raises(UndecidedError, match="memory"):
+        fill(circuit)
+    assert resident() - before <= 60 << 20
+
+
+def test_what_is_measured_is_what_this_process_holds():
+    before = resident()
+    held = bytearray(b"x") * (50 << 20)
+    assert resident() - before >= len(held) - (1 << 20)

@@ -1,0 +1,609 @@
+"""The command `check`, as a person and as a script meet it: verdicts, exit codes, text and JSON, traces, bad input.
+
+One model, compiled once, gives every verdict that there is: it counts, and what is promised of the count is a setting.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+import pytest
+
+from conformance.tests.support.engine import checking
+from isrcheck.checker import cli
+from isrcheck.checker.analyses import published
+from isrcheck.checker.command.console import ProgressLine
+from isrcheck.checker.outcome.verdict import Word, exit_code, overall
+from isrcheck.traces.cli import main as trace
+
+COUNTER = '''\
+"""A counter that goes up, step by step.
+
+Left out: going down.
+"""
+
+from isrcheck.language import action, always, always_step, sometimes
+from isrcheck.language import between, bound, budget, field, require, setting, switch
+
+
+class Configuration:
+    most = bound(5, "how far it counts", least=1, option="--most")
+    leaps = budget(0, "steps of two", option="--leaps")
+    limit = setting(9, "what is promised of the count", least=0, option="--limit")
+    goal = setting(5, "what has to be reached", least=0, option="--goal")
+    EXCUSED = switch(False, "nothing is promised at all")
+
+
+class State:
+    count = field(values=between(0, "most"))
+    leaps_done = field(values=between(0, 3))
+
+
+@action
+def counter_steps(s):
+    require(s.count < s.most)
+    s.count += 1
+
+
+@action
+def counter_leaps(s):
+    require(s.leaps_done < s.leaps)
+    require(s.leaps_done < 3)
+    require(s.count + 1 < s.most)
+    s.count += 2
+    s.leaps_done += 1
+
+
+def is_excused(s):
+    return s.EXCUSED
+
+
+@always(permitted=is_excused, applies=lambda configuration: configuration.limit < 100)
+def stays_within(s):
+    """The count stays within its limit."""
+    return s.count <= s.limit
+
+
+@always_step
+def goes_up(before, after):
+    return after.count > before.count
+
+
+@sometimes
+def gets_there(s):
+    return s.count == s.goal
+'''
+
+RUN_KEYS = {
+    "model": str,
+    "protocol": (str, type(None)),
+    "swaps": dict,
+    "digest": str,
+    "bound": (int, type(None)),
+    "engine": str,
+    "configuration": dict,
+    "distinct": int,
+    "generated": int,
+    "levels": int,
+    "states_per_level": list,
+    "frontier": int,
+    "exhausted": bool,
+    "stopped": (str, type(None)),
+    "judged_to_depth": int,
+    "seconds": float,
+    "bytes": int,
+    "properties": list,
+    "proofs": (dict, type(None)),
+    "z3": (dict, type(None)),
+    "actions": dict,
+    "faults": dict,
+    "spark": (dict, type(None)),
+    "counterexamples": list,
+    "command": str,
+    "verdict": str,
+}
+"""What README.md and the issue document of a run, with types."""
+
+PROPERTY_KEYS = {
+    "name": str,
+    "kind": str,
+    "verdict": str,
+    "depth": (int, type(None)),
+    "violating": int,
+    "trace": (str, type(None)),
+    "permitted_depth": (int, type(None)),
+    "permitted_trace": (str, type(None)),
+}
+
+WORDS = {word.value for word in Word}
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    """Run `check` in an empty folder that holds counter.py; gives the exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "counter.py").write_text(COUNTER)
+    return checking(cli.main, capsys)
+
+
+@pytest.fixture
+def check_json(check):
+    """The same with --json: the exit code and the object, which is all that stdout holds; stderr has to be empty."""
+
+    def run(*words):
+        code, out, err = check(*words, "--json")
+        assert err == ""
+        assert out.startswith("{\n")
+        assert out.endswith("}\n")
+        return code, json.loads(out)
+
+    return run
+
+
+def has_keys(given, documented):
+    assert set(given) == set(documented)
+    wrong = {key: value for key, value in given.items() if not isinstance(value, documented[key])}
+    assert wrong == {}
+    numbers = (int, (int, type(None)))
+    assert not any(isinstance(value, bool) for key, value in given.items() if documented[key] in numbers)
+
+
+# ------------------------------------------------------------------------------------------- verdicts and exit codes
+
+CASES = [
+    # words, exit code, overall verdict, then (verdict, depth) of the three properties
+    ((), 0, "HOLDS", ("HOLDS", None), ("HOLDS", None), ("REACHED", 5)),
+    (("--bound", "2"), 0, "NO VIOLATION TO DEPTH", ("NO VIOLATION TO DEPTH", 2), ("NO VIOLATION TO DEPTH", 2),
+     ("NOT REACHED TO DEPTH", 2)),
+    (("--bound", "0"), 0, "NO VIOLATION TO DEPTH", ("NO VIOLATION TO DEPTH", 0), ("NO VIOLATION TO DEPTH", 0),
+     ("NOT REACHED TO DEPTH", 0)),
+    (("--limit", "2"), 12, "VIOLATED", ("VIOLATED", 3), ("HOLDS", None), ("REACHED", 5)),
+    (("--limit", "2", "--bound", "2"), 0, "NO VIOLATION TO DEPTH", ("NO VIOLATION TO DEPTH", 2),
+     ("NO VIOLATION TO DEPTH", 2), ("NOT REACHED TO DEPTH", 2)),
+    (("--limit", "2", "--switch", "EXCUSED=on"), 0, "PERMITTED", ("PERMITTED", 3), ("HOLDS", None), ("REACHED", 5)),
+    (("--limit", "2", "--switch", "EXCUSED=on", "--strict"), 12, "PERMITTED", ("PERMITTED", 3), ("HOLDS", None),
+     ("REACHED", 5)),
+    (("--limit", "100"), 0, "HOLDS", ("n/a", None), ("HOLDS", None), ("REACHED", 5)),
+    (("--goal", "7"), 10, "UNREACHABLE", ("HOLDS", None), ("HOLDS", None), ("UNREACHABLE", None)),
+    (("--goal", "7", "--limit", "2"), 12, "VIOLATED", ("VIOLATED", 3), ("HOLDS", None), ("UNREACHABLE", None)),
+    (("--seconds", "1e-9"), 3, "UNDECIDED", ("UNDECIDED", None), ("UNDECIDED", None), ("UNDECIDED", None)),
+    (("--seconds", "1e-9", "--limit", "0"), 3, "UNDECIDED", ("UNDECIDED", None), ("UNDECIDED", None),
+     ("UNDECIDED", None)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(case[0]) or "plain")
+def test_every_verdict_has_its_word_its_depth_and_its_exit_code(check, check_json, case):
+    words, code, word, stays, goes, gets = case
+    given, content = check_json("counter.py", *words)
+    assert given == code
+    assert content["verdict"] == word
+    (run,) = content["runs"]
+    assert run["verdict"] == word
+    assert [(one["name"], one["verdict"], one["depth"]) for one in run["properties"]] == [
+        ("stays_within", *stays),
+        ("goes_up", *goes),
+        ("gets_there", *gets),
+    ]
+    given, text, err = check("counter.py", *words)
+    assert (given, err) == (code, "")
+    assert text.splitlines()[-1].startswith(word)
+
+
+def test_a_verdict_of_undecided_says_why_and_how_far_and_never_that_anything_holds(check):
+    _, text, _ = check("counter.py", "--seconds", "1e-9")
+    assert "HOLDS" not in text
+    assert (
+        text.splitlines()[-1] == "UNDECIDED: the time that it was given is used up; every state to depth 0 was judged"
+    )
+
+
+def test_memory_that_is_used_up_ends_undecided_with_what_was_found(check_json, check):
+    code, content = check_json("kafka", "--protocol", "0.10", "--memory", "16M")
+    (run,) = content["runs"]
+    assert (code, run["verdict"], run["stopped"], run["exhausted"]) == (12, "VIOLATED", "memory", False)
+    found = {one["name"]: (one["verdict"], one["depth"]) for one in run["properties"]}
+    assert found["acked_not_lost"] == ("VIOLATED", 6)
+    assert found["isr_is_complete"] == ("VIOLATED", 5)
+    assert found["log_matching"] == ("UNDECIDED", None)
+
+
+def test_what_is_found_does_not_hang_on_the_number_of_threads(check_json):
+    """Counts, depths, and the counterexamples themselves."""
+
+    def told(threads):
+        words = ("kafka", "--protocol", "0.10", "--acks", "1", "--bound", "6", "--continue", "--threads", threads)
+        code, content = check_json(*words)
+        (run,) = content["runs"]
+        properties = [(one["name"], one["verdict"], one["depth"]) for one in run["properties"]]
+        return code, run["levels"], run["generated"], run["actions"], properties
+
+    assert told("1") == told("2") == told("5")
+
+
+def test_what_is_permitted_counts_with_strict_only(check):
+    assert check("kafka", "--protocol", "0.10", "--acks", "1", "--bound", "3")[0] == 0
+    assert check("kafka", "--protocol", "0.10", "--acks", "1", "--bound", "3", "--strict")[0] == 12
+
+
+# ------------------------------------------------------------------------------------------------- figures and texts
+
+
+def test_the_object_has_what_is_documented_and_nothing_else(check_json):
+    _, content = check_json("counter.py", "--limit", "2")
+    assert set(content) == {"runs", "verdict"}
+    (run,) = content["runs"]
+    has_keys(run, RUN_KEYS)
+    for one in run["properties"]:
+        has_keys(one, PROPERTY_KEYS)
+        assert one["verdict"] in WORDS
+        assert one["kind"] in {"always", "always_step", "sometimes"}
+    for action in run["actions"].values():
+        has_keys(action, {"fired": int, "new": int})
+    assert all(isinstance(value, str) for value in run["configuration"].values())
+    assert run["engine"] == "local"
+    assert re.fullmatch("[0-9a-f]{64}", run["digest"])
+
+
+def test_the_figures_of_a_small_model_are_exact(check_json):
+    _, content = check_json("counter.py", "--limit", "2", "--leaps", "1")
+    (run,) = content["runs"]
+    assert {key: run[key] for key in ("model", "protocol", "bound", "distinct", "generated", "levels", "frontier")} == {
+        "model": "counter",
+        "protocol": None,
+        "bound": None,
+        "distinct": 10,
+        "generated": 12,
+        "levels": 6,
+        "frontier": 0,
+    }
+    assert run["states_per_level"] == [1, 2, 2, 2, 2, 1]
+    assert run["exhausted"] is True
+    assert run["stopped"] is None
+    assert run["judged_to_depth"] == 5
+    assert run["faults"] == {"leaps": 1}
+    assert run["configuration"] == {"most": "5", "leaps": "1", "limit": "2", "goal": "5", "EXCUSED": "off"}
+    assert run["actions"] == {"counter_steps": {"fired": 8, "new": 5}, "counter_leaps": {"fired": 4, "new": 4}}
+    assert run["command"] == "check counter.py --leaps 1 --limit 2"
+
+
+def test_without_continue_a_property_is_counted_up_to_its_first_depth_with_it_everywhere(check_json, check):
+    def violating(*words):
+        return check_json("counter.py", "--limit", "2", *words)[1]["runs"][0]["properties"][0]["violating"]
+
+    assert violating() == 1
+    assert violating("--continue") == 3
+    assert "1  states up to that depth" in check("counter.py", "--limit", "2")[1]
+    assert re.search(r"VIOLATED at step 3 +3  states\n", check("counter.py", "--limit", "2", "--continue")[1])
+
+
+def test_two_phase_commit_has_the_states_that_every_checker_counts(check_json):
+    code, content = check_json("examples/two_phase_commit")
+    (run,) = content["runs"]
+    assert (code, run["distinct"], run["generated"], run["levels"], run["verdict"]) == (0, 288, 1145, 11, "HOLDS")
+    assert {one["name"]: one["depth"] for one in run["properties"]} == {
+        "consistent": None,
+        "all_commit": 10,
+        "all_abort": 3,
+    }
+
+
+def test_text_and_json_tell_the_same_figures(check, check_json):
+    words = ("kafka", "--protocol", "0.10", "--bound", "6")
+    code, text, err = check(*words)
+    again, content = check_json(*words)
+    (run,) = content["runs"]
+    assert (code, again, err) == (12, 12, "")
+    assert f"{run['distinct']:,} distinct states, {run['generated']:,} generated, {run['levels']} levels" in text
+    assert f"{run['frontier']:,} states not expanded" in text
+    for name, figures in run["actions"].items():
+        assert re.search(rf"^{name} +{figures['fired']:,} +{figures['new']:,}$", text, re.MULTILINE)
+    for one in run["properties"]:
+        told = one["verdict"] + {"VIOLATED": " at step", "REACHED": " at step"}.get(one["verdict"], "")
+        told += f" {one['depth']}" if one["depth"] is not None else ""
+        assert re.search(rf"^(sometimes )?{one['name']} +{re.escape(told)}( |$)", text, re.MULTILINE)
+        assert one["trace"] is None or one["trace"] in text
+    assert text.splitlines()[-1] == "VIOLATED: acked_not_lost at step 6, isr_is_complete at step 5"
+    assert "faults         elections 2, bounces 1, crashes 1; not considered:" in text
+
+
+def test_two_runs_give_the_same_but_for_the_time(check_json):
+    one, other = (check_json("kafka", "--protocol", "0.10", "--bound", "7")[1]["runs"][0] for _ in range(2))
+    assert {key: value for key, value in one.items() if key != "seconds"} == {
+        key: value for key, value in other.items() if key != "seconds"
+    }
+
+
+def test_a_bound_that_is_reached_when_everything_is_known_is_still_exhaustive(check_json):
+    """The last level finds nothing new at depth 6; at depth 5 that is not known yet."""
+    assert [check_json("counter.py", "--bound", n)[1]["runs"][0]["exhausted"] for n in ("4", "6")] == [False, True]
+
+
+def test_a_swapped_action_is_named_everywhere(check, check_json):
+    words = ("published/kip_279", "--swap", "leader_expands_isr=kip_320")
+    sizes = ("--replicas", "2", "--log-size", "1", "--records", "1", "--max-epoch", "1")
+    _, content = check_json(*words, *sizes)
+    (run,) = content["runs"]
+    assert run["swaps"] == {"leader_expands_isr": "kip_320"}
+    assert run["protocol"] == "kip_279"
+    assert run["command"].endswith(" --swap leader_expands_isr=kip_320")
+    assert "leader_expands_isr of kip_320" in check(*words, *sizes)[1].splitlines()[0]
+
+
+# ------------------------------------------------------------------------------------------------------------- traces
+
+
+def test_the_command_in_a_trace_finds_the_same_trace_again(check, check_json, capsys):
+    _, content = check_json("kafka", "--protocol", "0.10", "--bound", "6", "--unclean-elections", "1")
+    found = {one["name"]: one for one in content["runs"][0]["properties"]}
+    assert found["isr_is_complete"]["depth"] == 5
+    assert found["isr_is_complete"]["permitted_depth"] == 4
+    files = [
+        (name, one[key]) for name, one in found.items() for key in ("trace", "permitted_trace") if one[key] is not None
+    ]
+    assert [name for name, _ in files] == ["acked_not_lost", "isr_is_complete", "isr_is_complete"]
+    for name, file in files:
+        assert trace(["show", file]) == 0
+        shown = capsys.readouterr().out.splitlines()
+        assert shown[-1].startswith("reproduce: check kafka --protocol 0.10 --bound ")
+        words = shlex.split(shown[-1].removeprefix("reproduce: "))[1:]
+        _, again = check_json(*words)
+        same = next(one for one in again["runs"][0]["properties"] if one["name"] == name)
+        assert file in (same["trace"], same["permitted_trace"])
+
+
+def test_the_command_of_a_run_repeats_it(check_json):
+    words = shlex.split(
+        "kafka --protocol 0.10 --bound 3 --acks 0 --set min.insync.replicas=1 --start any --crashes 2"
+        " --switch HW_CLAMPED_AT_TRUNCATION=on --switch SHRINK_RULE=exempt_at_log_end"
+    )
+    _, content = check_json(*words)
+    (run,) = content["runs"]
+    _, again = check_json(*shlex.split(run["command"])[1:])
+    assert again["runs"][0] | {"seconds": 0} == run | {"seconds": 0}
+
+
+def test_traces_go_where_out_says_once_and_nothing_is_overwritten(check, check_json, tmp_path):
+    (tmp_path / "counterexamples").mkdir()
+    kept = tmp_path / "counterexamples" / "counter_stays_within_00000000_1.itf.json"
+    kept.write_text("mine")
+    for _ in range(2):
+        _, content = check_json("counter.py", "--limit", "2", "--out", "there/deep")
+        file = content["runs"][0]["properties"][0]["trace"]
+        assert file.startswith("there/deep/counter_stays_within_")
+    assert sorted(path.name for path in (tmp_path / "there" / "deep").iterdir()) == sorted(
+        [file.rpartition("/")[2], "latest"]
+    )
+    check("counter.py", "--limit", "2")
+    assert kept.read_text() == "mine"
+
+
+def test_what_holds_writes_no_trace(check, tmp_path):
+    assert check("counter.py")[0] == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["counter.py"]
+
+
+# ---------------------------------------------------------------------------------------------------------- the forms
+
+
+def test_the_matrix_says_what_is_found_and_that_it_is_as_recorded(check, check_json, no_proofs):
+    code, text, err = check("--bound", "6")
+    assert (code, err) == (0, "")
+    columns = text.splitlines()
+    assert columns[0].split() == ["kafka", "0.10", "kafka", "0.11", "kafka", "2.0", "kafka", "2.1"]
+    none, rows = ["none to 6"], {line.split("  ")[0]: re.split(r"  +", line)[1:] for line in columns[1:12]}
+    assert rows["offsets_ordered"] == none + 3 * ["VIOLATED at step 4 (PERMITTED at step 6)"]
+    assert rows["acked_not_lost"] == ["VIOLATED at step 6", *3 * none]
+    assert rows["isr_is_complete"] == ["VIOLATED at step 5", *3 * none]
+    assert rows["log_matching"] == 4 * none
+    assert rows["no_duplicates"] == 4 * ["PERMITTED at step 2"]
+    assert rows["order_preserved"] == 4 * ["PERMITTED at step 5"]
+    shown = r"^ +acked_not_lost +trace show counterexamples/kafka_0.10_acked_not_lost_\w+_1.itf.json$"
+    assert re.search(shown, text, re.MULTILINE)
+    code, content = check_json("--bound", "6")
+    assert code == 0
+    assert set(content) == {"runs", "cells", "record", "verdict"}
+    assert (content["record"], content["verdict"]) == ("as recorded", "VIOLATED")
+    for run in content["runs"]:
+        has_keys(run, RUN_KEYS | {"name": (str, type(None))})
+    assert {(cell["model"], cell["protocol"], cell["record"]) for cell in content["cells"]} == {
+        ("kafka", protocol, "as recorded") for protocol in ("0.10", "0.11", "2.0", "2.1")
+    }
+    assert "acked_not_lost" in {cell["property"] for cell in content["cells"]}
+
+
+@pytest.fixture
+def five_rows(monkeypatch):
+    """The first five rows of the published table: one size, one kernel."""
+    rows = list(published.rows())[:5]
+    monkeypatch.setattr(published, "rows", lambda: iter(rows))
+    return rows
+
+
+def test_the_published_table_stands_beside_tlcs(check, check_json, five_rows):
+    code, text, err = check("published")
+    assert (code, err) == (0, "")
+    assert len([line for line in text.splitlines() if re.match(r"(kip_|truncate_)", line)]) == 5
+    assert re.search(r"^kip_320 +2 +2 +2 +0 .*93.*3@1", text, re.MULTILINE)
+    assert text.splitlines()[-1].startswith("5 of 5 rows equal TLC's figures")
+    code, content = check_json("published")
+    assert code == 0
+    for run, row in zip(content["runs"], five_rows, strict=True):
+        assert run["figures"] == run["tlc"] == row.figures
+        has_keys({key: run[key] for key in RUN_KEYS}, RUN_KEYS)
+
+
+def test_a_published_figure_that_differs_exits_10_and_stands_out(check, check_json, five_rows):
+    five_rows[4].figures["distinct"] = "94"
+    code, text, _ = check("published")
+    assert code == 10
+    assert "93 != 94" in text
+    assert text.splitlines()[-1].startswith("4 of 5 rows equal TLC's figures")
+    code, content = check_json("published")
+    assert code == 10
+    assert content["verdict"] not in {"HOLDS", "as published"}
+
+
+def test_a_published_table_that_is_cut_short_is_undecided(check, five_rows):
+    code, text, _ = check("published", "--seconds", "1e-9")
+    assert code == 3
+    assert text.splitlines()[-1].startswith("UNDECIDED: 0 of ")
+
+
+# --------------------------------------------------------------------------------------------------------- bad input
+
+MODELS = (
+    "kafka, published/truncate_to_high_watermark, published/kip_101, published/kip_279, published/kip_320_first_try,"
+    " published/kip_320, examples/two_phase_commit"
+)
+RANGE = "it ranges from 1 to 7 (brokers that hold the partition (replication.factor))"
+
+BAD = {
+    "--bound -1": "--bound -1: not a number of steps; give 0 or more",
+    "--bound x": "--bound x: not a number of steps; give 0 or more",
+    "--bound ''": "--bound : not a number of steps; give 0 or more",
+    "--bound 1.5": "--bound 1.5: not a number of steps; give 0 or more",
+    "--bound ٣": "--bound ٣: not a number of steps; give 0 or more",
+    "--bound": "argument --bound: expected one argument; see check --help",
+    "kafka --protocol 0.10 --replicas 0": f"replicas=0 is impossible: {RANGE}",
+    "kafka --protocol 0.10 --replicas -1": f"replicas=-1 is impossible: {RANGE}",
+    "kafka --protocol 0.10 --replicas 8": f"replicas=8 is impossible: {RANGE}",
+    "kafka --protocol 0.10 --set replicas=0": f"replicas=0 is impossible: {RANGE}",
+    "kafka --protocol 0.10 --elections -1": (
+        "elections=-1 is impossible: it ranges from 0 to any size (leader epochs after the first)"
+    ),
+    "kafka --protocol 0.10 --records 128": (
+        "field next_record would hold 0..128: a cell holds -128..127; use smaller bounds"
+    ),
+    "kafka --acks 2": "acks=2: no such value; there are: all, 0, 1",
+    "kafka --acks ''": "acks=: no such value; there are: all, 0, 1",
+    "kafka --switch HW_CLAMPED_AT_TRUNCATION=maybe": "HW_CLAMPED_AT_TRUNCATION=maybe: a switch is on or off",
+    "kafka --switch HW_CLAMPED_AT_TRUNCATION": (
+        "--switch HW_CLAMPED_AT_TRUNCATION: write it as --switch NAME=VALUE"
+    ),
+    "kafka --switch HW_CLAMPED_AT_TRUNCATIN=on": (
+        "kafka has no switch HW_CLAMPED_AT_TRUNCATIN; did you mean HW_CLAMPED_AT_TRUNCATION?"
+    ),
+    "kafka --set min.insync.replica=2": (
+        "kafka has no configuration entry min.insync.replica; did you mean min_insync_replicas?"
+    ),
+    "kafka --set replicas": "--set replicas: write it as --set NAME=VALUE",
+    "kafka --set replicas=": "--set replicas=: write it as --set NAME=VALUE",
+    "kafka --replica 3": "kafka has no option --replica; did you mean --replicas?",
+    "kafka --protocol 0.10 --swap producer_append=0.10": (
+        "kafka has no action producer_append; did you mean producer_appends?"
+    ),
+    "published/kip_101 --swap become_leader=kip_321": (
+        "published has no protocol kip_321; did you mean kip_320?"
+    ),
+    "kafak": "no model kafak; did you mean kafka?, or give a file: check FILE.py",
+    "published/kip_102": "no model published/kip_102; did you mean published/kip_101?",
+    "zzz": f"no model zzz; there are: {MODELS}, or give a file: check FILE.py",
+    "published/": (
+        "published needs --protocol; there are: truncate_to_high_watermark, kip_101, kip_279, kip_320_first_try,"
+        " kip_320"
+    ),
+    "published/kip_101 --protocol kip_320": (
+        "published/kip_101 is protocol kip_101 already; leave --protocol kip_320 out"
+    ),
+    "published --bound 3": "check published compares whole state spaces: leave --bound out, or name one model",
+    "--protocol 0.10": "--protocol does not go with the matrix; name a model, as in: check kafka --protocol ...",
+    "--set replicas=3": "--set does not go with the matrix; name a model, as in: check kafka --set ...",
+    "--switch A=on": "--switch does not go with the matrix; name a model, as in: check kafka --switch ...",
+    "kafka --kafka-version 0.10.2": "--kafka-version goes with --config FILE; for a model use --protocol",
+    "kafka --config x.properties": "--config asks about a cluster, kafka names a model: give one of them",
+    "--config x.properties --set replicas=3": (
+        "--set does not go with --config: the files say how the cluster is configured"
+    ),
+    "kafka --memory 0": "--memory 0: a search needs at least 16M",
+    "kafka --memory 15M": "--memory 15M: a search needs at least 16M",
+    "kafka --memory 8X": "--memory 8X: not a size; write it as 512M or 8G",
+    "kafka --memory nan": "--memory nan: not a size; write it as 512M or 8G",
+    "kafka --memory 1e400G": "--memory 1e400G: not a size; write it as 512M or 8G",
+    "kafka --seconds 0": "--seconds 0: not a time; give a number of seconds above 0",
+    "kafka --threads 0": "--threads 0: not a number of threads; give 1 to 64",
+    "kafka --threads 65": "--threads 65: not a number of threads; give 1 to 64",
+    "kafka --threads many": "--threads many: not a number of threads; give 1 to 64",
+    "kafka --seconds -1": "--seconds -1: not a time; give a number of seconds above 0",
+    "kafka --seconds nan": "--seconds nan: not a time; give a number of seconds above 0",
+    "kafka --seconds inf": "--seconds inf: not a time; give a number of seconds above 0",
+    "kafka --seconds soon": "--seconds soon: not a time; give a number of seconds above 0",
+    "counter.py --switch EXCUSE=on": "counter has no switch EXCUSE; did you mean EXCUSED?",
+    "counter.py --leaps 128": "leaps=128 is impossible: it ranges from 0 to 127 (steps of two)",
+    "counter.py --most 128": "field count would hold 0..128: a cell holds -128..127; use smaller bounds",
+    "counte.py": "counte.py: not a Python file that exists; give the path of a model, such as my_protocol.py",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", BAD)
+def test_bad_words_get_one_line_that_says_what_and_the_cure(check, line, tmp_path):
+    assert check(*shlex.split(line)) == (2, "", f"check: {BAD[line]}\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["counter.py"]
+
+
+@pytest.mark.parametrize("engine", ["Z3", "Spark", "both", ""])
+def test_an_engine_that_is_not_there_is_refused(check, engine):
+    code, out, err = check("kafka", "--engine", engine)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "--engine" in err
+    assert "local" in err
+
+
+def test_a_folder_for_traces_that_is_a_file_keeps_the_file_and_the_verdict(check, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    for folder in ("file", "file/below"):
+        code, _, err = check("counter.py", "--limit", "2", "--out", folder)
+        assert code == 2
+        assert err.startswith(f"check: {folder}: ")
+        assert err.count("\n") == 1
+        assert "--out DIR" in err
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+# --------------------------------------------------------------------------------------------------------- interrupts
+
+
+@pytest.mark.parametrize("form", [("kafka", "--protocol", "0.10"), ()], ids=["one model", "matrix"])
+def test_an_interrupted_search_tells_what_it_found(check, monkeypatch, form):
+    """The first report of progress comes half a second into a search of twenty seconds."""
+
+    def interrupt(line, progress):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ProgressLine, "report", interrupt)
+    code, text, err = check(*form)
+    assert code == 130
+    assert err == "check: interrupted; this is what was found so far\n"
+    assert "acked_not_lost" in text
+    assert "VIOLATED at step 6" in text
+    assert not text.splitlines()[-1].startswith(("HOLDS", "as recorded"))
+    code, out, err = check(*form, "--json")
+    assert (code, err) == (130, "check: interrupted; this is what was found so far\n")
+    (run,) = json.loads(out)["runs"]
+    assert (run["stopped"], run["exhausted"]) == ("interrupt", False)
+    assert {one["name"]: one["verdict"] for one in run["properties"]}["log_matching"] == "UNDECIDED"
+
+
+def test_an_interrupt_before_the_search_has_nothing_to_tell(check, monkeypatch):
+    def interrupt(options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "instance_of", interrupt)
+    for json_or_not in ((), ("--json",)):
+        assert check("kafka", *json_or_not) == (130, "", "check: interrupted before anything was found\n")
+
+
+# ---------------------------------------------------------------------------------------------- verdicts by themselves
+
+
+def test_the_gravest_verdict_decides_and_a_search_cut_short_is_at_best_undecided():
+    codes = {word: exit_code(word, strict=False) for word in Word}
+    assert {word for word, code in codes.items() if code == 12} == {Word.VIOLATED}
+    assert {word for word, code in codes.items() if code == 10} == {Word.UNREACHABLE}
+    assert {word for word, code in codes.items() if code == 3} == {Word.UNDECIDED}
+    assert exit_code(Word.PERMITTED, strict=True) == 12
+    assert overall([], is_complete=False) is Word.UNDECIDED
+    assert overall([], is_complete=True) is Word.NOT_APPLICABLE

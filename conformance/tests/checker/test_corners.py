@@ -1,0 +1,396 @@
+"""Corners of `check` that a first user ran into: interrupts, odd input, odd surroundings, words that said too much."""
+
+from __future__ import annotations
+
+import errno
+import json
+import mmap
+import os
+import shlex
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.engine import checking
+from conformance.tests.support.places import PROJECT
+from isrcheck.checker import cli
+from isrcheck.checker.analyses import matrix, published
+from isrcheck.checker.command import console
+from isrcheck.checker.command.console import ProgressLine
+from isrcheck.checker.compile import kernels
+from isrcheck.checker.kafka_config import answer
+from isrcheck.checker.outcome.verdict import Word, exit_code
+from isrcheck.checker.session import session
+from isrcheck.checker.session import text as report
+from isrcheck.models import registry
+from isrcheck.traces.cli import main as trace
+from isrcheck.traces.format.certify import NotCertifiedError
+
+MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
+
+
+MODEL = '''\
+"""A counter that goes too far."""
+
+from isrcheck.language import action, always, between, bound, field, require, setting
+
+
+class Configuration:
+    most = bound(3, "how far it counts", least=1, option="--most")
+    limit = setting(1, "what is promised of the count", option="--limit")
+
+
+class State:
+    count = field(values=between(0, "most"))
+
+
+@action
+def counter_steps(s):
+    require(s.count < s.most)
+    s.count += 1
+
+
+@always
+def stays_small(s):
+    return s.count <= s.limit
+'''
+
+DURABLE = "replication.factor=3\nmin.insync.replicas=2\nunclean.leader.election.enable=false\nacks=all\n"
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    """Run `check` in a folder with model.py and topic.properties: gives the exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "topic.properties").write_text(DURABLE)
+    return checking(cli.main, capsys)
+
+
+def refuses(check, line, *parts):
+    """Exit code 2, nothing on stdout, and one line on stderr that has all of the parts."""
+    code, out, err = check(*shlex.split(line))
+    assert (code, out) == (2, "")
+    assert err.startswith("check: ")
+    assert err.count("\n") == 1
+    assert [part for part in parts if part not in err] == []
+
+
+def process(folder, *words, redirect="", **changes):
+    changes = {"PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": ""} | changes
+    command = [sys.executable, "-P", "-c", MAIN, *words]
+    return subprocess.run(
+        ["bash", "-c", f'"$@" {redirect}', "bash", *command],
+        cwd=folder, env=os.environ | changes, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------- untrue or missing
+
+
+def test_a_cluster_that_was_searched_to_a_bound_does_not_hold(check):
+    """562 states of 25 million, and the verdict of a cluster that loses records in six steps was HOLDS."""
+    words = ("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "3")
+    code, text, _ = check(*words)
+    assert code == 0
+    assert text.splitlines()[-1].startswith("NO VIOLATION TO DEPTH 3: ")
+    assert "HOLDS" not in text
+
+
+def test_a_disagreement_of_the_engines_exits_70_in_one_line(check, monkeypatch):
+    def disagree(*arguments):
+        raise NotCertifiedError("the reference does not confirm what was found (reproduce: check model.py --bound 2)")
+
+    monkeypatch.setattr(session, "from_steps", disagree)
+    code, _, err = check("model.py")
+    assert code == 70
+    assert err.count("\n") == 1
+    assert "reproduce: check model.py --bound 2" in err
+
+
+def test_with_strict_what_is_permitted_is_violated_although_the_search_was_cut_short():
+    """Design, section 3: exit codes, the first that applies: 12 comes before 3."""
+    assert exit_code(Word.UNDECIDED, strict=True, found=[permitted()]) == 12
+    assert exit_code(Word.UNDECIDED, strict=False, found=[permitted()]) == 3
+
+
+def permitted():
+    from isrcheck.checker.outcome.verdict import Verdict
+
+    prop = registry.load("kafka")[0].properties[0]
+    return Verdict(prop, Word.PERMITTED, 2)
+
+
+def test_the_history_that_is_told_is_the_one_that_the_verdict_rests_on(check, tmp_path):
+    (tmp_path / "topic.properties").write_text(DURABLE.replace("acks=all", "acks=0"))
+    _, text, _ = check("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "5")
+    assert text.splitlines()[-1].startswith("VIOLATED: ")
+    assert "  VIOLATED at step 5: isr_is_complete: " in text
+
+
+def test_the_seconds_of_an_answer_are_shared_by_its_searches(check, monkeypatch):
+    """The cluster as it is configured comes last, and has what the others have left: a tenth at least."""
+    limits, slept = [], [0.0]
+    monotonic, search = time.monotonic, session.explore
+
+    def searching(instance, given, **keywords):
+        limits.append(given.seconds)
+        slept[0] += given.seconds
+        return search(instance, replace(given, seconds=None), **keywords)
+
+    monkeypatch.setattr(time, "monotonic", lambda: monotonic() + slept[0])
+    monkeypatch.setattr(session, "explore", searching)
+    check("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "2", "--seconds", "5000")
+    assert sum(limits) == pytest.approx(5000, abs=60)
+    assert limits[-1] > 500 - 60
+
+
+def test_a_search_keeps_within_its_memory(check):
+    code, out, _ = check("kafka", "--protocol", "0.10", "--memory", "16M", "--json")
+    (run,) = json.loads(out)["runs"]
+    assert (code, run["stopped"]) == (12, "memory")
+    assert run["bytes"] <= 16 << 20
+
+
+def test_a_model_without_properties_does_not_just_hold(check, tmp_path):
+    (tmp_path / "model.py").write_text(MODEL.replace("@always\n", ""))
+    assert "no property" in check("model.py")[1].splitlines()[-1]
+
+
+@pytest.mark.parametrize("words", [(), ("--strict",), ("--bound", "1"), ("--engine", "z3", "--bound", "1")])
+def test_where_no_property_applies_nothing_is_said_to_hold(check, tmp_path, words):
+    never = MODEL.replace("@always\n", "@always(applies=lambda configuration: False)\n")
+    (tmp_path / "model.py").write_text(never)
+    code, text, _ = check("model.py", *words)
+    last = text.splitlines()[-1]
+    assert (code, "HOLDS" in text) == (0, False)
+    assert last.startswith("n/a: no property applies under this configuration, nothing was judged; ")
+    assert json.loads(check("model.py", *words, "--json")[1])["verdict"] == "n/a"
+
+
+# ---------------------------------------------------------------------------------------------------------- interrupts
+
+
+def test_an_interrupt_during_a_question_on_the_side_ends_it_all(check, monkeypatch):
+    asked = []
+    explore = session.explore
+
+    def interrupted(instance, limits, **keywords):
+        asked.append(instance)
+        exploration = explore(instance, limits, **keywords)
+        exploration.stopped = "interrupt"
+        return exploration
+
+    monkeypatch.setattr(session, "explore", interrupted)
+    code, _, _ = check("--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "2")
+    assert code == 130
+    assert len(asked) == 1
+
+
+def test_an_interrupt_keeps_the_published_rows_that_are_done(check, monkeypatch):
+    compare, rows = published.compare, list(published.rows())[:3]
+
+    def interrupted(row, *rest):
+        if row is rows[2]:
+            raise KeyboardInterrupt
+        return compare(row, *rest)
+
+    monkeypatch.setattr(published, "rows", lambda: iter(rows))
+    monkeypatch.setattr(published, "compare", interrupted)
+    code, text, err = check("published")
+    assert code == 130
+    assert text.splitlines()[-1].startswith("UNDECIDED: 2 of 3 rows equal TLC's figures")
+    assert err == "check: interrupted; this is what was found so far\n"
+
+
+def test_an_interrupt_that_python_loses_while_it_compiles_is_not_lost(check, monkeypatch):
+    kernel_of = kernels.kernel_of
+
+    def compiling(*arguments):
+        class Callback:
+            def __del__(self):
+                os.kill(os.getpid(), 2)
+                for _ in range(1000):
+                    pass
+
+        Callback()
+        return kernel_of(*arguments)
+
+    monkeypatch.setitem(session.explore.__globals__, "kernel_of", compiling)
+    monkeypatch.setattr(kernels, "kernel_of", compiling)
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
+    assert check("model.py")[0] == 130
+
+
+# ------------------------------------------------------------------------------------------------------------ commands
+
+
+def test_the_printed_command_shows_the_trace_of_ones_own_model(check, capsys):
+    _, text, _ = check("model.py")
+    (line,) = [line for line in text.splitlines() if "trace show " in line]
+    assert trace(shlex.split(line[line.index("trace show ") :])[1:]) == 0
+    assert "stays_small is false" in capsys.readouterr().out
+
+
+def test_the_printed_command_is_quoted(check, capsys):
+    _, text, _ = check("kafka", "--protocol", "0.10", "--bound", "5", "--out", "two words")
+    (line,) = [line for line in text.splitlines() if "trace show " in line]
+    assert trace(shlex.split(line[line.index("trace show ") :])[1:]) == 0
+    assert "isr_is_complete is false" in capsys.readouterr().out
+
+
+# ----------------------------------------------------------------------------------------------------------- bad input
+
+
+def test_a_bound_of_5000_digits_is_refused(check):
+    refuses(check, f"kafka --bound {'9' * 5000}", "--bound ")
+
+
+@pytest.mark.parametrize("number", ["٣", "2_0", "0_2"])
+def test_only_plain_digits_are_numbers(check, number):
+    refuses(check, f"kafka --bound 0 --replicas {number}", f"replicas={number}", "not a whole number")
+
+
+def test_an_empty_protocol_is_refused(check):
+    refuses(check, "kafka --protocol '' --bound 0", "--protocol")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "kafka --bound 0 --set replicas=2 --set replicas=3",
+        "kafka --bound 0 --replicas 2 --set replicas=3",
+        "kafka --bound 0 --switch HW_CLAMPED_AT_TRUNCATION=on --switch HW_CLAMPED_AT_TRUNCATION=off",
+    ],
+)
+def test_one_entry_with_two_values_is_refused(check, line):
+    refuses(check, line, "keep one")
+
+
+@pytest.mark.parametrize("line", ["--replicas 3", "--replicas 3 kafka", "--config topic.properties --replicas 3"])
+def test_an_option_before_its_model_says_so(check, line):
+    refuses(check, line, "--replicas 3", "name the model first")
+
+
+def test_a_file_in_place_of_the_folder_for_traces_is_refused_before_the_search(check, monkeypatch):
+    def search(*arguments, **keywords):
+        raise AssertionError("the search has begun")
+
+    monkeypatch.setattr(session, "explore", search)
+    refuses(check, "model.py --out model.py", "model.py: ", "not a folder", "--out DIR")
+
+
+@pytest.mark.parametrize("option", ["limit", "--most"])
+def test_an_option_that_an_entry_cannot_have_is_refused(check, tmp_path, option):
+    (tmp_path / "model.py").write_text(MODEL.replace('option="--limit"', f'option="{option}"'))
+    refuses(check, "model.py", "model.py", "limit", option)
+
+
+def test_an_option_that_check_itself_has_is_refused(check, tmp_path):
+    (tmp_path / "model.py").write_text(MODEL.replace('option="--limit"', 'option="--bound"'))
+    refuses(check, "model.py", "model.py", "limit", "--bound")
+
+
+def test_what_a_model_prints_is_not_part_of_the_object(check, tmp_path):
+    (tmp_path / "model.py").write_text(MODEL + "\nprint('hello')\n")
+    code, out, err = check("model.py", "--json")
+    assert code == 12
+    assert json.loads(out)["verdict"] == "VIOLATED"
+    assert err == "hello\n"
+
+
+def test_the_record_can_be_another_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(matrix, "RECORD", tmp_path / "nowhere.toml")
+    with pytest.raises(Exception, match="nowhere"):
+        matrix.recorded()
+
+
+@pytest.mark.parametrize("content", [b"run = 3\n", b"[[run]]\nmodel = 3\n", b"run = [3]\n", b"\xff\xfe"])
+def test_a_record_of_the_wrong_kinds_is_refused(tmp_path, content):
+    path = tmp_path / "verdicts.toml"
+    path.write_bytes(content)
+    with pytest.raises(Exception, match="cannot be read"):
+        matrix.recorded(path)
+
+
+# -------------------------------------------------------------------------------------------------------- surroundings
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full on this system")
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+def test_a_full_device_is_one_line(check, tmp_path, form):
+    done = process(tmp_path, "model.py", *form, redirect="> /dev/full")
+    assert done.returncode == 2
+    (line,) = [line for line in done.stderr.splitlines() if not line.startswith("compiling ")]
+    assert line.startswith("check: ")
+    assert "No space left on device" in line
+
+
+def test_a_closed_stdout_changes_nothing(check, tmp_path):
+    done = process(tmp_path, "model.py", redirect=">&-")
+    assert (done.returncode, "Traceback" in done.stderr) == (12, False)
+
+
+def test_a_cluster_s_history_is_told_in_any_encoding(check, tmp_path):
+    done = process(
+        tmp_path, "--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "6", PYTHONIOENCODING="ascii"
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (12, False)
+    assert " .  " in done.stdout
+
+
+def test_a_helper_edited_within_a_second_is_read_anew(check, tmp_path):
+    (tmp_path / "model.py").write_text(
+        MODEL.replace("s.count < s.most", "s.count < s.most and s.count < MOST").replace(
+            "class Configuration", "from helper import MOST\n\n\nclass Configuration"
+        )
+    )
+    for most, code in ((1, 0), (9, 12)):
+        (tmp_path / "helper.py").write_text(f"MOST = {most}\n")
+        os.utime(tmp_path / "helper.py", (1_700_000_000, 1_700_000_000))
+        done = process(tmp_path, "model.py", PYTHONDONTWRITEBYTECODE="")
+        assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+
+
+def test_progress_fits_the_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    line = ProgressLine("kafka, protocol 0.10")
+    line.report(console.Progress(31.0, 26, 23_492_999, 143_770_465, 1_031_766, 1 << 30))
+    shown = capsys.readouterr().err.removeprefix("\r\x1b[K")
+    assert shown.startswith("kafka, protocol 0.10: 31 s, depth 26")
+    assert len(shown) < 60
+
+
+def test_these_are_the_modules_that_the_tests_above_reach_into():
+    assert callable(answer.verdict_line)
+    assert callable(report.verdict_line)
+
+
+def test_memory_that_the_machine_does_not_give_is_told_as_that(tmp_path, monkeypatch, capsys):
+    """As in a container, or under `ulimit -v`, where half of the machine's memory is more than there is."""
+
+    def refuse(*arguments, **keywords):
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(mmap, "mmap", refuse)
+    assert cli.main(["kafka", "--protocol", "0.10", "--bound", "1"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[-1] == ("check: this machine does not give that much memory; ask for less with --memory")
+
+
+def test_a_question_on_the_side_is_not_answered_with_a_loss_that_needs_no_such_fault(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "topic.properties").write_text("replication.factor=3\nmin.insync.replicas=2\nacks=1\n")
+    words = ["--config", "topic.properties", "--kafka-version", "0.10.2", "--bound", "4", "--json"]
+    assert cli.main(words) == 0
+    main, *asides, _ = json.loads(capsys.readouterr().out)["runs"]
+    assert {one["name"]: one["depth"] for one in main["properties"]}["acked_not_lost"] == 2
+    for run in asides:
+        assert "without it, at step 2" in run["answer"]

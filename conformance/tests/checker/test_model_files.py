@@ -1,0 +1,369 @@
+"""`check FILE.py`: a model that a person wrote outside the project gets an answer, or one clear line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from conformance.tests.support.engine import checking
+from conformance.tests.support.places import PROJECT
+from isrcheck.checker import cli
+from isrcheck.traces.cli import main as trace
+
+GOOD = '''\
+"""Two processes and one lock that can be stolen."""
+
+from enum import IntEnum
+
+from isrcheck.language import NONE, Domain, Flag, action, always, always_step, between, bound, budget, field, initial
+from isrcheck.language import optional, require, setting, sometimes, switch
+
+
+class Configuration:
+    processes = bound(2, "processes that want the lock", least=1, option="--processes")
+    thefts = budget(1, "times the lock is stolen", option="--thefts")
+
+
+class Process(Domain, size="processes"):
+    pass
+
+
+class Place(IntEnum):
+    IDLE = 0
+    WAITING = 1
+    INSIDE = 2
+
+
+class State:
+    place = field(Process, values=Place)
+    owner = field(values=optional(Process), initially=NONE)
+    stolen = field(values=Flag)
+
+
+@action
+def process_asks(s, p: Process):
+    require(s.place[p] == Place.IDLE)
+    s.place[p] = Place.WAITING
+
+
+@action
+def process_enters(s, p: Process):
+    require(s.place[p] == Place.WAITING)
+    require(s.owner == NONE)
+    s.owner = p
+    s.place[p] = Place.INSIDE
+
+
+@action
+def process_leaves(s, p: Process):
+    require(s.place[p] == Place.INSIDE)
+    s.owner = NONE
+    s.place[p] = Place.IDLE
+
+
+@action
+def lock_is_stolen(s):
+    require(s.owner != NONE)
+    require(not s.stolen)
+    require(s.thefts > 0)
+    s.stolen = True
+    s.owner = NONE
+
+
+@always
+def one_at_a_time(s):
+    """At most one process is inside."""
+    return not any(
+        s.place[a] == Place.INSIDE and s.place[b] == Place.INSIDE
+        for a in range(s.processes)
+        for b in range(s.processes)
+        if a < b
+    )
+
+
+@always_step
+def a_stolen_lock_stays_stolen(before, after):
+    return after.stolen or not before.stolen
+
+
+@sometimes
+def both_wait(s):
+    return all(s.place[p] == Place.WAITING for p in range(s.processes))
+'''
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch, capsys):
+    """Write a model and check it, from the folder that it lies in: gives the exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    checked = checking(cli.main, capsys)
+
+    def run(text, *words, name="model.py"):
+        if text is not None:
+            (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        return checked(name, *words)
+
+    return run
+
+
+def changed(old, new):
+    assert GOOD.count(old) == 1, old
+    return GOOD.replace(old, new)
+
+
+def line_of(text, part):
+    return text[: text.index(part)].count("\n") + 1
+
+
+# ------------------------------------------------------------------------------------------------------ a right model
+
+
+def test_a_model_of_ones_own_is_checked_like_any_other(check):
+    code, text, err = check(GOOD)
+    assert (code, err) == (12, "")
+    assert re.search(r"^one_at_a_time +VIOLATED at step 5 +2 +states up to that depth$", text, re.MULTILINE)
+    assert re.search(r"^sometimes both_wait +REACHED at step 2$", text, re.MULTILINE)
+    assert "faults         thefts 1" in text
+    assert "22 distinct states, 44 generated, 8 levels" in text
+    assert text.splitlines()[0] == "model: Two processes and one lock that can be stolen."
+    assert text.splitlines()[-1] == "VIOLATED: one_at_a_time at step 5"
+
+
+def test_its_configuration_entries_are_options(check):
+    code, text, _ = check(GOOD, "--thefts", "0")
+    assert (code, text.splitlines()[-1]) == (0, "HOLDS: the whole state space of these bounds was searched")
+    assert "faults         none; not considered: thefts" in text
+    assert "switched off by the configuration: lock_is_stolen" in text.splitlines()
+    assert "never fired" not in text
+    code, out, _ = check(None, "--set", "thefts=0", "--processes", "3", "--json")
+    (run,) = json.loads(out)["runs"]
+    assert (code, run["distinct"], run["faults"]) == (0, 20, {"thefts": 0})
+    assert run["command"] == "check model.py --processes 3 --thefts 0"
+
+
+MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
+
+
+def check_anew(folder, *words):
+    """`check` as a process of its own, which keeps bytecode as a user's does; gives its exit code."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPATH"] = str(PROJECT)
+    command = [sys.executable, "-P", "-c", MAIN, *words]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode
+
+
+def test_an_edited_model_gives_its_new_verdict_at_once(tmp_path):
+    edited = changed("require(s.owner == NONE)", "require(s.owner == NONE and not s.stolen)")
+    for text, code in ((GOOD, 12), (edited, 0), (GOOD, 12)):
+        (tmp_path / "model.py").write_text(text)
+        assert check_anew(tmp_path, "model.py") == code
+
+
+def test_an_edited_helper_beside_the_model_gives_its_new_verdict_at_once(tmp_path):
+    helped = changed("require(s.thefts > 0)", "require(may_steal(s))")
+    (tmp_path / "model.py").write_text(helped.replace("class Conf", "from thieves import may_steal\n\n\nclass Conf"))
+    for body, code in (("return s.thefts > 0", 12), ("return s.thefts > 100", 0)):
+        (tmp_path / "thieves.py").write_text(f"def may_steal(s):\n    {body}\n")
+        assert check_anew(tmp_path, "model.py") == code
+
+
+def test_the_trace_of_ones_own_model_is_shown_with_the_model_that_is_given(check, capsys, tmp_path):
+    _, out, _ = check(GOOD, "--json")
+    file = json.loads(out)["runs"][0]["properties"][0]["trace"]
+    assert trace(["show", file]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "never loaded by itself" in err
+    assert "--model model.py" in err
+    assert trace(["show", file, "--model", "model.py"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[-1] == "reproduce: check model.py --bound 5"
+    assert "s.place[0] = INSIDE" in shown
+    (tmp_path / "model.py").write_text(GOOD + "\n# edited\n")
+    assert trace(["show", file, "--model", "model.py"]) == 0
+    assert capsys.readouterr().out == shown
+    (tmp_path / "model.py").write_text(GOOD.replace("a < b", "b > a"))
+    assert trace(["show", file, "--model", "model.py"]) == 2
+    assert "made with another version of model model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["models.py", "numba.py", "check.py", "json.py", "two words.py", "mödel.py", "a-b.py"])
+def test_a_model_may_have_any_name(check, name):
+    assert check(GOOD, "--thefts", "0", name=name)[0] == 0
+
+
+# ------------------------------------------------------------------------------------------------------ wrong models
+
+LANGUAGE = {
+    "while": (
+        "    s.place[p] = Place.WAITING\n",
+        "    while s.stolen:\n        s.place[p] = Place.WAITING\n",
+        "while s.stolen",
+        "in process_asks: `While` is not in the language; statements are assignments, if, for over a range,"
+        " require(...), return, and calls of helpers",
+    ),
+    "division": (
+        "    s.place[p] = Place.WAITING\n",
+        "    s.place[p] = 2 // 2\n",
+        "2 // 2",
+        "in process_asks: operator FloorDiv; arithmetic is + and -",
+    ),
+    "print": (
+        "    s.place[p] = Place.WAITING\n",
+        "    print(s.place[p])\n    s.place[p] = Place.WAITING\n",
+        "print(",
+        "in process_asks: Python's own `print` is not in the language; of Python's functions it has min, max, all, any,"
+        " sum, each as a call",
+    ),
+    "unknown field": (
+        "require(s.owner == NONE)",
+        "require(s.ower == NONE)",
+        "s.ower",
+        "in process_enters: the state has no field `ower`; it has owner, place, processes, stolen, thefts",
+    ),
+    "no domain": (
+        "def process_asks(s, p: Process):",
+        "def process_asks(s, p):",
+        "def process_asks",
+        "in process_asks: parameter p has no domain; annotate it, as in `leader: Replica`",
+    ),
+    "raise": (
+        "    return all(s.place[p] == Place.WAITING for p in range(s.processes))\n",
+        '    raise ValueError("x")\n',
+        "raise ValueError",
+        "in both_wait: `Raise` is not in the language; statements are assignments, if, for over a range,"
+        " require(...), return, and calls of helpers",
+    ),
+    "require in a property": (
+        "    return all(s.place[p] == Place.WAITING for p in range(s.processes))\n",
+        "    require(s.stolen)\n    return True\n",
+        "    require(s.stolen)\n    return",
+        "in both_wait: require(...) outside an action; return a truth value and require that",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LANGUAGE)
+def test_what_leaves_the_language_is_refused_with_file_line_and_hint(check, case, tmp_path):
+    old, new, part, says = LANGUAGE[case]
+    text = changed(old, new)
+    assert check(text) == (2, "", f"check: {tmp_path / 'model.py'}:{line_of(text, part)}: {says}\n")
+
+
+def test_what_is_no_python_is_refused_with_file_and_line(check, tmp_path):
+    text = GOOD + "def f(:\n"
+    line = text.count("\n")
+    assert check(text) == (2, "", f"check: {tmp_path / 'model.py'}:{line}: not Python: invalid syntax\n")
+    says = "no `class State:` with fields; declare the state, see models/README.md"
+    assert check("") == (2, "", f"check: {tmp_path / 'model.py'}:1: {says}\n")
+
+
+@pytest.mark.parametrize("text", [b"\xff\xfe\x00", b"x = 1\x00", bytes(range(256))], ids=["UTF-16", "NUL", "binary"])
+def test_a_binary_file_is_no_python(check, text):
+    code, out, err = check(text)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "not Python" in err
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ('raise RuntimeError("boom")', "RuntimeError: boom"),
+        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("import sys; sys.exit(5)", "SystemExit: 5"),
+    ],
+)
+def test_what_fails_while_it_is_loaded_is_refused_with_file_and_line(check, statement, says):
+    text = f"{GOOD}\n{statement}\n"
+    assert check(text) == (2, "", f"check: model.py:{text.count(chr(10))}: loading the model failed: {says}\n")
+
+
+def test_a_value_out_of_range_says_which_step_and_after_how_many(check, tmp_path):
+    text = changed("    s.owner = p\n", "    s.owner = p + 1\n")
+    line = line_of(text, "def process_enters")
+    code, out, _ = check(text)
+    assert code == 12
+    assert (
+        f"\n  {tmp_path / 'model.py'}:{line}: process_enters 1: 2 is written to owner, whose values are -1..1;"
+        " guard the step, or widen the field (step 2)\n"
+    ) in out
+    assert "in_range VIOLATED at step 2" in " ".join(out.split())
+
+
+def test_an_index_out_of_range_in_a_property_says_so(check, tmp_path):
+    text = changed(
+        "    return all(s.place[p] == Place.WAITING for p in range(s.processes))\n",
+        "    return s.place[s.processes - 1 + s.place[0]] == Place.WAITING\n",
+    )
+    line = line_of(text, "def both_wait")
+    code, out, _ = check(text)
+    assert code == 12
+    assert (
+        f"\n  {tmp_path / 'model.py'}:{line}: both_wait: index 2 of place is outside 0..1;"
+        " test the index before it is used (step 1)\n"
+    ) in out
+    assert "in_range VIOLATED at step 1" in " ".join(out.split())
+
+
+def test_a_start_outside_the_range_is_refused(check, tmp_path):
+    text = changed("values=optional(Process), initially=NONE", "values=optional(Process), initially=2")
+    assert check(text) == (2, "", f"check: {tmp_path / 'model.py'}: owner starts with 2, outside -1..1\n")
+
+
+def initial(body):
+    return f"{GOOD}\n\n@initial\ndef starts(configuration):\n    {body}\n"
+
+
+def test_a_model_without_initial_states_is_refused(check):
+    code, out, err = check(initial("return []"))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "this configuration has no initial state" in err
+    code, out, err = check(initial("yield {'places': [0, 0]}"))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "initial states set places; there is no such field" in err
+
+
+def test_initial_states_of_ones_own_count(check):
+    code, out, _ = check(initial("yield {'place': [2, 1]}\n    yield {'place': [2, 2]}"), "--json")
+    (run,) = json.loads(out)["runs"]
+    assert (code, run["states_per_level"][0]) == (12, 2)
+    assert run["properties"][0]["depth"] == 0
+
+
+def test_a_domain_of_negative_size_is_refused(check):
+    code, _, err = check(changed('class Process(Domain, size="processes")', "class Process(Domain, size=-1)"))
+    assert (code, err.count("\n")) == (2, 1)
+    assert "has size -1; check its domains" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--processes 0", "processes=0 is impossible: it ranges from 1 to any size (processes that want the lock)"),
+        ("--processes 200", "field owner would hold -1..199: a cell holds -128..127; use smaller bounds"),
+        ("--thefts -1", "thefts=-1 is impossible: it ranges from 0 to 127 (times the lock is stolen)"),
+        ("--theft 1", "model has no option --theft; did you mean --thefts?"),
+        ("--set theft=1", "model has no configuration entry theft; did you mean thefts?"),
+        ("--switch STEAL=on", "model has no switch STEAL; it has no switch"),
+        ("--swap process_ask=x", "model has no action process_ask; did you mean process_asks?"),
+        ("--protocol 1", "model has no protocol 1: it is one protocol, leave --protocol out"),
+    ],
+)
+def test_bad_words_beside_a_model(check, words, says):
+    assert check(GOOD, *shlex.split(words)) == (2, "", f"check: {says}\n")
+
+
+def test_what_is_no_file_is_refused(check, tmp_path):
+    (tmp_path / "folder.py").mkdir()
+    for name in ("missing.py", "folder.py", "no/folder/model.py"):
+        says = "not a Python file that exists; give the path of a model, such as my_protocol.py"
+        assert check(None, name=name) == (2, "", f"check: {name}: {says}\n")

@@ -1,0 +1,139 @@
+"""`check` as a process among others: pipes, full devices, signals, folders that cannot be written, two at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.engine import COUNTER
+from conformance.tests.support.places import PROJECT
+
+MAIN = "import sys; from isrcheck.checker.cli import main; sys.exit(main())"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "model.py").write_text(COUNTER)
+    return tmp_path
+
+
+def command(*words):
+    # -P: like the installed script, it does not look for modules in the current folder.
+    return [sys.executable, "-P", "-c", MAIN, *words]
+
+
+def environment(**changes):
+    return os.environ | {"PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": ""} | changes
+
+
+def run(folder, *words, **changes):
+    """Run it to its end: exit code, stdout and stderr, in which there is never a traceback."""
+    done = subprocess.run(
+        command(*words), cwd=folder, env=environment(**changes), capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+def test_a_reader_that_goes_away_changes_nothing(folder, form):
+    with subprocess.Popen(
+        command("model.py", *form), cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        errors = process.stderr.read().decode()
+        assert process.wait() == 12
+    assert [line for line in errors.splitlines() if not line.startswith("compiling ")] == []
+
+
+def test_nothing_is_read_from_stdin(folder):
+    done = subprocess.run(
+        ["bash", "-c", '"$@" <&-', "bash", *command("model.py")],
+        cwd=folder, env=environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 12
+    assert done.stdout.splitlines()[-1] == "VIOLATED: stays_small at step 2"
+
+
+def test_files_of_the_current_folder_are_not_taken_for_modules(folder):
+    for name in ("models", "checker", "traces", "numba", "numpy", "json", "check"):
+        (folder / f"{name}.py").write_text("raise SystemExit('shadowed')\n")
+    code, out, _ = run(folder, "model.py")
+    assert (code, out.splitlines()[-1]) == (12, "VIOLATED: stays_small at step 2")
+    script = Path(sys.executable).with_name("check")
+    if script.exists():
+        done = subprocess.run([script, "model.py"], cwd=folder, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (12, "VIOLATED: stays_small at step 2")
+
+
+def test_a_cache_that_cannot_be_written_costs_time_only(folder):
+    (folder / "file").write_text("mine")
+    for cache in ("file", "/proc/nowhere"):
+        code, out, err = run(folder, "model.py", ISRCHECK_CACHE=str(folder / cache))
+        assert (code, out.splitlines()[-1]) == (12, "VIOLATED: stays_small at step 2")
+        assert err.startswith("compiling model (not kept: ")
+        assert err.count("\n") == 1
+    assert (folder / "file").read_text() == "mine"
+
+
+def test_without_a_home_it_works(folder):
+    code, _, err = run(folder, "model.py", HOME="", XDG_CACHE_HOME="", ISRCHECK_CACHE=str(folder / "cache"))
+    assert (code, err.count("\n")) == (12, 1)
+
+
+def test_two_at_a_time_share_an_empty_cache_and_one_trace(folder):
+    changes = {"ISRCHECK_CACHE": str(folder / "cache")}
+    started = [
+        subprocess.Popen(
+            command("model.py", "--out", "out", "--json"), cwd=folder, env=environment(**changes),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    told = [(process.communicate(), process.returncode) for process in started]
+    assert [code for _, code in told] == [12, 12]
+    files = {json.loads(out)["runs"][0]["properties"][0]["trace"] for (out, _), _ in told}
+    assert len(files) == 1
+    assert sorted(path.name for path in (folder / "out").iterdir()) == sorted(
+        [*(Path(file).name for file in files), "latest"]
+    )
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+def test_an_interrupt_during_the_search_tells_what_was_found(folder, form):
+    """Progress on stderr, which comes while a search runs, says when the moment is there; here it comes at once."""
+    script = (
+        "import sys; from checker import console; console.SECONDS_BETWEEN_LINES = 0;"
+        " from isrcheck.checker.cli import main; sys.exit(main())"
+    )
+    words = [sys.executable, "-P", "-c", script, "kafka", "--protocol", "0.10", *form]
+    with subprocess.Popen(
+        words, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        while "depth" not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == "check: interrupted; this is what was found so far"
+    if form:
+        (found,) = json.loads(out)["runs"]
+        assert (found["stopped"], found["exhausted"]) == ("interrupt", False)
+    else:
+        assert "acked_not_lost" in out
+        assert "nothing new is left" not in out
+
+
+def test_a_terminal_of_another_encoding_gets_what_it_can_show(folder):
+    code, out, _ = run(
+        folder, "kafka", "--protocol", "0.10", "--bound", "5", PYTHONUTF8="0", PYTHONIOENCODING="ascii", LC_ALL="C"
+    )
+    assert code == 12
+    assert out.isascii()

@@ -1,0 +1,135 @@
+"""How commands start: Ctrl-C from the first instant on, closed streams, no home."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.places import PROJECT
+from isrcheck.checker.resources import cache
+
+COMMANDS = {
+    "check": ("checker", "kafka --protocol 2.1 --bound 3"),
+    "trace": ("traces", "list ."),
+    "conform": ("conformance", "replay --walks 3"),
+}
+INSTANTS = 16
+BETWEEN = 0.1
+OWN = re.compile(r'File "[^"]*/(models|checker|traces|conformance)/')
+"""A line of a traceback that is in our code: before it runs, Python has Ctrl-C to itself."""
+
+COMPILING = """
+import os, signal, sys
+from checker import kernels
+
+def compiling(*arguments):
+    class Callback:
+        def __del__(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(1000):
+                pass
+    Callback()
+    return kernel_of(*arguments)
+
+kernel_of, kernels.kernel_of = kernels.kernel_of, compiling
+from isrcheck.checker.start import main
+sys.exit(main())
+"""
+
+
+def words_of(package: str, words: str) -> list[str]:
+    """As the script does that pip writes."""
+    return [sys.executable, "-c", f"import sys; from {package}.start import main; sys.exit(main())", *words.split()]
+
+
+def interrupted(command: list[str], folder: Path, *instants: float) -> tuple[int, str]:
+    environment = os.environ | {"PYTHONPATH": str(PROJECT)}
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        for instant in instants:
+            time.sleep(instant)
+            process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    return process.returncode, told
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_interrupt_at_any_instant_is_one_line(tmp_path: Path, name: str) -> None:
+    for number in range(INSTANTS):
+        code, told = interrupted(words_of(*COMMANDS[name]), tmp_path, number * BETWEEN)
+        if code not in (0, 130):
+            assert not OWN.search(told), told
+            assert number * BETWEEN < 0.5, told
+            continue
+        lines = told.splitlines()
+        assert [line for line in lines if "compiling" not in line] in ([], lines[-1:]), told
+        assert code == 0 or lines[-1].startswith(f"{name}: "), told
+        assert "Traceback" not in told
+
+
+def test_a_second_interrupt_is_no_traceback_either(tmp_path: Path) -> None:
+    for number in range(8):
+        code, told = interrupted(words_of(*COMMANDS["check"]), tmp_path, 0.5 + number / 5, 0.01)
+        assert code in (0, 130)
+        assert "Traceback" not in told
+
+
+def test_an_interrupt_that_python_drops_in_a_callback_is_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", COMPILING, "kafka", "--protocol", "2.1", "--bound", "3"]
+    code, told = interrupted(command, tmp_path)
+    assert (code, told) == (130, "check: interrupted before anything was found\n")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_closed_streams_harm_nothing(tmp_path: Path, name: str, closed: str) -> None:
+    package, words = COMMANDS[name]
+    line = f"{sys.executable} -m {package}.cli {words} {closed}"
+    environment = os.environ | {"PYTHONPATH": str(PROJECT)}
+    done = subprocess.run(["sh", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_home_the_cache_is_a_folder_of_this_run(tmp_path: Path) -> None:
+    """As in a container, whose user has no entry among the machine's."""
+    script = (
+        "import os, sys, pathlib; from checker import cli\n"
+        "def nowhere(cls=None): raise RuntimeError('Could not determine home directory.')\n"
+        "pathlib.Path.home = classmethod(nowhere)\n"
+        "sys.exit(cli.main())"
+    )
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("XDG_CACHE_HOME", "ISRCHECK_CACHE")
+    }
+    environment |= {"PYTHONPATH": str(PROJECT), "TMPDIR": str(tmp_path)}
+    (tmp_path / "here").mkdir()
+    command = [sys.executable, "-c", script, "examples/two_phase_commit", "--bound", "1"]
+    done = subprocess.run(command, cwd=tmp_path / "here", env=environment, capture_output=True, text=True)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False), done
+    assert done.stderr.count("no home folder") == 1
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("isrcheck")] == []
+
+
+def test_a_home_that_is_nowhere_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("ISRCHECK_CACHE", raising=False)
+
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", nowhere)
+    cache.own_folder.cache_clear()
+    assert cache.cache_folder() == cache.cache_folder()
+    assert cache.cache_folder().stat().st_mode & 0o777 == 0o700
+    assert capfd.readouterr().err.count("\n") == 1

@@ -1,0 +1,266 @@
+"""The test of the tests: every seeded bug is seen, by a short driver whose outcome is right without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from isrcheck.conformance.cluster.acts import (
+    acknowledged,
+    append,
+    apply,
+    ask,
+    bounce,
+    complete_parked_fetch,
+    deliver_requests,
+    fetch,
+    learn,
+    payloads,
+    read,
+    reconcile,
+    restart,
+    view_of,
+)
+from isrcheck.conformance.cluster.broker.broker import TimerKind
+from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
+from isrcheck.conformance.cluster.controller.controller import Election
+from isrcheck.conformance.cluster.network.messages import Errors, FetchResponse, Isolation
+from isrcheck.conformance.cluster.observe import LeadershipView
+
+PAIR = Start(replicas=2)
+PROMPT = Settings(replica_fetch_backoff_ms=0)
+FENCED = Errors.FENCED_LEADER_EPOCH
+
+
+def leadership(cluster: Cluster, broker: int = 0) -> LeadershipView:
+    found = view_of(cluster, broker).leadership
+    assert found is not None
+    return found
+
+
+def high_watermark_after_an_append(cluster: Cluster) -> object:
+    append(cluster, "a", leader=0)
+    return view_of(cluster, 0).high_watermark
+
+
+def acknowledged_after_an_append(cluster: Cluster) -> object:
+    append(cluster, "a", leader=0)
+    return acknowledged(cluster)
+
+
+def log_after_reconciling(cluster: Cluster) -> object:
+    append(cluster, "x", leader=0)
+    cluster.elect(Election.PREFERRED, 1)
+    learn(cluster, 1, 0)
+    append(cluster, "y", leader=1)
+    reconcile(cluster, 0)
+    return payloads(cluster, 0)
+
+
+def remote_offset_after_a_disk_loss(cluster: Cluster) -> object:
+    append(cluster, "a", leader=0)
+    fetch(cluster, 1, 0)
+    fetch(cluster, 1, 0)
+    cluster.lose_disk(1)
+    restart(cluster, 1)
+    reconcile(cluster, 1)
+    ask(cluster, 1, 0)
+    return leadership(cluster).remote_log_end_offsets
+
+
+def isr_after_the_leader_came_back(cluster: Cluster) -> object:
+    append(cluster, "a", leader=0)
+    fetch(cluster, 1, 0)
+    fetch(cluster, 1, 0)
+    bounce(cluster, 0)
+    ask(cluster, 2, 0)
+    return sorted(cluster.observe().controller.isr)
+
+
+def isr_after_a_lagging_fetch(cluster: Cluster) -> object:
+    append(cluster, "a", leader=0)
+    ask(cluster, 1, 0)
+    return sorted(cluster.observe().controller.isr)
+
+
+def high_watermark_in_a_response(cluster: Cluster) -> object:
+    append(cluster, "a", leader=0)
+    fetch(cluster, 1, 0)
+    append(cluster, "b", leader=0)
+    fetch(cluster, 1, 0)
+    return view_of(cluster, 1).high_watermark
+
+
+def epoch_entries_after_truncating(cluster: Cluster) -> object:
+    append(cluster, "x", leader=0)
+    cluster.elect(Election.PREFERRED, 1)
+    learn(cluster, 1)
+    append(cluster, "y", leader=1)
+    cluster.elect(Election.PREFERRED, 0)
+    learn(cluster, 0, 1)
+    cluster.fire(1, TimerKind.FETCHER_DO_WORK, 0)
+    cluster.deliver(cluster.messages()[-1].number)
+    apply(cluster, 1, 0)
+    return (payloads(cluster, 1), [each.leader_epoch for each in view_of(cluster, 1).epoch_entries])
+
+
+def answer_to_a_fetch_of_an_older_epoch(cluster: Cluster) -> object:
+    cluster.elect(Election.PREFERRED, 1)
+    cluster.elect(Election.PREFERRED, 0)
+    learn(cluster, 0)
+    append(cluster, "y", leader=0)
+    answer = ask(cluster, 1, 0)
+    return answer and isinstance(answer.payload, FetchResponse) and answer.payload.error
+
+
+def high_watermark_after_a_shrink(cluster: Cluster) -> object:
+    append(cluster, "a", leader=0)
+    cluster.advance(10_001)
+    assert cluster.fire(0, TimerKind.ISR_SHRINK_CHECK)
+    return view_of(cluster, 0).high_watermark
+
+
+def sources_after_a_new_leader(cluster: Cluster) -> object:
+    cluster.elect(Election.PREFERRED, 1)
+    learn(cluster, 2)
+    return [each.source for each in view_of(cluster, 2).fetchers if each.mode is not None]
+
+
+def checkpointed_high_watermark(cluster: Cluster) -> object:
+    append(cluster, "a", leader=0)
+    cluster.fire(0, TimerKind.HIGH_WATERMARK_CHECKPOINT)
+    return view_of(cluster, 0).checkpointed_high_watermark
+
+
+def log_of_an_elected_leader(cluster: Cluster) -> object:
+    append(cluster, "a", leader=0)
+    fetch(cluster, 1, 0)
+    cluster.elect(Election.FAIL_OVER, 1)
+    learn(cluster, 1)
+    return payloads(cluster, 1)
+
+
+def remote_offsets_of_a_leader_that_followed(cluster: Cluster) -> object:
+    append(cluster, "a", leader=0)
+    fetch(cluster, 1, 0)
+    fetch(cluster, 1, 0)
+    for leader in (1, 0):
+        cluster.elect(Election.PREFERRED, leader)
+        learn(cluster, 0, 1)
+    return leadership(cluster).remote_log_end_offsets
+
+
+def remote_offset_after_a_parked_fetch(cluster: Cluster) -> object:
+    ask(cluster, 1, 0)
+    append(cluster, "a", leader=0)
+    complete_parked_fetch(cluster, 0, 1)
+    return leadership(cluster).remote_log_end_offsets
+
+
+def log_after_a_retry(cluster: Cluster) -> object:
+    send = append(cluster, "a", leader=0)
+    cluster.resend(send, 0)
+    deliver_requests(cluster)
+    return payloads(cluster, 0)
+
+
+def isr_after_a_zombie_shrank_its_own(cluster: Cluster) -> object:
+    cluster.elect(Election.FAIL_OVER, 1)
+    append(cluster, "a", leader=0)
+    cluster.advance(10_001)
+    cluster.fire(0, TimerKind.ISR_SHRINK_CHECK)
+    return sorted(cluster.observe().controller.isr)
+
+
+def leader_after_metadata_out_of_order(cluster: Cluster) -> object:
+    cluster.elect(Election.PREFERRED, 1)
+    cluster.elect(Election.PREFERRED, 0)
+    for message in reversed([each for each in cluster.messages() if each.destination == 2]):
+        cluster.deliver(message.number)
+    return (view_of(cluster, 2).leader, view_of(cluster, 2).leader_epoch)
+
+
+def truncating_after_an_answer_of_an_older_epoch(cluster: Cluster) -> object:
+    cluster.elect(Election.PREFERRED, 1)
+    learn(cluster, 1, 2)
+    ask(cluster, 2, 1)
+    cluster.crash(0)
+    cluster.notice_dead(0)
+    learn(cluster, 1, 2)
+    apply(cluster, 2, 1)
+    return view_of(cluster, 2).is_truncating
+
+
+def read_committed_of_an_open_transaction(cluster: Cluster) -> object:
+    cluster.begin_transaction()
+    append(cluster, "a", leader=0)
+    return read(cluster, 0, "consumer", Isolation.READ_COMMITTED)
+
+
+def isr_without_fetches(cluster: Cluster) -> object:
+    append(cluster, "a", leader=0)
+    cluster.advance(10_001)
+    cluster.fire(0, TimerKind.ISR_SHRINK_CHECK)
+    return sorted(cluster.observe().controller.isr)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A bug, and what a driver sees without and with it."""
+
+    bug: Bug
+    drive: Callable[[Cluster], object]
+    right: object
+    wrong: object
+    start: Start = PAIR
+    settings: Settings = PROMPT
+
+
+ALONE = Settings(min_insync_replicas=1, idempotent=True)
+IN_SYNC_01 = Start(isr=frozenset({0, 1}))
+LAGGING = Start(replicas=2, isr=frozenset({0}), log=("r",))
+SEEN = (
+    Seen(Bug.HW_OFF_BY_ONE, high_watermark_after_an_append, 0, 1),
+    Seen(Bug.ACK_BEFORE_ISR, acknowledged_after_an_append, (), ("a",)),
+    Seen(Bug.TRUNCATION_TO_WRONG_EPOCH_END, log_after_reconciling, ("r",), ("r", "x"), Start(replicas=2, log=("r",))),
+    Seen(Bug.REMOTE_OFFSET_IS_MAXIMUM, remote_offset_after_a_disk_loss, ((1, 0),), ((1, 1),)),
+    Seen(Bug.EXPANSION_WITHOUT_EPOCH_START, isr_after_the_leader_came_back, [0, 1], [0, 1, 2], IN_SYNC_01),
+    Seen(Bug.EXPANSION_WITHOUT_HIGH_WATERMARK, isr_after_a_lagging_fetch, [0], [0, 1], LAGGING, ALONE),
+    Seen(Bug.RESPONSE_HW_AFTER_FETCH, high_watermark_in_a_response, 0, 1),
+    Seen(Bug.EPOCH_CACHE_NOT_TRUNCATED, epoch_entries_after_truncating, ((), []), ((), [1])),
+    Seen(Bug.STALE_FETCHES_COUNTED, answer_to_a_fetch_of_an_older_epoch, FENCED, Errors.NONE, Start()),
+    Seen(
+        Bug.HW_NOT_RECOMPUTED_AFTER_SHRINK, high_watermark_after_a_shrink, 1, 0, PAIR, Settings(min_insync_replicas=1)
+    ),
+    Seen(Bug.MIN_ISR_NOT_CHECKED, acknowledged_after_an_append, (), ("a",), LAGGING),
+    Seen(Bug.FETCHER_NOT_CLEARED, sources_after_a_new_leader, [1], [0, 1], Start()),
+    Seen(Bug.CHECKPOINT_AHEAD, checkpointed_high_watermark, 0, 1),
+    Seen(Bug.LEADER_TRUNCATES_ON_ELECTION, log_of_an_elected_leader, ("a",), ()),
+    Seen(Bug.REMOTE_OFFSETS_NOT_RESET, remote_offsets_of_a_leader_that_followed, ((1, None),), ((1, 1),)),
+    Seen(Bug.PARKED_FETCH_UPDATES, remote_offset_after_a_parked_fetch, ((1, 0),), ((1, 1),)),
+    Seen(Bug.DUPLICATE_APPENDED, log_after_a_retry, ("a",), ("a", "a"), PAIR, Settings(idempotent=True)),
+    Seen(Bug.ISR_WRITE_UNCONDITIONAL, isr_after_a_zombie_shrank_its_own, [1], [0]),
+    Seen(Bug.STALE_METADATA_APPLIED, leader_after_metadata_out_of_order, (0, 2), (1, 1), Start()),
+    Seen(Bug.STALE_EPOCH_ANSWER_APPLIED, truncating_after_an_answer_of_an_older_epoch, True, False, Start(log=("r",))),
+    Seen(Bug.OPEN_TRANSACTION_READ, read_committed_of_an_open_transaction, (), ("a",), Start(replicas=1), ALONE),
+    Seen(Bug.ISR_KEEPS_DEAD_FOLLOWER, isr_without_fetches, [0], [0, 1]),
+)
+
+
+@pytest.mark.parametrize("seen", SEEN, ids=[each.bug.name.lower() for each in SEEN])
+def test_a_seeded_bug_is_seen(seen: Seen) -> None:
+    assert seen.drive(Cluster("2.1", seen.start, seen.settings)) == seen.right
+    assert seen.drive(Cluster("2.1", seen.start, seen.settings, bug=seen.bug.name.lower())) == seen.wrong
+
+
+def test_every_seeded_bug_has_its_driver() -> None:
+    assert [each.bug for each in SEEN] == list(Bug)
+
+
+def test_a_bug_is_asked_for_by_name() -> None:
+    with pytest.raises(ClusterError, match=r"no bug off_by_two; there are: hw_off_by_one, ack_before_isr, "):
+        Cluster(bug="off_by_two")

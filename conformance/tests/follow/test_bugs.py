@@ -1,0 +1,161 @@
+"""The test of following: every seeded bug of the cluster is rejected, but for those that cannot be seen from here."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.follow.format.events import Event, Header, line_of_event, line_of_header
+from isrcheck.conformance.follow.recorder.plan import Plan
+from isrcheck.conformance.follow.recorder.record import record
+from isrcheck.conformance.follow.runs.follow import follow_log
+from isrcheck.conformance.follow.runs.outcome import Outcome, Verdict
+
+CAUGHT = {
+    Bug.HW_OFF_BY_ONE: ("2.1", 0, 9, "producer_appends at 0: it leads to pending[1] = 0, and null was seen"),
+    Bug.ACK_BEFORE_ISR: ("2.1", 0, 9, "producer_appends at 0: it leads to pending[1] = 0, and null was seen"),
+    Bug.TRUNCATION_TO_WRONG_EPOCH_END: (
+        *("2.1", 8, 357),
+        "follower_reconciles 0 with 1: it leads to log_record[0][1] = null, and 2 was seen",
+    ),
+    # Before 0.11 a follower truncates to its high watermark, and fetches from there; later it rarely has to go back.
+    Bug.REMOTE_OFFSET_IS_MAXIMUM: (
+        *("0.10", 5, 37),
+        "leader_handles_fetch 0 from 2: it leads to remote_log_end_offset[0][2] = 1, and 4 was seen",
+    ),
+    Bug.EXPANSION_WITHOUT_EPOCH_START: (
+        *("2.1", 5, 301),
+        "leader_handles_fetch 0 from 2: it leads to controller_isr[2] = false, and true was seen",
+    ),
+    Bug.EXPANSION_WITHOUT_HIGH_WATERMARK: (
+        *("2.1", 5, 24),
+        "leader_handles_fetch 1 from 0: it leads to controller_isr[0] = false, and true was seen",
+    ),
+    Bug.RESPONSE_HW_AFTER_FETCH: (
+        *("2.1", 2, 18),
+        "leader_handles_fetch 0 from 1: it leads to response_high_watermark[1][0] = 0, and 1 was seen",
+    ),
+    Bug.EPOCH_CACHE_NOT_TRUNCATED: (
+        *("2.1", 9, 89),
+        "follower_reconciles 0 with 1: it leads to epoch_cache[0][2] = null, and 4 was seen",
+    ),
+    Bug.STALE_FETCHES_COUNTED: (
+        *("2.1", 1, 51),
+        'broker_becomes_leader 2 in epoch 3: it leads to fetch[0][2] = "NONE", and "PARKED" was seen',
+    ),
+    Bug.HW_NOT_RECOMPUTED_AFTER_SHRINK: (
+        *("2.1", 5, 19),
+        "leader_shrinks_isr 1 by {0}: it leads to pending[1] = null, and 1 was seen",
+    ),
+    Bug.MIN_ISR_NOT_CHECKED: (
+        *("2.1", 3, 202),
+        "leader_shrinks_isr 0 by {2}: it leads to acknowledged[10] = false, and true was seen",
+    ),
+    Bug.FETCHER_NOT_CLEARED: (
+        *("2.1", 0, 35),
+        'broker_becomes_follower 2 in epoch 1: it leads to fetch[2][0] = "NONE", and "ANSWERED" was seen',
+    ),
+    Bug.CHECKPOINT_AHEAD: (
+        *("2.1", 8, 57),
+        "broker_restarts 1 checkpoint 7: models/kafka/actions/faults.py: its guard"
+        " `checkpoint <= s.high_watermark[broker]` is false (s.high_watermark[1] = 6)",
+    ),
+    Bug.LEADER_TRUNCATES_ON_ELECTION: (
+        *("2.1", 0, 16),
+        "broker_restarts 0 checkpoint 1: it leads to log_record[0][1] = 1, and null was seen",
+    ),
+    Bug.REMOTE_OFFSETS_NOT_RESET: (
+        *("2.1", 5, 38),
+        "broker_becomes_leader 0 in epoch 2: it leads to remote_log_end_offset[0][1] = null, and 1 was seen",
+    ),
+    Bug.PARKED_FETCH_UPDATES: (
+        *("2.1", 0, 10),
+        "leader_answers_parked_fetch 0 to 1: it leads to remote_log_end_offset[0][1] = 1, and 2 was seen",
+    ),
+    Bug.ISR_WRITE_UNCONDITIONAL: (
+        *("2.1", 11, 42),
+        "leader_shrinks_isr 0 by {1,2}: models/kafka/actions/leader.py: its guard `is_controllers_leader(s, leader)`"
+        " is false (s.leader[0] = 0, s.controller_leader = 2)",
+    ),
+    Bug.STALE_METADATA_APPLIED: (
+        *("2.1", 1, 53),
+        "broker_becomes_follower 2 in epoch 2: models/kafka/actions/metadata.py: its"
+        " guard `epoch > s.leader_epoch[broker]`"
+        " is false (s.leader_epoch[2] = 3)",
+    ),
+}
+"""Bug -> the protocol and the seed of a run that shows it, the event that is rejected, and why."""
+
+NEVER_MADE = {
+    Bug.DUPLICATE_APPENDED: "it is made for a retry of an idempotent producer, and the model's producers are not; those"
+    " that it has may append a retry again, so that a log of them with a duplicate follows, too",
+    Bug.STALE_EPOCH_ANSWER_APPLIED: "a question about epochs and its answer are one event, at the model's level of"
+    " atomicity: no answer is ever stale",
+    Bug.OPEN_TRANSACTION_READ: "it is made for a reader of an open transaction, and a run has no transactions; the"
+    " model has no consumers whose reading could be logged",
+}
+"""Bugs that cannot be seen, because a run has no occasion for the mistake: its log is the same with them."""
+
+ALLOWED = {
+    Bug.ISR_KEEPS_DEAD_FOLLOWER: "a leader of the model may drop a follower that lags, and need not: time is not in it."
+    " What the bug takes away is progress, and following asks only whether what happened may happen",
+}
+"""Bugs that cannot be seen, because the model does the same: the log is another one, and follows."""
+
+
+def recorded(protocol: str, seed: int, events: int, bug: Bug | None) -> str:
+    stream = io.StringIO()
+    record(Plan(protocol, seed, events, bug=bug.name.lower() if bug else None), stream, "log")
+    # The name of the bug is noted in the header, where nothing reads it.
+    return stream.getvalue().replace(f', "note": "bug: {bug.name.lower()}"' if bug else "?", "")
+
+
+def followed(tmp_path: Path, text: str) -> list[Outcome]:
+    path = tmp_path / "log.ndjson"
+    path.write_text(text, encoding="utf-8")
+    return list(follow_log(path))
+
+
+def test_every_bug_is_caught_or_has_a_reason() -> None:
+    assert sorted([*CAUGHT, *NEVER_MADE, *ALLOWED], key=lambda bug: bug.name) == sorted(Bug, key=lambda bug: bug.name)
+    assert (len(CAUGHT), len(NEVER_MADE), len(ALLOWED)) == (18, 3, 1)
+
+
+@pytest.mark.parametrize("bug", CAUGHT, ids=lambda bug: bug.name)
+def test_a_run_with_a_bug_is_rejected(tmp_path: Path, bug: Bug) -> None:
+    protocol, seed, event, why = CAUGHT[bug]
+    *followed_by_then, outcome = followed(tmp_path, recorded(protocol, seed, event, bug))
+    assert {one.verdict for one in followed_by_then} <= {Verdict.FOLLOWS}
+    assert outcome.verdict is Verdict.REJECTED
+    assert sum(one.events for one in followed_by_then) + outcome.events + 1 == event
+    assert re.sub(r"\.py:\d+:", ".py:", str(outcome.candidates[0])).startswith(why)
+    # It is the bug, and not the run: without it, so much follows and more.
+    assert {one.verdict for one in followed(tmp_path, recorded(protocol, seed, event, None))} == {Verdict.FOLLOWS}
+
+
+@pytest.mark.parametrize("protocol", ["0.10", "2.1"])
+@pytest.mark.parametrize("bug", NEVER_MADE, ids=lambda bug: bug.name)
+def test_a_bug_without_an_occasion_leaves_the_log_as_it_is(bug: Bug, protocol: str) -> None:
+    assert recorded(protocol, 1, 500, bug) == recorded(protocol, 1, 500, None)
+
+
+def test_the_model_itself_appends_a_retry_again(tmp_path: Path) -> None:
+    """A cluster with DUPLICATE_APPENDED does what every cluster does whose producers are not idempotent."""
+    header = Header("by hand", "2.1", {"retries": 1, "start_isr": 7}, state={"log_record[0]": [None, None]})
+    appended = Event("by hand", 1, 0, "producer_appends", {"leader": 0}, {"log_record[0]": [0, None]})
+    again = Event("by hand", 2, 0, "producer_retries", {"record": 0, "leader": 0}, {"log_record[0]": [0, 0]})
+    (outcome,) = followed(tmp_path, line_of_header(header) + line_of_event(appended) + line_of_event(again))
+    assert (outcome.verdict, outcome.events) == (Verdict.FOLLOWS, 2)
+
+
+@pytest.mark.parametrize("protocol", ["0.10", "2.1"])
+@pytest.mark.parametrize("bug", ALLOWED, ids=lambda bug: bug.name)
+def test_a_bug_that_the_model_allows_is_followed(tmp_path: Path, bug: Bug, protocol: str) -> None:
+    text = recorded(protocol, 1, 1_000, bug)
+    assert '"leader_shrinks_isr"' not in text
+    assert '"leader_shrinks_isr"' in recorded(protocol, 1, 1_000, None)
+    assert {outcome.verdict for outcome in followed(tmp_path, text)} == {Verdict.FOLLOWS}

@@ -1,0 +1,368 @@
+"""`conform run` and `conform follow` as a person types them: event logs, observations; bad input; exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.engine import checking
+from conformance.tests.support.observations import acked, disk, header, metadata, write
+from conformance.tests.support.places import PROJECT, RECORDINGS
+from isrcheck.conformance.cli import main
+
+LOSS = RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson"
+FROZEN = RECORDINGS / "kafka-3.9-missed_demotion_frozen.ndjson"
+
+
+@pytest.fixture
+def conform(capsys, tmp_path, monkeypatch):
+    """Run `conform` in an empty folder: exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+    run = checking(main, capsys)
+    return lambda words: run(*words.split())
+
+
+@pytest.fixture
+def log(conform):
+    """The log of one run, of 40 events."""
+    assert conform("run --steps 40 --log log.ndjson")[0] == 0
+    return Path("log.ndjson")
+
+
+def lines_of(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def put_lines(path: Path, lines: list[dict]) -> Path:
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def spoilt(log: Path) -> Path:
+    """A copy of the log in which an event saw what is not so."""
+    lines = lines_of(log)
+    lines[8]["state"] = {"next_record": 11}
+    return put_lines(Path("spoilt.ndjson"), lines)
+
+
+def with_a_gap(log: Path) -> Path:
+    """A copy of the log of which all but the last of 40 events are gone: no machine is fast enough for that."""
+    lines = lines_of(log)
+    return put_lines(Path("gap.ndjson"), [lines[0], lines[-1]])
+
+
+# ----------------------------------------------------------------------------------------------------------------- run
+
+
+def test_a_run_is_recorded_and_followed(conform):
+    code, out, err = conform("run --steps 40 --seed 3")
+    assert (code, err) == (0, "")
+    assert out == (
+        "recorded: runs/2.1-seed-3-1.ndjson\n"
+        "run 3.1 follows the model: 40 events; 1 possible state, 1 at most at one time\n"
+    )
+    assert len(lines_of(Path("runs/2.1-seed-3-1.ndjson"))) == 41
+
+
+def test_the_same_run_again_is_a_new_file_with_the_same_lines(conform):
+    for number in (1, 2):
+        code, out, _ = conform("run --steps 20 --protocol 0.11")
+        assert (code, out.splitlines()[0]) == (0, f"recorded: runs/0.11-seed-0-{number}.ndjson")
+    first, second = sorted(Path("runs").iterdir())
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_log_that_is_there_is_not_overwritten(conform, log):
+    before = log.read_bytes()
+    assert conform(f"run --steps 5 --log {log}") == (
+        *(2, ""),
+        "conform: log.ndjson: it is there already, and nothing is overwritten; give another --log FILE\n",
+    )
+    assert log.read_bytes() == before
+
+
+def test_the_brokers_own_logs_are_kept_when_asked(conform):
+    assert conform("run --steps 30 --logs kept")[0] == 0
+    kept = sorted(path.relative_to("kept").as_posix() for path in Path("kept").rglob("*.log"))
+    assert kept == [f"run-0.1/broker-{broker}/00000000000000000000.log" for broker in range(3)]
+    code, out, err = conform("run --steps 30 --logs kept")
+    assert (code, out) == (2, "")
+    assert "it holds files already; give a directory that does not" in err
+
+
+def test_a_seeded_bug_is_rejected_with_the_line_and_the_guard(conform):
+    code, out, err = conform("run --steps 400 --bug hw_off_by_one")
+    assert (code, err) == (20, "")
+    assert out.startswith("recorded: runs/2.1-seed-0-hw_off_by_one-1.ndjson\n")
+    assert re.search(
+        r"^runs/.*\.ndjson:\d+: run 0\.\d+ is rejected: no step of the model leads to what was seen$", out, re.MULTILINE
+    )
+    assert re.search(r"^  after \d+ events?, with 1 possible state$", out, re.MULTILINE)
+
+
+def test_a_log_with_holes_is_followed_too(conform):
+    code, out, _ = conform("run --steps 30 --missing 0.05 --unseen 0.1 --seed 4")
+    assert code == 0
+    assert "missing between them" in out
+
+
+# -------------------------------------------------------------------------------------------------------------- follow
+
+
+def test_a_log_is_followed(conform, log):
+    assert conform(f"follow {log}") == (
+        *(0, "run 0.1 follows the model: 40 events; 1 possible state, 1 at most at one time\n", ""),
+    )
+
+
+def test_a_rejection_names_line_event_and_reason(conform, log):
+    code, out, err = conform(f"follow {spoilt(log)}")
+    assert (code, err) == (20, "")
+    first, event, after, *candidates = out.splitlines()
+    assert first == "spoilt.ndjson:9: run 0.1 is rejected: no step of the model leads to what was seen"
+    assert event.startswith("  event 8 at broker ")
+    assert after == "  after 7 events, with 1 possible state"
+    assert all(
+        "it leads to next_record = " in line or re.match(r"  .*: models/.*\.py:\d+: ", line) for line in candidates
+    )
+    assert candidates
+
+
+def test_what_happened_at_a_broker_is_not_taken_for_what_happened_elsewhere(conform, log):
+    lines = lines_of(log)
+    event = next(line for line in lines[1:] if line["broker"] is not None)
+    kept = [*lines[: lines.index(event)], event | {"action": None, "arguments": {}}]
+    assert conform(f"follow {put_lines(Path('at.ndjson'), kept)}")[0] == 0
+    kept[-1]["broker"] = next(broker for broker in range(3) if broker != event["broker"])
+    assert conform(f"follow {put_lines(Path('elsewhere.ndjson'), kept)}")[0] == 20
+    kept[-1]["broker"] = None
+    assert conform(f"follow {put_lines(Path('anywhere.ndjson'), kept)}")[0] == 0
+
+
+def test_too_many_states_are_undecided(conform, log):
+    code, out, err = conform(f"follow {with_a_gap(log)} --most-states 3")
+    assert (code, err) == (3, "")
+    first, event, after = out.splitlines()
+    assert first == (
+        "gap.ndjson:2: run 0.1 is undecided: more than 3 states are possible;"
+        " raise the limit, or leave less out of the log"
+    )
+    assert event.startswith("  event 40")
+    assert after == "  after 0 events, with 1 possible state"
+
+
+def test_a_gap_that_takes_too_long_is_undecided(conform, log):
+    code, out, err = conform(f"follow {with_a_gap(log)} --seconds 0.2 --most-states 1000000")
+    assert (code, err) == (3, "")
+    assert out.startswith("gap.ndjson:2: run 0.1 is undecided: the time is over; give more with --seconds\n  event 40")
+
+
+def test_when_the_time_is_over_the_rest_is_still_read(conform, log):
+    path = with_a_gap(log)
+    path.write_text(path.read_text(encoding="utf-8") + '{"run": "0.1", "number": 41}\n', encoding="utf-8")
+    assert conform(f"follow {path} --seconds 0.1 --most-states 1000000") == (
+        *(2, ""),
+        'conform: gap.ndjson:3: "broker" is missing; see conformance/follow/format/events.py for what a line says\n',
+    )
+
+
+def test_the_start_of_too_many_is_undecided(conform, log):
+    lines = lines_of(log)
+    lines[0]["configuration"].pop("start_isr")
+    lines[0]["state"] = {}
+    code, out, _ = conform(f"follow {put_lines(Path('starts.ndjson'), lines)} --most-states 1")
+    assert code == 3
+    assert out == (
+        "starts.ndjson:1: run 0.1 is undecided: more than 1 starts are possible; raise the limit\n"
+        "  after 0 events, with 0 possible states\n"
+    )
+
+
+def test_of_several_files_the_gravest_code_counts(conform, log):
+    bad, gap, empty = spoilt(log), with_a_gap(log), Path("empty.ndjson")
+    empty.write_text("", encoding="utf-8")
+    little = "--most-states 3"
+    assert conform(f"follow {empty}")[0] == 21
+    assert conform(f"follow {log} {empty}")[0] == 21
+    assert conform(f"follow {gap} {empty} {little}")[0] == 3
+    assert conform(f"follow {gap} nowhere.ndjson {little}")[0] == 2
+    code, out, err = conform(f"follow nowhere.ndjson {bad} {log} {gap} {little}")
+    assert code == 20
+    assert err == "conform: nowhere.ndjson: No such file or directory; give a log that can be read\n"
+    verdicts = [line.split()[0] for line in out.splitlines()[:3]]
+    assert verdicts == ["REJECTED", "FOLLOWED", "UNDECIDED"]
+
+
+# -------------------------------------------------------------------------------------------------------- observations
+
+
+def test_observations_are_explained(conform):
+    path = write(Path("seen.ndjson"), header(2, 1, 2), acked("x", 0), disk(2, "x", checkpoint=1), metadata(1, 1, 2))
+    code, out, err = conform(f"follow {path}")
+    assert (code, err) == (0, "")
+    assert out.startswith("EXPLAINED: seen.ndjson is a history of 2.1, in ")
+
+
+def test_observations_and_events_together(conform, log):
+    path = write(Path("seen.ndjson"), header(2, 1, 2), acked("x", 1), metadata(1, 1, 2))
+    code, out, _ = conform(f"follow {path} {log}")
+    assert code == 20
+    assert out.startswith(
+        "REJECTED   seen.ndjson:2: x is acknowledged at offset 1\nFOLLOWED   log.ndjson: 1 run, 40 events\n"
+    )
+
+
+def test_the_loss_on_0_10_2_is_written_as_a_trace_that_is_replayed(conform):
+    code, out, err = conform(f"follow {LOSS} --protocol 0.10 --out kept")
+    assert (code, err) == (12, "")
+    written = re.fullmatch(r"written: (kept/\S+); replay it: conform replay \1", out.splitlines()[-1])
+    assert written
+    assert conform(f"replay {written[1]}") == (
+        *(0, f"{written[1]}: replayed, 24 steps; the same after every step\n", ""),
+    )
+
+
+def test_the_loss_on_0_10_2_is_rejected_by_2_1(conform):
+    code, out, err = conform(f"follow {LOSS} --protocol 2.1 --out kept")
+    assert (code, err) == (20, "")
+    assert f"{LOSS}:17: " in " ".join(out.split())
+    assert not Path("kept").exists()
+
+
+def test_too_little_time_is_undecided(conform):
+    code, out, err = conform(f"follow {FROZEN} --seconds 0.000001")
+    assert (code, err) == (3, "")
+    assert out.startswith(
+        "UNDECIDED: the time is over; give more with --seconds; the furthest line that could be passed"
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("follow", "required: LOG"),
+        ("follow nowhere", "nowhere: No such file or directory; give a log that can be read"),
+        ("follow /dev/null", "/dev/null: no ordinary file; give a log that can be read"),
+        ("follow x --seconds 0", "0 is not a number of seconds above 0"),
+        ("follow x --seconds nan", "nan is not a number of seconds above 0"),
+        ("follow x --seconds soon", "soon is not a number of seconds above 0"),
+        ("follow x --memory much", "much: not a size; write it as 512M or 8G"),
+        ("follow x --engine z3", "argument --engine: invalid choice: 'z3'"),
+        ("follow x --master local", "--master goes with --engine spark; add that, or leave --master out"),
+        ("follow x --spark-conf a=b", "--spark-conf goes with --engine spark; add that, or leave --spark-conf out"),
+        ("follow x --engine spark --spark-conf a=b", "--spark-conf a=b: write it as --spark-conf spark."),
+        ("follow x --engine spark --master spark://nowhere", "--master spark://nowhere: write it as spark://HOST:PORT"),
+        ("follow x --most-states 0", "0 is not a number of 1 or more"),
+        ("follow log.ndjson --protocol 2.0", "log.ndjson:1: it is a log of protocol 2.1, not of 2.0"),
+        ("follow log.ndjson --set replicas=2", "log.ndjson:1: it is a log of replicas=3, not of replicas=2"),
+        ("follow log.ndjson --set replica=2", "kafka has no replica; did you mean"),
+        ("run --steps 0", "0 is not a number of 1 or more"),
+        ("run --missing 2", "2 is not a share between 0 and 1"),
+        ("run --protocol 0.12", "0.12"),
+        ("run --switch TRUNC", "TRUNC: write it as NAME=VALUE"),
+        ("run --switch TRUNK=KIP101", "no switch TRUNK"),
+        ("run --bug hw", "invalid choice: 'hw'"),
+        ("run --seconds -1", "-1 is not a number of seconds above 0"),
+        ("run --log log.ndjson/x", "log.ndjson/x: File exists; write the log elsewhere, with --log FILE"),
+    ],
+)
+def test_bad_words_are_one_clear_line(conform, log, words, why):
+    code, out, err = conform(words)
+    assert (code, out) == (2, "")
+    assert why in err
+    assert err.count("\n") == 1
+    assert sorted(path.name for path in Path().iterdir()) == ["log.ndjson"]
+
+
+def test_a_log_that_is_cut_in_a_line_is_refused(conform, log):
+    for path, content in ((log, log.read_bytes()), (Path("seen.ndjson"), LOSS.read_bytes())):
+        path.write_bytes(content[:-5])
+        number = content.count(b"\n")
+        code, out, err = conform(f"follow {path} --protocol {'2.1' if path == log else '0.10'}")
+        assert (code, out) == (2, "")
+        assert err == (
+            f"conform: {path}:{number}: the file ends in the middle of this line; get the rest, or remove the line\n"
+        )
+
+
+def test_a_pipe_is_refused_because_it_is_read_twice(conform):
+    os.mkfifo("pipe")
+    code, out, err = conform("follow pipe")
+    assert (code, out, err) == (2, "", "conform: pipe: no ordinary file; give a log that can be read\n")
+
+
+def test_what_a_log_says_does_not_reach_a_terminal_as_it_is(conform, log):
+    lines = lines_of(log)
+    lines[3]["action"] = "\x1b[2Jleader\nappends"
+    code, out, err = conform(f"follow {put_lines(log, lines)}")
+    assert (code, out) == (2, "")
+    assert err.startswith("conform: log.ndjson:4: there is no action \\x1b[2Jleader\\nappends; ")
+    assert err.count("\n") == 1
+
+
+# -------------------------------------------------------------------------------------------------------- as a process
+
+
+def command(*words: object) -> list[str]:
+    return [sys.executable, "-P", "-m", "isrcheck.conformance.cli", *map(str, words)]
+
+
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(PROJECT)}
+
+
+def test_a_reader_who_leaves_changes_nothing(conform, log):
+    with subprocess.Popen(
+        command("follow", spoilt(log), log), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 20
+
+
+def test_a_full_device_is_told(conform):
+    done = subprocess.run(
+        ["bash", "-c", '"$@" > /dev/full', "bash", *command("run", "--steps", 5)],
+        env=ENVIRONMENT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (
+        2,
+        "conform: output: No space left on device; make room, or write elsewhere\n",
+    )
+
+
+def interrupted(words: list[object]) -> tuple[int, str, str]:
+    """What a command says that is interrupted once it has told how far it is; what it said by then is left out."""
+    with subprocess.Popen(
+        command(*words), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        next(line for line in process.stderr if " s, " in line)
+        process.send_signal(signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert "Traceback" not in err
+    return process.returncode, out, err
+
+
+def test_ctrl_c_while_a_recording_is_followed_says_how_far_it_came():
+    code, out, _ = interrupted(["follow", FROZEN])
+    assert code == 130
+    assert re.match(r"UNDECIDED: interrupted; the furthest line that could be passed is the one before", out)
+    assert re.search(r"missed_demotion_frozen\.ndjson:\d+", out)
+
+
+def test_ctrl_c_while_a_log_is_followed_says_how_far_it_came(conform, log):
+    code, out, err = interrupted(["follow", with_a_gap(log), "--most-states", 1_000_000])
+    assert (code, out) == (130, "")
+    assert err == "conform: gap.ndjson:2: interrupted at this line, nothing is decided\n"

@@ -1,0 +1,356 @@
+"""What is no log, or a damaged one, is refused with its file and line, and never accepted by mistake."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from isrcheck.conformance.follow.format.events import Event, Header, actor_of, line_of_event, line_of_header
+from isrcheck.conformance.follow.recorder.plan import Plan
+from isrcheck.conformance.follow.recorder.record import record
+from isrcheck.conformance.follow.runs import reading
+from isrcheck.conformance.follow.runs.follow import follow_log
+from isrcheck.conformance.follow.runs.outcome import Verdict
+from isrcheck.models import registry
+from isrcheck.models.messages.errors import UsageError
+
+Said = dict[str, Any]
+
+
+@cache
+def good() -> str:
+    """Two runs, 12 events each."""
+    text = ""
+    for seed in (2, 3):
+        stream = io.StringIO()
+        record(Plan(seed=seed, events=12), stream, "log")
+        text += stream.getvalue()
+    assert text.count("\n") == 26
+    return text
+
+
+def refusal(tmp_path: Path, content: bytes | str) -> str:
+    """What is said of a log that has to be refused, without its name."""
+    path = tmp_path / "log.ndjson"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(UsageError) as error:
+        list(follow_log(path))
+    message = str(error.value)
+    assert "\n" not in message
+    assert message.startswith(f"{path}:")
+    return message.removeprefix(f"{path}:")
+
+
+def changed(line: int, change: Callable[[Said], object]) -> str:
+    """The good log with one line changed; lines are counted from 1."""
+    lines = good().splitlines()
+    said = json.loads(lines[line - 1])
+    change(said)
+    lines[line - 1] = json.dumps(said)
+    return "\n".join(lines) + "\n"
+
+
+def put(key: str, value: object, within: str | None = None) -> Callable[[Said], object]:
+    return lambda said: (said[within] if within else said).update({key: value})
+
+
+def take_out(key: str) -> Callable[[Said], object]:
+    return lambda said: said.pop(key)
+
+
+def swapped(one: int, other: int) -> str:
+    lines = good().splitlines(keepends=True)
+    lines[one - 1], lines[other - 1] = lines[other - 1], lines[one - 1]
+    return "".join(lines)
+
+
+def without(*numbers: int) -> str:
+    return "".join(line for number, line in enumerate(good().splitlines(keepends=True), 1) if number not in numbers)
+
+
+HEADERS = [
+    (put("schema", 2), "1: schema 2 is not known; this reads schema 1"),
+    (put("schema", "1"), '1: "schema" is a text; it has to be a whole number'),
+    (put("schema", True), '1: "schema" is true or false; it has to be a whole number'),
+    (put("schema", 1.0), '1: "schema" is a number with a point; it has to be a whole number'),
+    (take_out("schema"), '1: it is no header, which has "schema"; the first line of a run is its header'),
+    (take_out("run"), '1: "run" is missing; see conformance/follow/format/events.py for what a line says'),
+    (put("run", ""), "1: the run has no name; give it one"),
+    (put("run", 7), '1: "run" is a whole number; it has to be a text'),
+    (put("note", 7), '1: "note" is a whole number; it has to be a text'),
+    (put("seed", "x"), '1: "seed" is a text; it has to be a whole number'),
+    (put("more", 7), '1: "more" means nothing here; there are:'),
+    (put("protocol", "2.2"), "1: kafka has no protocol 2.2; did you mean"),
+    (put("configuration", []), '1: "configuration" is a list; it has to be an object'),
+    (put("replicas", 30, "configuration"), "1: replicas=30 is impossible: it ranges from 1 to 7"),
+    (put("replicas", True, "configuration"), '1: "replicas" is true or false; it has to be a whole number'),
+    (put("records", 10**9, "configuration"), "1: field "),
+    (put("log_size", 100_000, "configuration"), "1: field "),
+    (put("elections", 126, "configuration"), "2: metadata_leader is [None, None, "),
+    (put("acks", -1, "configuration"), '1: "acks" is a whole number; it has to be a text'),
+    (put("acks", "most", "configuration"), "1: acks=most: no such value; there are: all, 0, 1"),
+    (put("start", "any", "configuration"), '1: "start" has to be "elected"; say in "state" how the run started'),
+    (put("start_isr", 6, "configuration"), "1: start_isr is a number whose bit r says"),
+    (put("TRUNC", "HW", "configuration"), "1: there is no configuration entry TRUNC; "),
+    (put("replicas", "3", "switches"), "1: there is no switch replicas; "),
+    (put("TRUNC", "KIP1", "switches"), "1: TRUNC=KIP1: no such value; there are: HW, KIP101, KIP279, KIP320"),
+    (put("controller_epoch", None, "state"), "1: controller_epoch is None, and a cell of it holds 0..8; correct"),
+]
+
+EVENTS = [
+    (put("action", "leader_handles_fetches"), "3: there is no action leader_handles_fetches; did you mean"),
+    (put("action", 3), '3: "action" is a whole number; it has to be a text'),
+    (take_out("action"), '3: "action" is missing; '),
+    (take_out("number"), '3: "number" is missing; '),
+    (take_out("broker"), '3: "broker" is missing; '),
+    (put("broker", 3), "3: broker 3 does not exist, there are 3; is it a log of another configuration?"),
+    (put("broker", True), '3: "broker" is true or false; it has to be a whole number'),
+    (put("broker", 2), "3: leader_handles_fetch happens at its leader, which is not broker 2; say which"),
+    (put("number", 1), "3: event number 1 does not follow 1; number them 1, 2, 3, ... in order"),
+    (put("number", 0), "3: event number 0 does not follow 1; number them 1, 2, 3, ... in order"),
+    (put("number", -(10**40)), "3: event number of so many digits does not follow 1; "),
+    (put("number", 2.0), '3: "number" is a number with a point; it has to be a whole number'),
+    (put("run", "9.9"), "3: it belongs to run 9.9, and stands among the lines of run 2.1; put the lines of one run"),
+    (put("schema", 1), "3: "),
+    (put("remark", "x"), '3: "remark" means nothing here; '),
+    (put("arguments", None), '3: "arguments" is null; it has to be an object'),
+    (put("who", 1, "arguments"), "3: leader_handles_fetch has no argument who; it takes leader, follower"),
+    (put("follower", 3, "arguments"), "3: follower 3 is outside 0..2; is it a log of another configuration?"),
+    (put("follower", -1, "arguments"), "3: follower -1 is outside 0..2; is it a log of another configuration?"),
+    (put("follower", "1", "arguments"), "3: follower is a text; it has to be a whole number"),
+    (put("follower", [1], "arguments"), "3: follower is a list; it has to be a whole number"),
+    (put("state", 1), '3: "state" is a whole number; it has to be an object'),
+    (put("log_end", 1, "state"), "3: the model has no variable 'log_end'; did you mean"),
+    (put("log_end_offset[3]", 1, "state"), "3: log_end_offset[3] does not exist: the model has log_end_offset[0..2]; "),
+    (put("log_end_offset[0][0]", 1, "state"), "3: log_end_offset[0][0] does not exist: the model has "),
+    (put("log_end_offset[-1]", 1, "state"), "3: the model has no variable "),
+    (put("log_end_offset[0]", 13, "state"), "3: log_end_offset[0] is 13, and a cell of it holds 0..12; correct "),
+    (put("log_end_offset[0]", True, "state"), "3: log_end_offset[0] is True, and a cell of it holds 0..12; correct "),
+    (put("log_end_offset[0]", None, "state"), "3: log_end_offset[0] is None, and a cell of it holds 0..12; correct "),
+    (put("log_end_offset", [1, 2], "state"), "3: log_end_offset is [1, 2], and it is a list of 3; correct the value"),
+    (put("log_record[0][0]", -1, "state"), "3: log_record[0][0] is -1, and a cell of it holds 0..11 or null; "),
+    (put("is_up[0]", 1, "state"), "3: is_up[0] is 1, and a cell of it holds true or false; correct the value"),
+    (put("fetch[1][0]", "GONE", "state"), "3: fetch[1][0] is 'GONE', and a cell of it holds \"NONE\" or "),
+    (put("fetch[1][0]", 1, "state"), "3: fetch[1][0] is 1, and a cell of it holds "),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), HEADERS, ids=lambda value: value[:50] if isinstance(value, str) else "")
+def test_a_bad_header_is_refused(tmp_path: Path, change: Callable[[Said], object], message: str) -> None:
+    assert refusal(tmp_path, changed(1, change)).startswith(message)
+
+
+@pytest.mark.parametrize(("change", "message"), EVENTS, ids=lambda value: value[:50] if isinstance(value, str) else "")
+def test_a_bad_event_is_refused(tmp_path: Path, change: Callable[[Said], object], message: str) -> None:
+    told = {"action": "leader_handles_fetch", "arguments": {"leader": 0, "follower": 1}, "broker": 0}
+
+    def apply(said: Said) -> None:
+        said.update(told)
+        change(said)
+
+    assert refusal(tmp_path, changed(3, apply)).startswith(message)
+
+
+LINES = [
+    (b"", "3: the line is empty; remove it"),
+    (b"   ", "3: the line is empty; remove it"),
+    (b"[1, 2]", "3: it is no JSON object; one object per line"),
+    (b"null", "3: it is no JSON object; one object per line"),
+    (b"not json", "3: not JSON: Expecting value at column 1; one object per line"),
+    (b'{"run": "2.1"', "3: not JSON: "),
+    (b'{"run": "2.1", "run": "2.1"}', '3: "run" is said twice; say it once'),
+    (b'{"run": "2.1", "number": NaN}', "3: NaN is no number of JSON; write a number"),
+    (b'{"run": "2.1", "number": -Infinity}', "3: -Infinity is no number of JSON; write a number"),
+    (b'{"run": "2.1", "number": ' + b"1" * 5_000 + b"}", "3: a number in it is too long; is it a log?"),
+    (b'{"run": "\xff"}', "3: byte 10 is not UTF-8; is it a log?"),
+    (b"\xef\xbb\xbf{}", "3: not JSON: "),
+    (b'{"run": "' + b"x" * (1 << 20) + b'"}', "3: the line is longer than 1048576 bytes; is it a log?"),
+    (b"[" * 100_000, "3: it is nested too deeply; is it a log?"),
+    (b'{"a": ' * 100_000, "3: it is nested too deeply; is it a log?"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), LINES, ids=[message[:40] for _, message in LINES])
+def test_a_line_that_is_none_is_refused(tmp_path: Path, line: bytes, message: str) -> None:
+    lines = good().encode().split(b"\n")
+    lines[2] = line
+    assert refusal(tmp_path, b"\n".join(lines)).startswith(message)
+
+
+def test_a_file_that_is_cut_is_refused_wherever_it_is_cut(tmp_path: Path) -> None:
+    content = good().encode()
+    last = content.rstrip(b"\n").rindex(b"\n") + 1
+    for end in (last + 1, last + 40, len(content) - 2, len(content) - 1):
+        message = refusal(tmp_path, content[:end])
+        assert message == "26: the file ends in the middle of this line; get the rest, or remove the line"
+
+
+def test_lines_out_of_order_are_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path, swapped(3, 4)).startswith("4: event number 2 does not follow 3; ")
+    assert refusal(tmp_path, swapped(1, 2)).startswith('1: it is no header, which has "schema"')
+    twice = good().splitlines(keepends=True)
+    twice.insert(3, twice[2])
+    assert refusal(tmp_path, "".join(twice)).startswith("4: event number 2 does not follow 2; ")
+
+
+def test_lines_of_two_runs_do_not_mix(tmp_path: Path) -> None:
+    assert refusal(tmp_path, swapped(5, 18)).startswith(
+        "5: it belongs to run 3.1, and stands among the lines of run 2.1"
+    )
+    # Its header is gone: the second run stands among the lines of the first.
+    assert refusal(tmp_path, without(14)).startswith("14: it belongs to run 3.1, ")
+    again = good() + good().splitlines(keepends=True)[0]
+    assert refusal(tmp_path, again) == "27: run 2.1 was there before; give every run its own name"
+
+
+def test_a_damaged_line_after_a_rejection_is_refused_all_the_same(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in changed(3, put("log_start_offset[0]", 0, "state")).splitlines()]
+    lines[2]["state"] = {"log_end_offset[0]": 12}
+    path = tmp_path / "log.ndjson"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert [outcome.verdict for outcome in follow_log(path)] == [Verdict.REJECTED, Verdict.FOLLOWS]
+    lines[9]["action"] = "nothing_like_it"
+    message = refusal(tmp_path, "".join(json.dumps(line) + "\n" for line in lines))
+    assert message.startswith("10: there is no action nothing_like_it; ")
+
+
+def test_a_log_of_another_configuration_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "log.ndjson"
+    path.write_text(good(), encoding="utf-8")
+    assert len(list(follow_log(path, protocol="2.1", values={"replicas": 3}))) == 2
+    with pytest.raises(UsageError, match=r"log\.ndjson:1: it is a log of protocol 2\.1, not of 2\.0; give another log"):
+        list(follow_log(path, protocol="2.0"))
+    with pytest.raises(UsageError, match=r"log\.ndjson:1: it is a log of replicas=3, not of replicas=2; give another"):
+        list(follow_log(path, values={"replicas": 2}))
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "no.ndjson", tmp_path):
+        with pytest.raises(UsageError, match="; give a log that can be read"):
+            list(follow_log(path))
+
+
+def test_a_long_run_is_read_line_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "log.ndjson"
+    path.write_text(good() + "broken", encoding="utf-8")
+    lines = reading.read_log(path)
+    assert [next(lines).line for _ in range(26)] == list(range(1, 27))
+    with pytest.raises(UsageError):
+        next(lines)
+
+
+def test_a_member_named_twice_is_refused(tmp_path: Path) -> None:
+    told = {"action": "leader_shrinks_isr", "arguments": {"leader": 0, "removed": [1, 1]}, "broker": 0}
+    message = refusal(tmp_path, changed(3, lambda said: said.update(told)))
+    assert message == "3: removed names a member twice; name each once"
+    told["arguments"] = {"leader": 0, "removed": 1}
+    message = refusal(tmp_path, changed(3, lambda said: said.update(told)))
+    assert message == "3: removed is a whole number; it has to be a list of numbers"
+
+
+def test_every_action_has_an_actor_or_is_the_controllers_or_a_clients() -> None:
+    without_one = []
+    for slot in registry.load("kafka")[0].slots:
+        actor = actor_of(slot.name)
+        if actor is None:
+            without_one.append(slot.name)
+        else:
+            assert actor in [parameter.name for parameter in slot.parameters]
+    assert [name for name in without_one if not name.startswith(("controller_", "coordinator_"))] == ["send_is_lost"]
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    header = Header(
+        "x", "0.11", {"replicas": 2}, {"FOLLOWER_SKIP": "SAME_LEADER"}, {"is_up": [True, True]}, 3, "by hand"
+    )
+    event = Event("x", 2, None, "controller_fails_over", {"elected": None}, {"controller_leader": 1}, "a remark")
+    path = tmp_path / "log.ndjson"
+    path.write_text(line_of_header(header) + line_of_event(event), encoding="utf-8")
+    began, happened = reading.read_log(path)
+    assert isinstance(began, reading.Began)
+    assert isinstance(happened, reading.Happened)
+    assert began.header == header
+    assert (happened.event.action, happened.missing, len(happened.steps)) == ("controller_fails_over", 1, 2)
+
+
+def cells_of(value: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Every cell of a value of a log, with its indices."""
+    if isinstance(value, list):
+        for index, one in enumerate(value):
+            yield from cells_of(one, (*path, index))
+    else:
+        yield path, value
+
+
+def with_cell(value: Any, path: tuple[int, ...], cell: Any) -> Any:
+    if not path:
+        return cell
+    return [with_cell(one, path[1:], cell) if index == path[0] else one for index, one in enumerate(value)]
+
+
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+)
+@given(data=st.data())
+def test_no_log_is_accepted_in_which_one_cell_is_another(tmp_path: Path, data: st.DataObject) -> None:
+    lines = [json.loads(line) for line in good().splitlines()]
+    said = data.draw(st.sampled_from(lines))["state"]
+    key = data.draw(st.sampled_from(sorted(said)))
+    path, cell = data.draw(st.sampled_from(list(cells_of(said[key]))))
+    others = [True, False] if isinstance(cell, bool) else ["NONE", "PARKED", "ANSWERED", None, 0, 1, 2, 3]
+    said[key] = with_cell(said[key], path, data.draw(st.sampled_from([one for one in others if one != cell])))
+    file = tmp_path / "log.ndjson"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    try:
+        verdicts = {outcome.verdict for outcome in follow_log(file)}
+    except UsageError:
+        return
+    assert Verdict.REJECTED in verdicts
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
+)
+@given(data=st.data())
+def test_no_change_of_a_log_is_more_than_bad_input(tmp_path: Path, data: st.DataObject) -> None:
+    """A value that is changed, lines that are swapped, dropped or cut: a verdict, or UsageError, and nothing else."""
+    lines = good().splitlines()
+    number = data.draw(st.integers(0, len(lines) - 1))
+    said = json.loads(lines[number])
+    strange = st.none() | st.booleans() | st.integers(-3, 14) | st.floats() | st.text(max_size=3)
+    strange |= st.lists(st.none() | st.booleans() | st.integers(-1, 13), max_size=13)
+    match data.draw(st.sampled_from(["value", "deep", "swap", "drop", "bytes"])):
+        case "value":
+            said[data.draw(st.sampled_from(sorted(said)))] = data.draw(strange)
+            lines[number] = json.dumps(said)
+        case "deep":
+            within = said[data.draw(st.sampled_from(["state", "arguments" if number % 13 else "configuration"]))]
+            if within:
+                within[data.draw(st.sampled_from(sorted(within)))] = data.draw(strange)
+            lines[number] = json.dumps(said)
+        case "swap":
+            other = data.draw(st.integers(0, len(lines) - 1))
+            lines[number], lines[other] = lines[other], lines[number]
+        case "drop":
+            del lines[number]
+        case "bytes":
+            cut = data.draw(st.integers(0, len(lines[number])))
+            lines[number] = lines[number][:cut] + data.draw(st.text(max_size=2)) + lines[number][cut + 1 :]
+    path = tmp_path / "log.ndjson"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="replace")
+    try:
+        outcomes = list(follow_log(path, most_states=200))
+    except UsageError as error:
+        outcomes, message = [], str(error)
+    else:
+        message = f"{path}:"
+    assert message.startswith(f"{path}:")
+    assert all(outcome.spell() for outcome in outcomes)

@@ -1,0 +1,618 @@
+"""Recordings of what was seen of a real Kafka: which are explained, which are not, and at which line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.tests.support.observations import (
+    FREEZE,
+    KILL,
+    START,
+    STOP,
+    THAW,
+    SlowReading,
+    acked,
+    disk,
+    fault,
+    header,
+    metadata,
+    read,
+    write,
+)
+from conformance.tests.support.places import RECORDINGS
+from isrcheck.conformance import cli
+from isrcheck.conformance.follow.observations.explain import (
+    Explained,
+    Nothing,
+    Outcome,
+    Rejected,
+    Undecided,
+    follow_recording,
+    instance_for,
+)
+from isrcheck.conformance.follow.observations.reading import is_observation
+from isrcheck.conformance.follow.observations.recording import read_recording
+from isrcheck.conformance.follow.observations.script import ELECTIONS, FREE, NEVER
+from isrcheck.conformance.follow.observations.search import Search
+from isrcheck.conformance.follow.observations.tell import tell
+from isrcheck.models import registry
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.format.certify import certify
+from isrcheck.traces.format.trace import VIOLATED
+
+LOSS = RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson"
+FROZEN = RECORDINGS / "kafka-3.9-missed_demotion_frozen.ndjson"
+HELD = RECORDINGS / "kafka-3.9-missed_demotion.ndjson"
+CONTROL = RECORDINGS / "kafka-3.9-missed_demotion_control.ndjson"
+WITHOUT_THE_RULE = {"REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0}
+
+
+def explained(outcome: Outcome, *, is_idempotent: bool = True, breaks: Mapping[str, int] | None = None) -> int:
+    """The length of the history, which is certified and, by the second reading, one of the recording.
+
+    `breaks` are the promises that it violates, each with the step that does it.
+    """
+    assert isinstance(outcome, Explained)
+    history = outcome.history
+    certify(history)
+    slow = SlowReading(outcome.recording, history.instance, is_idempotent=is_idempotent)
+    assert slow.accepts(history.steps, history.states)
+    assert outcome.passed[-1] == len(outcome.recording.lines)
+    assert {one.name: one.step for one in outcome.failures if one.verdict == VIOLATED} == (breaks or {})
+    assert outcome.exit_code == (12 if breaks else 0)
+    return history.length
+
+
+def rejected(outcome: Outcome) -> tuple[int, int]:
+    """The line that no history passes, and how many states there were before it."""
+    assert isinstance(outcome, Rejected)
+    assert outcome.exit_code == 20
+    return outcome.line.number, outcome.possible
+
+
+def flat(outcome: Outcome) -> str:
+    """What a person is told, without its line breaks."""
+    return " ".join(" ".join(tell(outcome)).split())
+
+
+# ------------------------------------------------------------------------------------------------------- real Kafka
+
+
+def test_the_loss_on_0_10_2_is_explained_by_0_10() -> None:
+    outcome = follow_recording(LOSS, "0.10")
+    assert explained(outcome, breaks={"acked_not_lost": 22, "isr_is_complete": 20}) == 24
+    assert sum(outcome.effort.states) == 640_152  # type: ignore[union-attr]
+    text = flat(outcome)
+    assert "in 24 steps; there is no shorter" in text
+    assert (
+        "In the history 0 is broker 1, 1 is broker 2, 2 is broker 3; a is m0, b is m1, c is m2, d is PRECIOUS." in text
+    )
+    assert "line 25: a consumer reads m0 m1 m2" in text
+
+
+def test_a_promise_that_the_history_breaks_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["follow", str(LOSS), "--protocol", "0.10"]) == 12
+    text = capsys.readouterr().out
+    assert " ".join(text.split()).startswith(
+        f"EXPLAINED: {LOSS} is a history of 0.10, in 24 steps; there is no shorter one. It breaks what the model"
+        " promises: VIOLATED acked_not_lost at step 22: PRECIOUS is lost; VIOLATED isr_is_complete at step 20: PRECIOUS"
+        " is missing from the ISR."
+    )
+    at = text.index("VIOLATED acked_not_lost at step 22: PRECIOUS is lost, after line 19\n")
+    assert text[at:].splitlines()[1:6] == [
+        "  record d (PRECIOUS): acknowledged at step 14 by leader_handles_fetch 0 from 1",
+        "    removed from broker 1 at step 20 by broker_becomes_follower 1 in epoch 1",
+        "    lost at step 22 by controller_fails_over to 1",
+        "  not permitted: acks=all promises it, and no unclean election, loss of power or loss of a disk took place",
+        "",
+    ]
+
+
+def test_the_loss_on_0_10_2_has_no_explanation_in_2_1() -> None:
+    outcome = follow_recording(LOSS, "2.1")
+    assert rejected(outcome) == (17, 689)
+    assert isinstance(outcome, Rejected)
+    log, checkpoint = outcome.lacks
+    assert (log.claim, log.true_of, log.instead) == (
+        "the log of broker 2 is m0 m1 m2",
+        0,
+        (("m0 m1 m2 PRECIOUS", 689),),
+    )
+    assert checkpoint.true_of == 689
+    assert "the log of broker 2 is m0 m1 m2: true of 0 of 689, instead: m0 m1 m2 PRECIOUS (689)" in flat(outcome)
+
+
+def test_the_missed_demotion_of_3_9_is_explained_by_2_1() -> None:
+    assert (
+        explained(
+            follow_recording(FROZEN, "2.1"), breaks={"acked_not_lost": 30, "isr_is_complete": 30, "consistent_read": 44}
+        )
+        == 45
+    )
+
+
+def test_the_missed_demotion_of_3_9_needs_the_remote_offsets_that_a_reelected_leader_keeps() -> None:
+    outcome = follow_recording(FROZEN, "2.1", WITHOUT_THE_RULE)
+    assert rejected(outcome) == (27, 385)
+
+
+def test_the_missed_demotion_whose_metadata_were_held_is_explained() -> None:
+    breaks = {"offsets_ordered": 40, "acked_not_lost": 36, "isr_is_complete": 34, "consistent_read": 45}
+    assert explained(follow_recording(HELD, "2.1"), breaks=breaks) == 50
+    assert rejected(follow_recording(HELD, "2.1", WITHOUT_THE_RULE)) == (40, 92)
+
+
+def test_the_control_in_which_the_producer_sends_again_is_explained() -> None:
+    outcome = follow_recording(CONTROL, "2.1")
+    assert explained(outcome) == 63
+    assert isinstance(outcome, Explained)
+    assert sum(step.action == "producer_retries" for step in outcome.history.steps) == 1
+    # Without sending again nobody appends PRECIOUS a second time.
+    assert rejected(follow_recording(CONTROL, "2.1", {"retries": 0}))[0] == 32
+
+
+# ------------------------------------------------------------------------------------- one thing that is not true
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(text) for text in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("number", "key", "value"),
+    [
+        (2, "offset", 2),
+        (4, "high_watermark_checkpoint", 4),
+        (5, "log", [[0, "m1"], [1, "m0"], [2, "m2"]]),
+        (7, "isr", []),
+        (8, "offset", 0),
+        (12, "log", [[0, "m0"]]),
+        (19, "isr", [2]),
+        (22, "high_watermark_checkpoint", 1),
+        (23, "high_watermark_checkpoint", 1),
+        (24, "isr", [1, 2]),
+        (25, "records", [[0, "m0"], [1, "m1"], [2, "PRECIOUS"]]),
+    ],
+)
+def test_a_line_that_is_made_impossible_is_rejected_there(tmp_path: Path, number: int, key: str, value: Any) -> None:
+    lines = lines_of(LOSS)
+    assert lines[number - 1][key] != value
+    lines[number - 1][key] = value
+    assert rejected(follow_recording(write(tmp_path / "spoilt", *lines), "0.10"))[0] == number
+
+
+@pytest.mark.parametrize("count", [5, 7, 8, 14, 15, 19, 20, 22])
+def test_a_recording_that_is_cut_is_explained(tmp_path: Path, count: int) -> None:
+    path = write(tmp_path / "cut", header(2, 1, 2, 3), *lines_of(LOSS)[:count])
+    # From line 17 on a follower is seen that has truncated what was acknowledged; its election is seen only at line 24.
+    breaks = {"isr_is_complete": 20} if count > 16 else {}
+    assert explained(follow_recording(path, "0.10"), breaks=breaks) <= 24
+
+
+def test_a_change_that_is_possible_in_itself_is_rejected_where_it_no_longer_fits(tmp_path: Path) -> None:
+    lines = lines_of(LOSS)
+    # Broker 3 could have had this one, but it is frozen there and dead at line 23, and the file changes in between.
+    lines[17]["high_watermark_checkpoint"] = 3
+    outcome = follow_recording(write(tmp_path / "spoilt", *lines), "0.10")
+    assert rejected(outcome)[0] == 23
+    assert "it was another one, and nobody ran who could have written it" in flat(outcome)
+    # If nobody but broker 2 is told to lead, it follows nobody and truncates nothing.
+    lines = lines_of(LOSS)
+    lines[18]["leader"] = 2
+    assert rejected(follow_recording(write(tmp_path / "spoilt", *lines), "0.10"))[0] == 17
+
+
+# -------------------------------------------------------------------------------------------------- made by hand
+
+X_IS_WRITTEN = (acked("x", 0), disk(1, "x"), disk(2, "x"), metadata(1, 1, 2))
+"""What takes three steps of two brokers of which one has to hold a record, besides the fetch before."""
+
+
+SENT = {"kind": "fault", "what": "send", "value": "x"}
+
+
+def follow(path: Path, *lines: dict[str, Any], protocol: str = "2.1", **values: int) -> Outcome:
+    return follow_recording(write(path / "recording", *lines), protocol, values)
+
+
+def test_unrecorded_steps_are_filled_in(tmp_path: Path) -> None:
+    outcome = follow(tmp_path, header(2, 1, 2), *X_IS_WRITTEN)
+    assert explained(outcome) == 4
+    assert isinstance(outcome, Explained)
+    assert [outcome.history.spell_row(position) for position in range(5)] == [
+        "initially",
+        "producer_appends at 0",
+        "leader_handles_fetch 0 from 1",
+        "follower_applies_response 1 from 0",
+        "leader_handles_fetch 0 from 1",
+    ]
+    assert outcome.passed == (0, 0, 0, 0, 4)
+
+
+def test_what_a_checkpoint_shows_was_in_memory_at_some_moment(tmp_path: Path) -> None:
+    follower_knows = (*X_IS_WRITTEN, disk(2, "x", checkpoint=1))
+    assert explained(follow(tmp_path, header(2, 1, 2), *follower_knows)) == 6
+    assert explained(follow(tmp_path, header(2, 1, 2), *follower_knows, follower_knows[-1])) == 6
+    # An old one may be seen later, and again; a newer one is not older again.
+    old = (disk(2, "x", checkpoint=0), disk(2, "x", checkpoint=0))
+    assert explained(follow(tmp_path, header(2, 1, 2), *X_IS_WRITTEN, *old, disk(2, "x", checkpoint=1))) == 6
+    assert rejected(follow(tmp_path, header(2, 1, 2), *follower_knows, *old)) == (7, 3)
+    assert rejected(follow(tmp_path, header(2, 1, 2), *X_IS_WRITTEN, disk(2, "x", checkpoint=2)))[0] == 6
+
+
+def test_a_broker_comes_back_with_the_checkpoint_that_was_seen_while_it_was_down(tmp_path: Path) -> None:
+    begin = (header(2, 1, 2), *X_IS_WRITTEN, disk(2, "x", checkpoint=1), fault(KILL, 2))
+    # Up to 0.10 a follower truncates to the high watermark that it comes back with.
+    assert explained(follow(tmp_path, *begin, disk(2, "x", checkpoint=1), fault(START, 2), protocol="0.10")) == 8
+    gone = disk(2, checkpoint=0)
+    assert (
+        rejected(follow(tmp_path, *begin, disk(2, "x", checkpoint=1), fault(START, 2), gone, protocol="0.10"))[0] == 10
+    )
+    # Nor can it come back with one from before the one that was seen when it ran.
+    assert rejected(follow(tmp_path, *begin, fault(START, 2), gone, protocol="0.10"))[0] == 9
+    # One that nobody saw can be any that it had.
+    unseen = (header(2, 1, 2), *X_IS_WRITTEN, fault(KILL, 2), fault(START, 2), gone)
+    assert explained(follow(tmp_path, *unseen, protocol="0.10"), breaks={"isr_is_complete": 6}) == 6
+
+
+def test_each_process_has_checkpoints_of_its_own(tmp_path: Path) -> None:
+    begin = (header(2, 1, 2), *X_IS_WRITTEN, disk(2, "x", checkpoint=1), fault(KILL, 2), fault(START, 2))
+    assert rejected(follow(tmp_path, *begin, disk(2, "x", checkpoint=0)))[0] == 9
+    # Alone in the ISR it has moved on at once; what lies on disk is still what it came back with.
+    seen = disk(1, "x", checkpoint=0)
+    assert explained(follow(tmp_path, header(1, 1), acked("x"), seen, fault(KILL, 1), fault(START, 1), seen)) == 3
+
+
+def test_the_file_of_a_broker_that_does_not_run_does_not_change(tmp_path: Path) -> None:
+    begin = (header(2, 1, 2), *X_IS_WRITTEN)
+    seen = (disk(2, "x", checkpoint=0), disk(2, "x", checkpoint=1))
+    for fate in (KILL, FREEZE):
+        assert rejected(follow(tmp_path, *begin, fault(fate, 2), *seen))[0] == 8
+    between = (fault(FREEZE, 2), seen[0], fault(THAW, 2), seen[1])
+    assert explained(follow(tmp_path, *begin, *between)) == 6
+
+
+def test_a_broker_that_is_killed_while_frozen_comes_back_with_what_was_seen(tmp_path: Path) -> None:
+    lines = (header(2, 1, 2), *X_IS_WRITTEN, fault(FREEZE, 2), disk(2, "x", checkpoint=0), fault(KILL, 2))
+    later = (*lines, fault(FREEZE, 1), fault(START, 2))
+    # It truncates to 0 as it starts, and has nobody to fetch from.
+    assert explained(follow(tmp_path, *later, disk(2), protocol="0.10"), breaks={"isr_is_complete": 6}) == 6
+    assert rejected(follow(tmp_path, *later, disk(2, "x"), protocol="0.10"))[0] == 11
+    unseen = (header(2, 1, 2), *X_IS_WRITTEN, fault(FREEZE, 2), fault(KILL, 2), *later[-2:], disk(2, "x"))
+    assert explained(follow(tmp_path, *unseen, protocol="0.10")) == 8
+
+
+def test_it_is_the_leader_that_acknowledges_whose_log_has_the_record_there(tmp_path: Path) -> None:
+    lines = (header(1, 1, 2), metadata(1, 1, 2), disk(1, "x"), metadata(2, 2), acked("y", 0))
+    # Broker 1 has x at offset 0, but only broker 2, which has y there, can acknowledge it.
+    assert rejected(follow(tmp_path, *lines, acked("x", 0), retries=1))[0] == 6
+    assert explained(follow(tmp_path, *lines, acked("x", 1), retries=1), is_idempotent=False) == 5
+
+
+def test_a_clean_stop_writes_the_high_watermark_that_the_broker_has(tmp_path: Path) -> None:
+    begin = (header(2, 1, 2), *X_IS_WRITTEN, fault(STOP, 2), fault(START, 2))
+    # Restarted with the high watermark 1, it has 1 at once; with 0 it would first have to learn it.
+    assert explained(follow(tmp_path, *begin, disk(2, "x", checkpoint=1))) == 8
+    assert explained(follow(tmp_path, *begin, disk(2, "x", checkpoint=0))) == 6
+
+
+def test_a_broker_that_was_shut_down_comes_back_with_what_it_had(tmp_path: Path) -> None:
+    stopped = (header(2, 1, 2), *X_IS_WRITTEN, disk(2, "x", checkpoint=1), fault(STOP, 2), fault(START, 2))
+    assert explained(follow(tmp_path, *stopped, disk(2, "x"), protocol="0.10")) == 8
+    alone = (header(1, 1), acked("x"), fault(STOP, 1), fault(START, 1))
+    assert explained(follow(tmp_path, *alone, disk(1, "x", checkpoint=1))) == 3
+    assert rejected(follow(tmp_path, *alone, disk(1, "x", checkpoint=0)))[0] == 5
+    # With an older checkpoint it would have truncated here.
+    assert rejected(follow(tmp_path, *stopped, disk(2), protocol="0.10"))[0] == 9
+
+
+def test_a_leader_that_is_shut_down_hands_its_leadership_over_first(tmp_path: Path) -> None:
+    begin = (header(1, 1, 2), metadata(1, 1, 2), fault(STOP, 1))
+    outcome = follow(tmp_path, *begin, metadata(2, 2), fault(START, 1))
+    assert explained(outcome) == 3
+    assert isinstance(outcome, Explained)
+    assert [step.action for step in outcome.history.steps] == [
+        *("controller_fails_over", "broker_crashes", "broker_restarts")
+    ]
+    # Without a leader that takes over it does not end, and so cannot be started.
+    outcome = follow(tmp_path, *begin, fault(START, 1))
+    assert rejected(outcome)[0] == 4
+    assert "broker 1 does not run: true of 0 of 3, instead: it runs (3)" in flat(outcome)
+    alone = (header(1, 1, 2), metadata(1, 1), fault(STOP, 1), fault(START, 1))
+    assert explained(follow(tmp_path, *alone)) == 2
+
+
+def test_a_frozen_broker_takes_part_in_no_step_but_may_be_elected(tmp_path: Path) -> None:
+    begin = (header(2, 1, 2), metadata(1, 1, 2))
+    # Before it freezes it could still fetch: so the record is sent later.
+    assert explained(follow(tmp_path, *begin, fault(FREEZE, 2), acked("x"))) == 4
+    assert rejected(follow(tmp_path, *begin, fault(FREEZE, 2), SENT, acked("x")))[0] == 5
+    assert explained(follow(tmp_path, *begin, fault(FREEZE, 2), SENT, fault(THAW, 2), acked("x"))) == 4
+    assert explained(follow(tmp_path, *begin, fault(FREEZE, 2), metadata(2, 2))) == 1
+    # It does not learn of it, and so nobody can write.
+    assert (
+        rejected(follow(tmp_path, header(1, 1, 2), begin[1], fault(FREEZE, 2), metadata(2, 2), acked("x", 1)))[0] == 5
+    )
+    # The leader drops it; a dead one could be removed by the controller as well.
+    assert explained(follow(tmp_path, header(1, 1, 2), begin[1], fault(FREEZE, 2), disk(1, "x"), metadata(1, 1))) == 2
+
+
+def test_a_consumer_reads_below_the_high_watermark_of_a_leader_that_is_not_frozen(tmp_path: Path) -> None:
+    begin = (header(1, 1), acked("x"))
+    assert explained(follow(tmp_path, *begin, read("x"))) == 1
+    assert rejected(follow(tmp_path, *begin, fault(FREEZE, 1), read("x")))[0] == 4
+    assert explained(follow(tmp_path, *begin, fault(FREEZE, 1), fault(THAW, 1), read("x"))) == 1
+    # Who reads nothing may have found nobody who could be read from.
+    assert explained(follow(tmp_path, *begin, fault(FREEZE, 1), read())) == 1
+    # What is not below its high watermark it does not show; and that moves only once broker 2 is dropped.
+    only_here = (header(2, 1, 2), metadata(1, 1, 2), fault(FREEZE, 2), SENT, read("x"))
+    assert explained(follow(tmp_path, *only_here, metadata(1, 1))) == 2
+    assert rejected(follow(tmp_path, *only_here, metadata(1, 1, 2)))[0] == 6
+
+
+def test_a_frozen_broker_is_elected_while_it_is_frozen(tmp_path: Path) -> None:
+    lines = (header(1, 1, 2), fault(FREEZE, 2), metadata(1, 1, 2), metadata(2, 2))
+    assert explained(follow(tmp_path, *lines)) == 1
+
+
+def test_the_controller_removes_a_follower_that_died(tmp_path: Path) -> None:
+    lines = (header(1, 1, 2), metadata(1, 1, 2), fault(KILL, 2), metadata(1, 1))
+    outcome = follow(tmp_path, *lines)
+    assert explained(outcome) == 2
+    assert isinstance(outcome, Explained)
+    assert outcome.history.steps[-1].action == "controller_removes_dead_follower"
+
+
+def test_an_old_view_between_two_elections_holds_nothing_up(tmp_path: Path) -> None:
+    begin = (header(1, 1, 2), metadata(1, 1, 2, epoch=5), metadata(2, 1, 2, epoch=6))
+    leads_again = {**disk(1), "leader_epoch_checkpoint": [[7, 0]]}
+    lines = (*begin, leads_again, metadata(1, 1, 2, epoch=5), metadata(1, 1, 2, epoch=7))
+    assert explained(follow(tmp_path, *lines)) == 3
+
+
+def test_elections_happen_only_as_the_recorded_leaders_require(tmp_path: Path) -> None:
+    begin = (header(1, 1, 2), metadata(1, 1, 2))
+    assert explained(follow(tmp_path, *begin, metadata(2, 2), metadata(1, 1, 2))) > 2
+    # A fail-over alone takes a living leader out of the ISR.
+    assert rejected(follow(tmp_path, *begin, metadata(1, 2)))[0] == 3
+    assert rejected(follow(tmp_path, *begin, disk(2, "x"), disk(1), metadata(1, 1, 2)))[0] == 4
+
+
+def test_recorded_epochs_count_the_elections(tmp_path: Path) -> None:
+    begin = (header(1, 1, 2), metadata(1, 1, 2, epoch=5))
+    assert explained(follow(tmp_path, *begin, metadata(2, 1, 2, epoch=6))) == 1
+    assert explained(follow(tmp_path, *begin, metadata(1, 1, 2, epoch=7))) == 2
+    assert rejected(follow(tmp_path, *begin, metadata(1, 1, 2, epoch=6)))[0] == 3
+    assert rejected(follow(tmp_path, *begin, metadata(2, 2, 1, epoch=5)))[0] == 3
+    # A broker that was asked and knows only of an earlier epoch says nothing of this moment.
+    assert explained(follow(tmp_path, *begin, metadata(2, 1, 2, epoch=6), metadata(1, 1, epoch=5))) == 1
+
+
+def test_an_epoch_in_which_nobody_leads_makes_later_views_of_earlier_ones_old(tmp_path: Path) -> None:
+    # Nobody runs; the controller drops broker 2, which takes an epoch, and then an old view is told.
+    begin = (header(1, 1, 2), metadata(1, 1, 2, epoch=5), fault(KILL, 1), fault(KILL, 2), metadata(-1, 1, epoch=6))
+    assert explained(follow(tmp_path, *begin)) == 3
+    assert explained(follow(tmp_path, *begin, metadata(1, 1, 2, epoch=5))) == 3
+    assert explained(follow(tmp_path, *begin, metadata(1, 1, 2, epoch=5), metadata(1, 1, epoch=6))) == 3
+    assert rejected(follow(tmp_path, *begin, metadata(1, 1, 2, epoch=6)))[0] == 6
+
+
+def test_an_epoch_has_one_leader_also_where_an_old_view_tells_it(tmp_path: Path) -> None:
+    begin = (header(1, 1, 2), metadata(1, 1, 2, epoch=5), metadata(2, 1, 2, epoch=6))
+    assert explained(follow(tmp_path, *begin, metadata(1, 1, epoch=5))) == 1
+    outcome = follow(tmp_path, *begin, metadata(2, 1, epoch=5))
+    assert rejected(outcome)[0] == 4
+    assert "the leader of epoch 5 was broker 2: true of 0 of 14, instead: it was broker 1 by line 2 (14)" in flat(
+        outcome
+    )
+
+
+def test_unclean_elections_come_by_option_or_header(tmp_path: Path) -> None:
+    lines = (fault(KILL, 1), metadata(1, 1), metadata(2, 2))
+    assert rejected(follow(tmp_path, header(1, 1, 2), *lines))[0] == 4
+    assert explained(follow(tmp_path, header(1, 1, 2, unclean=True), *lines)) == 2
+    assert explained(follow(tmp_path, *lines, min_insync_replicas=1, unclean_elections=1)) == 2
+    with pytest.raises(UsageError, match=r"the header says otherwise than min_insync_replicas=2; keep one of them"):
+        follow(tmp_path, header(1, 1, 2), *lines, min_insync_replicas=2)
+
+
+def test_a_broker_does_not_halt_of_itself(tmp_path: Path) -> None:
+    """Up to 2.0 one that is out of range would: but only a recording says who dies."""
+    instance = registry.load("kafka")[0].instance("0.10")
+    assert instance.configuration.OUT_OF_RANGE_HALTS
+    # Broker 2 truncates what it holds, leads, and broker 1 has more than its leader.
+    lines = (header(1, 1, 2), metadata(1, 1, 2), acked("x"), fault(KILL, 2), fault(START, 2), disk(2))
+    lines = (*lines, metadata(2, 1, 2), metadata(1, 1, 2))
+    breaks = {"acked_not_lost": 7, "isr_is_complete": 6}
+    assert explained(follow(tmp_path, *lines, protocol="0.10"), breaks=breaks) == 8
+    nobody_leads = metadata(-1, 1, 2)
+    assert rejected(follow(tmp_path, *lines, nobody_leads, protocol="0.10"))[0] == 9
+    assert explained(follow(tmp_path, *lines, fault(KILL, 1), nobody_leads, protocol="0.10"), breaks=breaks) == 9
+
+
+def test_what_is_sent_again_makes_no_copy_and_keeps_the_order(tmp_path: Path) -> None:
+    y_is_sent = {"kind": "fault", "what": "send", "value": "y"}
+    copied = (header(2, 1, 2), metadata(1, 1, 2), SENT, y_is_sent, disk(1, "x", "x"))
+    assert rejected(follow(tmp_path, *copied))[0] == 5
+    assert explained(follow(tmp_path, *copied, retries=1), is_idempotent=False) == 2
+    # x is refused while the ISR is too small.
+    overtaken = (header(2, 1, 2), metadata(1, 1), SENT, y_is_sent, disk(1, "y", "x"))
+    assert rejected(follow(tmp_path, *overtaken))[0] == 5
+    assert explained(follow(tmp_path, *overtaken, retries=1), is_idempotent=False) == 4
+    assert explained(follow(tmp_path, *overtaken[:4], disk(1, "y"))) == 3
+
+
+def test_a_record_that_was_not_acknowledged_has_its_place_by_the_logs(tmp_path: Path) -> None:
+    begin = (header(1, 1), metadata(1, 1), acked("x", 0), acked("z", 2))
+    outcome = follow(tmp_path, *begin, disk(1, "x", "y", "z"), disk(1, "x", "y", "z", "v", "w"))
+    assert explained(outcome) == 5
+    assert isinstance(outcome, Explained)
+    assert outcome.recording.values == ("x", "y", "z", "v", "w")
+    assert rejected(follow(tmp_path, *begin, disk(1, "x", "z", "y")))[0] == 4
+    # The first of its copies counts.
+    outcome = follow(tmp_path, *begin[:2], disk(1, "x", "y", "x"), retries=1)
+    assert isinstance(outcome, Rejected)  # alone, the leader acknowledges at once, and nothing is sent again
+    assert outcome.recording.values == ("x", "y")
+
+
+def test_acks_is_what_the_recording_says_or_else_what_is_asked_for(tmp_path: Path) -> None:
+    alone = (header(2, 1), metadata(1, 1), disk(1, "x"))
+    outcome = follow(tmp_path, *alone, retries=0)
+    assert rejected(outcome)[0] == 3
+    assert "producers send the records of the recording with acks=all, in the order" in flat(outcome)
+    assert explained(follow(tmp_path, *alone, retries=0, acks=1), is_idempotent=False) == 1
+    said = {**acked("x"), "acks": "1"}
+    assert explained(follow(tmp_path, *alone, said, retries=0), is_idempotent=False) == 1
+    with pytest.raises(UsageError, match=r"acks cannot be set: the recording says it; leave it out"):
+        follow(tmp_path, *alone, said, acks=1)
+
+
+def test_a_record_is_not_sent_before_its_line(tmp_path: Path) -> None:
+    begin = (header(1, 1), metadata(1, 1), acked("x", 0))
+    sent = {"kind": "fault", "what": "send", "value": "y"}
+    assert explained(follow(tmp_path, *begin, disk(1, "x"), sent, acked("y", 1))) == 2
+    assert explained(follow(tmp_path, *begin, sent, disk(1, "x", "y"))) == 2
+    assert rejected(follow(tmp_path, *begin, acked("y", 2)))[0] == 4
+
+
+def test_every_action_of_the_model_has_its_place() -> None:
+    named = {*FREE, *ELECTIONS, *NEVER, "broker_crashes", "broker_restarts"}
+    assert named == {slot.name for slot in registry.load("kafka")[0].slots}
+
+
+# ------------------------------------------------------------------------------------------------- limits and input
+
+
+def test_limits_leave_it_undecided(tmp_path: Path) -> None:
+    for given, why in (({"memory": 1 << 22}, "memory"), ({"seconds": 1e-9}, "seconds")):
+        outcome = follow_recording(LOSS, "2.1", **given)  # type: ignore[arg-type]
+        assert isinstance(outcome, Undecided)
+        assert (outcome.exit_code, outcome.why) == (3, why)
+        assert flat(outcome).startswith("UNDECIDED: the ")
+
+
+def test_an_interrupted_search_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(search: Search) -> None:
+        if search.depth == 8:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Search, "_look_at_clock", interrupt)
+    outcome = follow_recording(LOSS, "0.10")
+    assert isinstance(outcome, Undecided)
+    assert outcome.exit_code == 130
+    assert outcome.line.number == 6
+
+
+def test_nothing_to_follow(tmp_path: Path) -> None:
+    for lines in ((), (header(1, 1),), ({"kind": "note", "what": "hello"},), (fault(START, 1),)):
+        outcome = follow_recording(write(tmp_path / "empty", *lines), "2.1")
+        assert isinstance(outcome, Nothing)
+        assert outcome.exit_code == 21
+
+
+GOOD = '{"n":0,"kind":"metadata","leader":1,"isr":[1,2]}'
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ([GOOD, '{"n":1,"kind":"ack'], "2: not JSON: Unterminated string starting at column 15; one object per line"),
+        ([GOOD, ""], "2: the line is empty; remove it"),
+        ([GOOD, "[1]"], "2: it is no JSON object; one object per line"),
+        ([GOOD, '{"n":1,"n":2,"kind":"note"}'], '2: "n" is said twice; say it once'),
+        ([GOOD, '{"n":1,"t":NaN,"kind":"note"}'], "2: NaN is no number of JSON; write a number"),
+        ([GOOD, '{"n":1,"kind":"acker","value":"x"}'], '2: unknown kind "acker"; there are: header, acked, '),
+        ([GOOD, '{"n":1}'], "2: kind is missing; "),
+        ([GOOD, '{"kind":"note"}'], "2: n is missing; "),
+        ([GOOD, '{"n":true,"kind":"note"}'], "2: n is true; "),
+        ([GOOD, '{"n":0,"kind":"note"}'], "2: n is 0 after 0; put the lines in the order of n"),
+        ([GOOD, '{"n":1,"kind":"acked","value":3}'], "2: value is 3; it has to be the record"),
+        ([GOOD, '{"n":1,"kind":"acked","value":"x","offset":-1}'], "2: offset is -1; it has to be an offset"),
+        ([GOOD, '{"n":1,"kind":"acked","value":"x","ofset":1}'], "2: unknown key 'ofset'; this kind has: value, "),
+        ([GOOD, '{"n":1,"kind":"acked","value":"x","acks":2}'], "2: acks is 2; it has to be all, 1 or 0"),
+        (
+            [GOOD, '{"n":1,"kind":"acked","value":"x","acks":-1}', '{"n":2,"kind":"acked","value":"y","acks":1}'],
+            "3: acks=1 after acks=all at line 2; ",
+        ),
+        (
+            [GOOD, '{"n":1,"kind":"acked","value":"x"}', '{"n":2,"kind":"acked","value":"x"}'],
+            "3: x was acknowledged at line 2 already; ",
+        ),
+        ([GOOD, '{"n":1,"kind":"disk","broker":1,"log":[[1,"x"]]}'], "2: log has offset 1 at position 0; "),
+        ([GOOD, '{"n":1,"kind":"disk","broker":1,"log":[["x",0]]}'], '2: log is [["x", 0]]; '),
+        ([GOOD, '{"n":1,"kind":"disk","broker":"1","log":[]}'], '2: broker is "1"; '),
+        (
+            [GOOD, '{"n":1,"kind":"disk","broker":1,"log":[[0,"x"]],"batch_epochs":[]}'],
+            "2: 0 batch_epochs do not fit 1 records; ",
+        ),
+        (
+            [GOOD, '{"n":1,"kind":"disk","broker":1,"log":[],"leader_epoch_checkpoint":[[0,0]]}'],
+            "1: leader_epoch is missing, while other lines tell epochs; ",
+        ),
+        ([GOOD, '{"n":1,"kind":"metadata","isr":[1]}'], "2: leader is missing; "),
+        ([GOOD, '{"n":1,"kind":"metadata","leader":1,"isr":1}'], "2: isr is 1; it has to be a list of brokers"),
+        (
+            [GOOD, '{"n":1,"kind":"fault","what":"explode","broker":1}'],
+            '2: unknown fault "explode"; there are: kill -9',
+        ),
+        ([GOOD, '{"n":1,"kind":"fault","what":"freeze","broker":3}'], "2: nobody knows broker 3; "),
+        ([GOOD, '{"n":1,"kind":"fault","what":"thaw","broker":1}'], "2: thaw: broker 1 runs from the start; "),
+        (
+            [GOOD, *(f'{{"n":{n},"kind":"fault","what":"kill -9","broker":1}}' for n in (1, 2))],
+            "3: kill -9: broker 1 is killed since line 2; a line is missing or wrong",
+        ),
+        (
+            [GOOD, '{"n":1,"kind":"acked","value":"x"}', '{"n":2,"kind":"fault","what":"send","value":"x"}'],
+            "3: x is sent after it was seen at line 2; ",
+        ),
+        (['{"n":0,"kind":"acked","value":"x"}'], "1: nothing says which brokers hold the partition; "),
+        ([GOOD, '{"kind":"header"}'], "2: a header behind other lines; put it first, once"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path: Path, texts: list[str], message: str) -> None:
+    path = tmp_path / "recording"
+    path.write_text("\n".join(texts) + "\n")
+    with pytest.raises(UsageError) as caught:
+        follow_recording(path, "2.1")
+    assert str(caught.value).startswith(f"{path}:{message}")
+    assert "\n" not in str(caught.value)
+
+
+def test_files_that_are_no_recordings(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="No such file or directory; give a log that can be read"):
+        follow_recording(tmp_path / "nowhere", "2.1")
+    (tmp_path / "binary").write_bytes(GOOD.encode() + b"\n\xff\xfe\n")
+    with pytest.raises(UsageError, match=r"binary:2: byte 1 is not UTF-8; is it a log\?"):
+        follow_recording(tmp_path / "binary", "2.1")
+    with pytest.raises(UsageError, match=r"replicas cannot be set: the recording says it; leave it out"):
+        follow_recording(LOSS, "2.1", {"replicas": 3})
+    with pytest.raises(UsageError, match=r"kafka has no protocol 9"):
+        follow_recording(LOSS, "9")
+
+
+def test_a_recording_that_is_cut_in_its_last_line_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "recording", header(1, 1), acked("x"))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(UsageError, match=r"recording:2: the file ends in the middle of this line; get the rest"):
+        follow_recording(path, "2.1")
+
+
+def test_observations_are_told_from_event_logs() -> None:
+    assert is_observation(LOSS.read_bytes().splitlines()[0])
+    assert is_observation(b'{"kind":"header"}')
+    for text in ('{"schema":1,"kind":"header"}', '{"kind":"produce"}', '{"kind":["acked"]}', "[]", "no", ""):
+        assert not is_observation(text.encode())
+
+
+def test_values_become_records_and_brokers_replicas() -> None:
+    recording = read_recording(FROZEN)
+    assert recording.brokers == (1, 2, 3)
+    assert recording.values == ("m0", "m1", "PRECIOUS", "after")
+    instance = instance_for(recording, "2.1", {}, {})
+    names = ("replicas", "records", "log_size", "elections", "crashes", "min_insync_replicas")
+    assert [getattr(instance.configuration, name) for name in names] == [3, 4, 4, 4, 3, 2]

@@ -1,0 +1,287 @@
+"""Recorded runs of the cluster are behaviours of the model; and what following says of those that are not."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from isrcheck.conformance.cluster.log.storage import StorageError
+from isrcheck.conformance.cluster.log.storage_files import FileStorage
+from isrcheck.conformance.follow.recorder.plan import Difference, Plan
+from isrcheck.conformance.follow.recorder.record import record
+from isrcheck.conformance.follow.runs import follow
+from isrcheck.conformance.follow.runs.follow import follow_log
+from isrcheck.conformance.follow.runs.outcome import Outcome, Verdict
+from isrcheck.models.messages.errors import UsageError
+
+GENERATIONS = ("0.10", "0.11", "2.0", "2.1")
+Said = dict[str, Any]
+
+
+def recorded(plan: Plan) -> str:
+    stream = io.StringIO()
+    record(plan, stream, "log")
+    return stream.getvalue()
+
+
+def lines_of(text: str) -> list[Said]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def text_of(lines: list[Said]) -> str:
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def followed(tmp_path: Path, text: str, **limits: int) -> list[Outcome]:
+    path = tmp_path / "log.ndjson"
+    path.write_text(text, encoding="utf-8")
+    return list(follow_log(path, **limits))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("protocol", GENERATIONS)
+def test_recorded_runs_follow_the_model(tmp_path: Path, protocol: str, seed: int) -> None:
+    text = recorded(Plan(protocol, seed, events=1_000))
+    outcomes = followed(tmp_path, text)
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}, [o.spell() for o in outcomes if o.verdict]
+    assert sum(outcome.events for outcome in outcomes) == 1_000
+    # What is seen of a complete log leaves one possibility open, and never more.
+    assert {(outcome.possible, outcome.largest, outcome.missing) for outcome in outcomes} == {(1, 1, 0)}
+    taken = {line["action"] for line in lines_of(text) if "action" in line}
+    assert taken >= {
+        *("producer_appends", "leader_handles_fetch", "leader_answers_parked_fetch", "response_is_lost"),
+        *("follower_applies_response", "controller_fails_over", "controller_elects_preferred"),
+        *("broker_becomes_leader", "broker_becomes_follower", "broker_bounces", "broker_crashes", "broker_restarts"),
+    }
+    assert ("follower_reconciles" in taken) == (protocol != "0.10")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"acks": "1"},
+        {"acks": "0", "min_insync_replicas": 1},
+        {"replicas": 2, "min_insync_replicas": 1, "seed": 1},  # all brokers are down for a moment
+        {"replicas": 4, "records": 6, "elections": 5},
+        {"switches": {"EXPAND_EPOCH_START": "off", "OUT_OF_RANGE_HALTS": "on"}},
+        {"protocol": "0.11", "switches": {"HW_CLAMPED_AT_TRUNCATION": "on"}},
+    ],
+    ids=lambda more: ",".join(more),
+)
+def test_other_configurations_follow_too(tmp_path: Path, more: Said) -> None:
+    outcomes = followed(tmp_path, recorded(Plan(**{"seed": 3, "events": 800, **more})))
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}, [o.spell() for o in outcomes if o.verdict]
+
+
+def test_the_rare_things_happen_too() -> None:
+    text = recorded(Plan("0.10", 3, events=1_200, min_insync_replicas=3)) + recorded(Plan(events=300, acks="0"))
+    taken = {line["action"] for line in lines_of(text) if "action" in line}
+    assert taken >= {
+        *("follower_is_out_of_range", "producer_is_refused", "controller_removes_dead_follower", "send_is_lost"),
+        "leader_shrinks_isr",
+    }
+
+
+def test_the_same_plan_gives_the_same_log_wherever_the_brokers_keep_theirs(tmp_path: Path) -> None:
+    plan, stream = Plan(seed=5, events=300, missing=0.1, unseen=0.1, untold=0.1), io.StringIO()
+    assert record(plan, stream, "log", tmp_path) == stream.getvalue().count("\n")
+    assert stream.getvalue() == recorded(plan)
+    assert (tmp_path / "run-5.1" / "broker-0").is_dir()
+    assert recorded(Plan(seed=6, events=300)) != recorded(Plan(seed=5, events=300))
+
+
+@pytest.mark.parametrize("protocol", GENERATIONS)
+def test_what_is_missing_is_filled_in(tmp_path: Path, protocol: str) -> None:
+    plan = Plan(protocol, seed=2, events=250, missing=0.03, unseen=0.3, untold=0.3)
+    outcomes = followed(tmp_path, recorded(plan))
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.FOLLOWS}
+    assert sum(outcome.missing for outcome in outcomes) > 0
+    assert max(outcome.largest for outcome in outcomes) > 1
+
+
+def test_nothing_but_the_actions_is_enough(tmp_path: Path) -> None:
+    """Their arguments, and all that was seen, can be gone; the possibilities grow."""
+    lines = lines_of(recorded(Plan(seed=2, events=14)))
+    for line in lines[1:]:
+        line.update(arguments={}, state={})
+    (outcome,) = followed(tmp_path, text_of(lines))
+    assert outcome.verdict is Verdict.FOLLOWS
+    assert outcome.largest > 1
+
+
+def test_an_event_without_an_action_is_any_step(tmp_path: Path) -> None:
+    lines = lines_of(recorded(Plan(seed=2, events=30)))
+    del lines[4]["arguments"]
+    lines[4]["action"] = None
+    (outcome,) = followed(tmp_path, text_of(lines))
+    assert (outcome.verdict, outcome.events, outcome.possible) == (Verdict.FOLLOWS, 30, 1)
+
+
+def without_line(text: str) -> str:
+    """Which line of the model a guard stands in changes with every comment; that one is named does not."""
+    return re.sub(r"\.py:\d+: ", ".py: ", text)
+
+
+@pytest.mark.parametrize(
+    ("difference", "protocol", "seed", "run", "line", "candidate"),
+    [
+        (
+            *(Difference.CHECKPOINT_ABOVE_HIGH_WATERMARK, "0.11", 1, "1.5", 736),
+            "broker_bounces 0 checkpoint 1: models/kafka/actions/faults.py: its guard"
+            " `checkpoint <= s.high_watermark[broker]` is false (s.high_watermark[0] = 0)",
+        ),
+        (
+            *(Difference.PARKED_FETCH_OF_REELECTED_LEADER, "2.0", 2, "2.2", 160),
+            'broker_becomes_leader 1 in epoch 3: it leads to fetch[0][1] = "NONE", and "PARKED" was seen',
+        ),
+        (
+            *(Difference.FETCH_OF_AN_EARLIER_STAY, "0.10", 1, "1.7", 857),
+            'broker_becomes_follower 0 in epoch 3: it leads to fetch[0][2] = "NONE", and "PARKED" was seen',
+        ),
+        (
+            *(Difference.FROZEN_BROKER_TAKEN_FOR_DEAD, "2.1", 3, "3.11", 1188),
+            "controller_removes_dead_follower 1: models/kafka/actions/controller.py: its guard `not s.is_up[follower]`"
+            " is false (s.is_up[1] = true)",
+        ),
+    ],
+    ids=lambda value: value.name if isinstance(value, Difference) else "",
+)
+def test_what_the_model_leaves_out_is_rejected_where_it_is_allowed(
+    tmp_path: Path, difference: Difference, protocol: str, seed: int, run: str, line: int, candidate: str
+) -> None:
+    """A test that fails here may be good news: the model has learnt of it. Then take the difference out of plan.py."""
+    outcomes = followed(tmp_path, recorded(Plan(protocol, seed, events=line, allowed=frozenset([difference]))))
+    (outcome,) = [outcome for outcome in outcomes if outcome.run == run]
+    assert (outcome.verdict, outcome.line, [without_line(str(one)) for one in outcome.candidates]) == (
+        *(Verdict.REJECTED, line),
+        [candidate],
+    )
+
+
+# -------------------------------------------------------------------------------------------------- what it says
+
+
+def test_a_rejection_names_the_line_the_candidates_and_the_guards(tmp_path: Path) -> None:
+    lines = lines_of(recorded(Plan(seed=2, events=20)))
+    del lines[1]["arguments"]
+    lines[1].update(action="leader_answers_parked_fetch", state={}, broker=0)
+    (outcome,) = followed(tmp_path, text_of(lines))
+    path = tmp_path / "log.ndjson"
+    assert outcome.verdict == 20
+    assert [*outcome.spell()[:3], without_line(outcome.spell()[3])] == [
+        f"{path}:2: run 2.1 is rejected: no step of the model leads to what was seen",
+        "  event 1 at broker 0: leader_answers_parked_fetch",
+        "  after 0 events, with 1 possible state",
+        "  leader_answers_parked_fetch 0 to 0: models/kafka/actions/leader.py: its guard"
+        " `s.fetch[follower][leader] == Fetch.PARKED` is false (s.fetch[0][0] = NONE)",
+    ]
+
+
+def test_a_rejection_names_the_first_variable_that_differs(tmp_path: Path) -> None:
+    lines = lines_of(recorded(Plan(seed=2, events=20)))
+    end = lines[5]["state"]["log_end_offset[0]"]
+    lines[5]["state"]["log_end_offset[0]"] = end + 1
+    (outcome,) = followed(tmp_path, text_of(lines))
+    assert (outcome.verdict, outcome.line, outcome.events) == (Verdict.REJECTED, 6, 4)
+    assert [one.reason for one in outcome.candidates] == [
+        f"it leads to log_end_offset[0] = {end}, and {end + 1} was seen"
+    ]
+
+
+def test_a_start_that_is_none_is_rejected_at_the_header(tmp_path: Path) -> None:
+    lines = lines_of(recorded(Plan(seed=2, events=20)))
+    lines[0]["state"]["controller_leader"] = 1
+    (outcome,) = followed(tmp_path, text_of(lines))
+    assert (outcome.verdict, outcome.line, outcome.events) == (Verdict.REJECTED, 1, 0)
+    assert outcome.spell()[1:] == ["  initially: it leads to controller_leader = 0, and 1 was seen"]
+
+
+def test_it_is_undecided_where_a_limit_comes_first(tmp_path: Path) -> None:
+    lines = lines_of(recorded(Plan(seed=2, events=20)))
+    del lines[10:12]
+    (outcome,) = followed(tmp_path, text_of(lines), most_states=10)
+    assert (outcome.verdict, int(outcome.verdict), outcome.line) == (Verdict.UNDECIDED, 3, 11)
+    assert "more than 10 states are possible" in outcome.spell()[0]
+    (outcome,) = followed(tmp_path, text_of(lines))
+    assert (outcome.verdict, outcome.missing) == (Verdict.FOLLOWS, 2)
+
+
+def test_so_many_missing_events_are_undecided_at_once(tmp_path: Path) -> None:
+    lines = lines_of(recorded(Plan(seed=2, events=20)))
+    lines[20]["number"] += follow.MOST_MISSING + 1
+    (outcome,) = followed(tmp_path, text_of(lines))
+    assert (outcome.verdict, outcome.line) == (Verdict.UNDECIDED, 21)
+    assert outcome.why == "101 events are missing before it, more than 100; leave less out of the log"
+
+
+def test_an_empty_log_is_nothing_to_follow(tmp_path: Path) -> None:
+    (outcome,) = followed(tmp_path, "")
+    assert (outcome.verdict, int(outcome.verdict)) == (Verdict.NOTHING, 21)
+    header = recorded(Plan(seed=2, events=1)).splitlines(keepends=True)[0]
+    (outcome,) = followed(tmp_path, header)
+    assert outcome.spell() == ["run 2.1: nothing to follow, there is no event"]
+
+
+def test_runs_stand_one_after_the_other(tmp_path: Path) -> None:
+    one, other = recorded(Plan(seed=2, events=20)), recorded(Plan(protocol="0.10", seed=3, events=30))
+    outcomes = followed(tmp_path, one + other)
+    assert [(outcome.run, outcome.events) for outcome in outcomes] == [("2.1", 20), ("3.1", 30)]
+    assert outcomes[1].spell() == ["run 3.1 follows the model: 30 events; 1 possible state, 1 at most at one time"]
+
+
+# ----------------------------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        ({"protocol": "3.0"}, "kafka has no protocol 3.0"),
+        ({"bug": "no_such"}, "no bug no_such; there are: hw_off_by_one"),
+        ({"switches": {"NO_SUCH": "on"}}, "NO_SUCH"),
+        ({"acks": "2"}, "acks=2: no such value"),
+        ({"missing": 1.5}, "missing=1.5: a share is between 0 and 1"),
+        ({"replicas": 9}, "replicas=9 is impossible"),
+    ],
+)
+def test_an_impossible_plan_is_refused(plan: Said, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        recorded(Plan(**plan))
+
+
+class Full(io.StringIO):
+    """A file on a disk that has room for so many characters."""
+
+    def write(self, text: str) -> int:
+        if self.tell() + len(text) > 20_000:
+            super().write(text[: 20_000 - self.tell()])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(text)
+
+
+def test_a_full_disk_is_one_clear_line_and_leaves_no_log_that_is_accepted(tmp_path: Path) -> None:
+    stream = Full()
+    with pytest.raises(UsageError) as error:
+        record(Plan(events=300), stream, "runs.ndjson")
+    line = stream.getvalue().count("\n") + 1
+    assert str(error.value) == (
+        f"runs.ndjson:{line}: cannot be written: No space left on device; free some space, or write elsewhere"
+    )
+    with pytest.raises(UsageError, match=rf"log\.ndjson:{line}: the file ends in the middle of this line"):
+        followed(tmp_path, stream.getvalue())
+
+
+def test_a_full_disk_of_a_broker_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*given: object) -> None:
+        raise StorageError("00000000000000000000.log: no space left on the device; free some, or use another directory")
+
+    monkeypatch.setattr(FileStorage, "append", full)
+    with pytest.raises(
+        UsageError, match=r"^runs\.ndjson:\d+: the cluster halted: 0{20}\.log: no space left on the dev"
+    ):
+        record(Plan(seed=1, events=300), io.StringIO(), "runs.ndjson", tmp_path)

@@ -1,0 +1,217 @@
+"""`conform follow --engine spark`: the same verdicts in the same order as here, whatever carries them; its faults."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.follow import ASKED, ERR, OUT, every_kind, gap_log, run_log, without_times
+from conformance.tests.support.places import PROJECT
+from conformance.tests.support.spark import EXECUTOR_MEMORY, children, command_line
+from isrcheck.checker.spark.runtime import session as sessions
+from isrcheck.conformance.cli import main
+from isrcheck.conformance.follow import on_spark
+from isrcheck.conformance.follow.format import ndjson
+from isrcheck.conformance.follow.on_spark import follow_on_spark
+from isrcheck.conformance.follow.verdicts import Asked, follow_one
+from isrcheck.models.messages.errors import UsageError
+
+ALL = Asked("2.1", "2.1", {}, 30, 1 << 30, None)
+SPARK = "--engine spark --master local[2]"
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory):
+    return every_kind(tmp_path_factory.mktemp("originals") / "logs")
+
+
+@pytest.fixture
+def logs(originals, tmp_path, monkeypatch):
+    """A log of every kind in a folder, where the tests run."""
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copytree(originals, "logs"))
+
+
+def followed(session, paths, asked=ALL):
+    """What became of each log, by number."""
+    found = {}
+    follow_on_spark(session, paths, asked, found.__setitem__, lambda: None)
+    return found
+
+
+def followed_here(paths):
+    return dict(enumerate(follow_one(path, ALL) for path in paths))
+
+
+def plain(found):
+    """What was found, as it is told: a verdict that has travelled has lists for tuples."""
+    return {number: on_spark._record_of(one) for number, one in found.items()}
+
+
+# ------------------------------------------------------------------------------------------------------------ the same
+
+
+def test_what_is_found_there_is_what_is_found_here_and_nothing_is_read_from_a_disk(local_spark, logs, monkeypatch):
+    paths = sorted(logs.iterdir())
+    expected = plain(followed_here(paths))
+    usual = ndjson.content_of
+
+    def taken(path, most):
+        try:
+            return usual(path, most)
+        finally:
+            path.unlink()
+
+    monkeypatch.setattr(on_spark, "content_of", taken)
+    assert plain(followed(local_spark, paths)) == expected
+    assert list(logs.iterdir()) == []
+
+
+def test_logs_that_do_not_travel_together_travel_one_after_the_other(local_spark, logs, monkeypatch):
+    paths = sorted(logs.iterdir())
+    expected = plain(followed_here(paths))
+    loads = []
+    usual = on_spark._follow_load
+    monkeypatch.setattr(
+        on_spark, "_follow_load", lambda session, load, *rest: loads.append(len(load)) or usual(session, load, *rest)
+    )
+    monkeypatch.setattr(on_spark, "MOST_AT_ONCE", 10_000)
+    assert plain(followed(local_spark, paths)) == expected
+    assert sum(loads) == len(paths) == 9
+    assert len(loads) > 2
+
+
+def test_a_log_too_large_to_travel_is_told_and_the_others_are_followed(local_spark, logs, monkeypatch):
+    size = (logs / "c-bug.ndjson").stat().st_size
+    monkeypatch.setattr(on_spark, "MOST_BYTES", size)
+    found = followed(local_spark, [logs / "a.ndjson", logs / "c-bug.ndjson", logs / "i.ndjson"])
+    assert [str(one.word) for _, one in sorted(found.items())] == ["FOLLOWED", "REJECTED", "UNREADABLE"]
+    monkeypatch.setattr(on_spark, "MOST_BYTES", size - 1)
+    found = followed(local_spark, [logs / "c-bug.ndjson"])
+    assert found[0].why == (
+        "logs/c-bug.ndjson: larger than 0 MiB, which is the most that is sent to an executor;"
+        " follow it without --engine spark, which reads line by line"
+    )
+
+
+def command(*words):
+    return [sys.executable, "-P", "-m", "isrcheck.conformance.cli", "follow", *words]
+
+
+def process(words):
+    """The command as a process of its own, for in one process there is one session at a time: exit code, stdout without
+    times, stderr without how far it is, the last line as it is."""
+    done = subprocess.run(
+        command(*words),
+        env=os.environ | {"PYTHONPATH": str(PROJECT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, without_times(done.stdout), without_progress(done.stderr), done.stdout.splitlines()[-1]
+
+
+def without_progress(err):
+    return re.sub(r"^conform: \d+ s, .*\n", "", err, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_the_command_says_the_same_as_without_spark(logs, cores):
+    *said, last = process(["logs", *ASKED.split(), "--engine", "spark", "--master", f"local[{cores}]"])
+    assert said == [20, OUT, f"starting Spark ...\n{ERR}"]
+    assert re.search(rf"; [0-9.]+ s on local\[{cores}\], which took [0-9.]+ s to start$", last)
+
+
+def test_a_cluster_of_two_executors_says_the_same(cluster, logs):
+    given = ["--master", cluster.master, "--spark-conf", f"spark.executor.memory={EXECUTOR_MEMORY >> 20}m"]
+    *said, _ = process(["logs", *ASKED.split(), "--engine", "spark", *given])
+    assert said == [20, OUT, f"starting Spark ...\n{ERR}"]
+
+
+def test_one_log_on_spark_has_its_line_and_its_history_comes_back(logs):
+    code, out, _, _ = process(["logs/g-kafka.ndjson", "--protocol", "0.10", "--out", "kept", *SPARK.split()])
+    first, written, last = out.splitlines()
+    assert code == 12
+    assert first == (
+        "EXPLAINED  logs/g-kafka.ndjson: a history of 0.10, in 24 steps; VIOLATED acked_not_lost at step 22: PRECIOUS"
+        " is lost; VIOLATED isr_is_complete at step 20: PRECIOUS is missing from the ISR"
+    )
+    assert last == "1 log: 1 EXPLAINED; TIME"
+    assert main(["replay", written.rpartition(" ")[2]]) == 0
+
+
+# -------------------------------------------------------------------------------------------------------------- faults
+
+
+def test_without_its_packages_it_is_one_line(logs, capsys, monkeypatch):
+    monkeypatch.setattr(sessions, "NEEDED", ("pyspark_that_is_not_there",))
+    assert main(f"follow logs {SPARK}".split()) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("conform: Spark needs the package pyspark_that_is_not_there, which is not installed: ")
+    assert said.err.count("\n") == 1
+
+
+def test_without_a_java_it_is_one_line(logs, capsys, monkeypatch):
+    def java_home(scratch):
+        raise UsageError("no Java; install one")
+
+    monkeypatch.setattr(sessions, "java_home", java_home)
+    assert main(f"follow logs {SPARK}".split()) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "starting Spark ...\nconform: no Java; install one\n")
+
+
+def cut_short(folder, function):
+    """The command, on two good logs and one without end, when two verdicts are there: exit code, stdout, stderr."""
+    run_log(folder / "1.ndjson", 1, 20)
+    run_log(folder / "2-bug.ndjson", 7, 200, "hw_off_by_one")
+    gap_log(folder / "3-gap.ndjson")
+    run_log(folder / "4.ndjson", 4, 20)
+    words = [str(folder), "--most-states", "1000000", *SPARK.split()]
+    with subprocess.Popen(
+        command(*words),
+        env=os.environ | {"PYTHONPATH": str(PROJECT), "TMPDIR": str(folder)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as running:  # fmt: skip
+        lines = [running.stdout.readline() for _ in range(2)]
+        try:
+            function(running)
+            out, err = running.communicate(timeout=120)
+        finally:
+            running.kill()
+    return running.returncode, "".join(lines) + out, without_progress(err)
+
+
+def test_ctrl_c_keeps_what_was_found(tmp_path):
+    code, out, err = cut_short(tmp_path, lambda running: running.send_signal(signal.SIGINT))
+    assert code == 130
+    assert "Traceback" not in err
+    assert "FOLLOWED, 1 REJECTED; " in out.splitlines()[-1]
+    assert f"\n{tmp_path}/2-bug.ndjson:4: run 7.1 is rejected: " in out
+    assert f"{tmp_path}/3-gap.ndjson" not in out
+    assert " of 4 logs were not followed to their end, nothing is decided about them" in err.splitlines()[-1]
+    assert err.splitlines()[-1].startswith("conform: interrupted; ")
+
+
+def test_a_java_that_dies_is_one_line_and_what_was_found_counts(tmp_path):
+    def kill_java(running):
+        java = [pid for pid in children(running.pid) if "org.apache.spark" in command_line(pid)]
+        assert len(java) == 1
+        os.kill(java[0], signal.SIGKILL)
+
+    code, out, err = cut_short(tmp_path, kill_java)
+    assert code == 20  # what is rejected is rejected
+    starting, lost = err.splitlines()
+    assert starting == "starting Spark ..."
+    assert lost.startswith("conform: the Java process of Spark ended while it worked (killed by signal 9); all of it: ")
+    assert lost.endswith(" of 4 logs were not followed to their end, nothing is decided about them")
+    assert f"\n{tmp_path}/2-bug.ndjson:4: run 7.1 is rejected: " in out
+    assert "FOLLOWED, 1 REJECTED; " in out.splitlines()[-1]

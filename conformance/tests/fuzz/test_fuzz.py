@@ -1,0 +1,199 @@
+"""The fuzzer itself: its programs use the whole language, its search is right, it notices bugs and makes them small."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from isrcheck.checker.compile.lower import _Lowering
+from isrcheck.conformance.fuzz.__main__ import main
+from isrcheck.conformance.fuzz.campaign import fresh_cache, run
+from isrcheck.conformance.fuzz.compare import compare
+from isrcheck.conformance.fuzz.mutation import BUGS, ROOT, spoiled
+from isrcheck.conformance.fuzz.plain_search import PlainSystem, search
+from isrcheck.conformance.fuzz.program import Program, loaded
+from isrcheck.conformance.fuzz.programs import FEW_STATES, random_program
+from isrcheck.conformance.fuzz.shrink import shrink
+from isrcheck.language import syntax
+from isrcheck.models import language
+from isrcheck.models.registry import load_file
+
+SEED = 1
+MANY = 40
+
+COUNTER = '''\
+"""A counter that starts anew."""
+
+from isrcheck.language import action, always, between, field, require
+
+
+class State:
+    count = field(values=between(0, 3))
+
+
+@action
+def count_goes_on(s):
+    require(s.count < 3)
+    s.count += 1
+
+
+@action
+def count_starts_anew(s):
+    require(s.count >= 2)
+    s.count = 0
+
+
+@always
+def is_small(s):
+    return s.count < 3
+'''
+
+
+@pytest.fixture(scope="module")
+def programs() -> list[Program]:
+    return [random_program(SEED, number) for number in range(MANY)]
+
+
+def nodes(programs: list[Program]) -> Iterator[ast.AST]:
+    for program in programs:
+        for text in (program.text, program.second or ""):
+            yield from ast.walk(ast.parse(text))
+
+
+# ---------------------------------------------------------------------------------------------------------- programs
+
+
+def test_programs_use_every_construct_of_the_language(programs: list[Program]) -> None:
+    found = Counter(type(node) for node in nodes(programs))
+    known = (*syntax.STATEMENTS, *syntax.EXPRESSIONS, *syntax.OPERATORS, *syntax.COMPARISONS)
+    assert [one for one in (*known, ast.USub, ast.Not, ast.And, ast.Or) if not found[one]] == []
+
+
+def test_programs_use_every_word_of_the_language(programs: list[Program]) -> None:
+    found = {node.id for node in nodes(programs) if isinstance(node, ast.Name)}
+    assert {*language.__all__, *syntax.FOLDS, *syntax.CHOICES, "range", syntax.TAKEN} <= found
+
+
+def test_programs_use_every_option_of_a_declaration(programs: list[Program]) -> None:
+    found = {node.arg for node in nodes(programs) if isinstance(node, ast.keyword)}
+    of_functions = {"shows", "permitted", "applies", "every_length"}
+    of_entries = {"least", "most", "option", "is_open", "shapes", "values"}
+    assert of_functions | of_entries | {"size", "letters", "of", "initially"} <= found
+
+
+def test_programs_are_what_they_are_meant_to_be(programs: list[Program], tmp_path: Path) -> None:
+    """All are accepted; most have more than a few states, some leave their declaration, some have a second protocol."""
+    counts: Counter[str] = Counter()
+    for program in programs:
+        with loaded(program, tmp_path) as model:
+            counts["second"] += program.second is not None
+            found = search(PlainSystem(program, {}, program.protocols[0], {}), 6, 300)
+            assert model.instance(program.protocols[0]).initial_states
+            counts["states"] += sum(found.levels) > FEW_STATES
+            counts["errors"] += found.errors.count > 0
+    assert counts["states"] >= 0.75 * MANY
+    assert 0.1 * MANY <= counts["errors"] <= 0.4 * MANY
+    assert counts["second"] >= 0.1 * MANY
+
+
+def test_a_seed_makes_the_same_programs(programs: list[Program]) -> None:
+    assert [random_program(SEED, number) for number in range(10)] == programs[:10]
+    assert len({program.text for program in programs}) == MANY
+    assert random_program(SEED + 1, 0).text != programs[0].text
+
+
+# ---------------------------------------------------------------------------------------------------- the plain search
+
+
+def test_the_plain_search_knows_two_phase_commit() -> None:
+    """288 states of three resource managers, as TLC counts them."""
+    text = (ROOT / "models/examples/two_phase_commit.py").read_text(encoding="utf-8")
+    found = search(PlainSystem(Program("two_phase_commit", text), {}, None, {}), 100, 1000)
+    assert found.is_all
+    assert sum(found.levels) == 288
+    assert found.found["consistent"].count == 0
+    assert [len(found.found[name].path[1]) for name in ("all_commit", "all_abort")] == [10, 3]  # type: ignore[index]
+
+
+def test_the_plain_search_finds_the_least_path() -> None:
+    found = search(PlainSystem(Program("counter", COUNTER), {}, None, {}), 100, 1000)
+    assert found.levels == [1, 1, 1, 1]
+    assert found.found["is_small"].path == (0, (0, 0, 0))
+    assert found.fired == {"count_goes_on": 3, "count_starts_anew": 2}
+
+
+def test_the_plain_search_goes_on_behind_an_error() -> None:
+    text = COUNTER.replace("    require(s.count < 3)\n", "")
+    found = search(PlainSystem(Program("counter", text), {}, None, {}), 100, 1000)
+    assert (found.errors.count, found.errors.path) == (1, (0, (0, 0, 0, 0)))
+    assert found.levels == [1, 1, 1, 1]
+    assert found.fired == {"count_goes_on": 3, "count_starts_anew": 2}
+
+
+# -------------------------------------------------------------------------------------------------- runs and failures
+
+
+def test_all_engines_agree_on_a_few_programs(tmp_path: Path) -> None:
+    campaign = run(SEED, tmp_path, programs=10)
+    assert campaign.line.endswith("no differences")
+    assert (campaign.programs, campaign.failures, list(tmp_path.iterdir())) == (10, [], [])
+    assert campaign.states > 100
+    assert campaign.proofs > 0
+
+
+def test_a_bug_is_noticed_made_small_and_shown_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A lowering that forgets minus signs: the failure is a few lines, and one command shows it."""
+    program = Program("counter", COUNTER.replace("s.count < 3\n", "-s.count > 0 - 3 or s.count == -1\n"))
+    value = _Lowering.value_UnaryOp
+
+    def forgets(self: _Lowering, expression: ast.UnaryOp) -> str:
+        is_minus = isinstance(expression.op, ast.USub)
+        return self.value(expression.operand) if is_minus else value(self, expression)
+
+    with fresh_cache():
+        assert compare(program).differences == []
+    monkeypatch.setattr(_Lowering, "value_UnaryOp", forgets)
+    with fresh_cache():
+        (difference,) = compare(program).differences
+        assert difference.kind.startswith("explorer on 1 threads")
+        small = shrink(program, lambda one: difference.kind in [found.kind for found in compare(one).differences])
+    assert len(small.text.splitlines()) == 12
+    assert small.text.endswith("return -True > 0\n")
+    path = small.save(tmp_path)
+    assert main(["--again", str(path)]) == 1
+    assert difference.kind in capsys.readouterr().out
+    monkeypatch.undo()
+    assert main(["--again", str(path)]) == 0
+
+
+def test_a_program_that_is_refused_is_a_failure() -> None:
+    (difference,) = compare(Program("counter", COUNTER.replace("s.count < 3", "s.count * 2 < 3"))).differences
+    assert difference.kind.startswith("refused")
+
+
+def test_what_cannot_be_read_is_bad_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--again", str(tmp_path / "nothing.py")]) == 2
+    assert "not a program that can be read" in capsys.readouterr().err
+
+
+def test_the_files_of_a_program_are_a_model(tmp_path: Path) -> None:
+    assert load_file(Program("counter", COUNTER).save(tmp_path)).name == "counter"
+
+
+# ------------------------------------------------------------------------------------------------------------- the bugs
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_every_bug_still_fits_its_file(bug) -> None:
+    ast.parse(spoiled(bug, ROOT))
+
+
+def test_there_are_enough_bugs_in_enough_places() -> None:
+    assert len({bug.name for bug in BUGS}) == len(BUGS) >= 30
+    assert len({bug.file for bug in BUGS}) >= 15

@@ -1,0 +1,1225 @@
+"""The closed language: what is outside is refused with file, line and a hint; what is inside has one meaning.
+
+Every refusal is a tiny model whose guilty line is marked `# <-`. What is accepted is compared, state by state, between
+plain CPython and the compiled kernel; above all what Python or the kernel could take for something else.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from conformance.tests.checker.compile.test_kernel import Compiled, Reference, compare
+from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance, assemble
+from isrcheck.models.messages.errors import LanguageError, ModelError, UsageError
+from isrcheck.models.run import Cells
+
+PRELUDE = '''"""A model of nothing in particular."""
+
+from enum import IntEnum
+
+from isrcheck.language import (
+    NONE, Domain, Flag, Subset, action, always, always_step, between, bound, budget, field, initial, optional, require,
+    setting, sometimes, switch,
+)
+
+
+class Configuration:
+    n = bound(2, "nodes")
+    m = bound(3, "places")
+    k = setting(1, "a run-time number")
+    w = switch(True, "a switch")
+
+
+class Node(Domain, size="n"):
+    pass
+
+
+class Place(Domain, size="m"):
+    pass
+
+
+class Nodes(Subset, of=Node):
+    pass
+
+
+class Places(Subset, of=Place):
+    pass
+
+
+class Colour(IntEnum):
+    RED = 0
+    GREEN = 1
+    BLUE = 2
+
+
+class State:
+    x = field(Node, values=between(-1, 3))
+    y = field(Place, values=between(0, 2))
+    z = field(Node, Place, values=Flag)
+    f = field(values=Flag)
+    g = field(values=Flag)
+    c = field(values=Colour)
+
+
+TWO = 2
+YES = True
+WORD = "word"
+
+
+def one(s):
+    return 1
+
+
+def clear(s):
+    s.f = False
+
+
+@action
+def flip(s):
+    s.f = not s.f
+
+
+'''
+
+
+def action(*lines: str, parameters: str = "s, node: Node") -> str:
+    return "\n".join(["@action", f"def act({parameters}):", *(f"    {line}" for line in lines), ""])
+
+
+def write(folder: Path, body: str, name: str = "mine.py", prelude: str = PRELUDE) -> Path:
+    path = folder / name
+    path.write_text(prelude + body, encoding="utf-8")
+    return path
+
+
+def marked_line(path: Path) -> int:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.endswith("# <-"))
+
+
+def whole(path: Path) -> Instance:
+    """Load a model and ask it for everything that an engine asks for."""
+    instance = registry.load_file(path).instance()
+    assert instance.places and instance.initial_states and instance.steps is not None
+    assert instance.properties is not None
+    return instance
+
+
+# ----------------------------------------------------------------------------- refused: a line in the body of an action
+
+IN_AN_ACTION = [
+    # Statements.
+    ("while s.f:  # <-\n        s.f = False", "`While` is not in the language; statements are assignments, if, for"),
+    ("try:  # <-\n        s.f = True\n    finally:\n        pass", "`Try` is not in the language"),
+    ("with s:  # <-\n        pass", "`With` is not in the language"),
+    ("import os  # <-", "`Import` is not in the language"),
+    ("from os import path  # <-", "`ImportFrom` is not in the language"),
+    ("global TWO  # <-", "`Global` is not in the language"),
+    ("def inner():  # <-\n        pass", "`FunctionDef` is not in the language"),
+    ("async def inner():  # <-\n        pass", "`AsyncFunctionDef` is not in the language"),
+    ("class Inner:  # <-\n        pass", "`ClassDef` is not in the language"),
+    ("assert s.f  # <-", "`Assert` is not in the language"),
+    ("raise ValueError  # <-", "`Raise` is not in the language"),
+    ("del s.f  # <-", "`Delete` is not in the language"),
+    ("a: int = 1  # <-", "`AnnAssign` is not in the language"),
+    ("match s.c:  # <-\n        case _:\n            pass", "`Match` is not in the language"),
+    ("for i in range(2):\n        break  # <-", "`Break` is not in the language"),
+    ("for i in range(2):\n        continue  # <-", "`Continue` is not in the language"),
+    ("for i in range(2):  # <-\n        pass\n    else:\n        pass", "`else` of a loop; put it after the loop"),
+    ("return  # <-", "`return` in an action; guard with require(...)"),
+    ("return True  # <-", "`return` in an action; guard with require(...)"),
+    # Assignments.
+    ("a = b = 1  # <-", "chained assignment; write one assignment a line"),
+    ("a, b = 1, 2  # <-", "`(1, 2)` is not in the language"),
+    ("a, b = s.f  # <-", "`(a, b)`; write s.field or s.field[index]"),
+    ("a = 1\n    a *= 2  # <-", "operator Mult; only += and -= are in the language"),
+    ("s = 1  # <-", "`s` is assigned to; choose another name for the local"),
+    ("taken = 1  # <-", "`taken` is assigned to; choose another name for the local"),
+    ("a += 1  # <-", "`a` has no value yet; assign it before += or -="),
+    ("s.n = 2  # <-", "`n` belongs to the configuration; only fields of the state can be written"),
+    ("s.k += 1  # <-", "`k` belongs to the configuration; only fields of the state can be written"),
+    ("s.w = False  # <-", "`w` belongs to the configuration; only fields of the state can be written"),
+    ("s.unknown = 1  # <-", "the state has no field `unknown`; it has c, f, g, k, m, n, w, x, y, z"),
+    ("s.x = 1  # <-", "`x` takes 1 index, not 0; write every index: there are no slices and no rows"),
+    ("s.z[0] = 1  # <-", "`z` takes 2 indices, not 1; write every index"),
+    ("a = 1\n    a[0] = 1  # <-", "`a[0]`; write s.field or s.field[index]"),
+    ("node.x = 1  # <-", "`node` is not a state here; states are called s, before, after"),
+    # Guards.
+    ("s.f = True\n    require(s.g)  # <-", "require(...) after a write; guards come before the first write"),
+    ("if s.g:\n        s.f = True\n    require(s.g)  # <-", "require(...) after a write"),
+    ("clear(s)\n    require(s.g)  # <-", "require(...) after a write"),
+    ("for i in range(2):\n        require(s.g)  # <-\n        s.f = True", "require(...) after a write"),
+    (
+        "for i in range(2):\n        for j in range(2):\n            require(s.g)  # <-\n        clear(s)",
+        "require(...) after a write",
+    ),
+    ("for i in range(2):\n        s.f = True\n    require(s.g)  # <-", "require(...) after a write"),
+    ("require()  # <-", "require takes one condition; write one require(...) per guard"),
+    ("require(s.f, s.g)  # <-", "require takes one condition; write one require(...) per guard"),
+    ("require(condition=s.f)  # <-", "require takes one condition; write one require(...) per guard"),
+    ("a = require(s.f)  # <-", "`require(...)` cannot be called here; call helpers written in the language"),
+    # Calls.
+    ("one(s)  # <-", "the value of one(...) is dropped; use it, or call a helper that writes"),
+    ("a = clear(s)  # <-", "clear writes to the state; call it as a statement of its own"),
+    ("flip(s)  # <-", "flip is an action or declaration of its own; move what both need into a helper"),
+    (
+        "s.x[0] = len(s.x)  # <-",
+        "Python's own `len` is not in the language; of Python's functions it has min, max, all, any, sum, each as a",
+    ),
+    ("print(s.f)  # <-", "Python's own `print` is not in the language"),
+    ("a = abs(s.y[0])  # <-", "Python's own `abs` is not in the language"),
+    ("a = next(i for i in range(2))  # <-", "Python's own `next` is not in the language"),
+    ("a = id  # <-", "Python's own `id` is not in the language"),
+    ("a = max  # <-", "`max` stands here by itself; call it"),
+    ("a = range(2)  # <-", "`range` stands here by itself; write it as in: for x in range(n)"),
+    ("lenn(s)  # <-", "`lenn` has no value here; define it in the module, or assign it on every path before"),
+    ("a = Node(1)  # <-", "`Node(...)` cannot be called here; call helpers written in the language"),
+    ("a = WORD(1)  # <-", "`WORD(...)` cannot be called here; call helpers written in the language"),
+    ("a = s.f()  # <-", "`s.f(...)`; call helpers by their plain name"),
+    ("a = (lambda: 1)()  # <-", "call helpers by their plain name"),
+    ("a = one()  # <-", "one takes 1 arguments; pass them by position"),
+    ("a = one(s, 1)  # <-", "one takes 1 arguments; pass them by position"),
+    ("a = one(s=s)  # <-", "one takes 1 arguments; pass them by position"),
+    ("a = one(s.f)  # <-", "argument `s.f` of one; pass a state exactly where one is expected"),
+    ("a = min(1)  # <-", "min with fewer than two arguments; write min(a, b)"),
+    ("a = max(s.y[i] for i in range(2))  # <-", "max of a generator; it takes numbers: write max(a, b), or a loop"),
+    ("a = min(1, 2, key=3)  # <-", "min with a keyword; it takes numbers: write min(a, b)"),
+    # Expressions.
+    ("s.x[0] = [1][0]  # <-", "`[1][0]`; write s.field or s.field[index]"),
+    ("a = [1, 2]  # <-", "`[1, 2]` is not in the language; expressions are numbers, truth values, names"),
+    ("a = {1: 2}  # <-", "`{1: 2}` is not in the language"),
+    ("a = {1}  # <-", "`{1}` is not in the language"),
+    ("a = [s.y[i] for i in range(2)]  # <-", "`[s.y[i] for i in range(2)]` is not in the language"),
+    ("a = (s.y[i] for i in range(2))  # <-", "`(s.y[i] for i in range(2))` is not in the language"),
+    ("a = f'{s.f}'  # <-", "is not in the language; expressions are numbers"),
+    ("a = lambda: 1  # <-", "`lambda: 1` is not in the language"),
+    ("require((a := s.f))  # <-", "`(a := s.f)` is not in the language"),
+    ("a = (yield 1)  # <-", "`(yield 1)` is not in the language"),
+    ("yield 1  # <-", "an expression without effect; call require(...) or a helper that writes"),
+    ("s.f  # <-", "an expression without effect; call require(...) or a helper that writes"),
+    ("a = 'text'  # <-", "the constant 'text'; values are whole numbers and truth values"),
+    ("a = 1.5  # <-", "the constant 1.5; values are whole numbers and truth values"),
+    ("a = None  # <-", "the constant None; values are whole numbers and truth values"),
+    ("a = ...  # <-", "the constant Ellipsis; values are whole numbers and truth values"),
+    ("a = WORD  # <-", "`WORD` is a str; only whole numbers can be named"),
+    ("a = Colour  # <-", "only whole numbers can be named"),
+    ("a = one  # <-", "`one` is a function; only whole numbers can be named"),
+    ("a = s  # <-", "the whole state `s` is used as a value; read its fields, or pass it on"),
+    ("a = s.x  # <-", "`x` takes 1 index, not 0; write every index"),
+    ("a = s.z[0]  # <-", "`z` takes 2 indices, not 1; write every index: there are no slices and no rows"),
+    ("a = s.z[0][0:1]  # <-", "`0:1` is not in the language"),
+    ("a = s.z[0, 0]  # <-", "`z` takes 2 indices, not 1"),
+    ("a = s.f[0]  # <-", "`f` takes 0 indices, not 1"),
+    ("a = s.n[0]  # <-", "`n` is a number of the configuration; it has no elements"),
+    ("a = s.unknown  # <-", "the state has no field `unknown`; it has c, f, g, k, m, n, w, x, y, z"),
+    ("a = s.f.real  # <-", "`s.f.real`; write s.field or s.field[index]"),
+    ("a = after.f  # <-", "`after` is not a state here; states are called s, before, after"),
+    ("a = Colour.PINK  # <-", "Colour has no PINK; it has RED, GREEN, BLUE"),
+    ("a = Node.size  # <-", "`Node.size`; attributes are those of the state or of an IntEnum"),
+    ("a = Colour.RED.value  # <-", "`Colour.RED.value`; write s.field or s.field[index]"),
+    ("a = Colour['RED']  # <-", "`Colour['RED']`; write s.field or s.field[index]"),
+    *(
+        (f"a = s.y[0] {sign} 2  # <-", f"operator {name}; arithmetic is + and -")
+        for sign, name in [
+            ("*", "Mult"),
+            ("/", "Div"),
+            ("//", "FloorDiv"),
+            ("%", "Mod"),
+            ("**", "Pow"),
+            ("&", "BitAnd"),
+        ]
+    ),
+    *(
+        (f"a = s.y[0] {sign} 2  # <-", f"operator {name}; arithmetic is + and -")
+        for sign, name in [("|", "BitOr"), ("^", "BitXor"), ("<<", "LShift"), (">>", "RShift"), ("@", "MatMult")]
+    ),
+    ("a = ~s.y[0]  # <-", "operator Invert; use `not` or a minus sign"),
+    ("a = +s.y[0]  # <-", "operator UAdd; use `not` or a minus sign"),
+    ("require(s.y[0] in (1, 2))  # <-", "`s.y[0] in (1, 2)`; comparisons are == != < <= > >="),
+    ("require(s.y[0] not in (1, 2))  # <-", "`s.y[0] not in (1, 2)`; comparisons are == != < <= > >="),
+    ("require(s.y[0] is None)  # <-", "`s.y[0] is None`; comparisons are == != < <= > >="),
+    ("require(s.y[0] is not NONE)  # <-", "`s.y[0] is not NONE`; comparisons are == != < <= > >="),
+    ("require(0 < s.y[0] in (1, 2))  # <-", "comparisons are == != < <= > >="),
+    ("require(taken == flip)  # <-", "`taken` has no value here"),
+    # Loops and folds.
+    ("for i in s.y:  # <-\n        pass", "loop over `s.y`; loop over range(n) or range(m, n)"),
+    ("for i in (1, 2):  # <-\n        pass", "loop over `(1, 2)`; loop over range(n) or range(m, n)"),
+    ("for i in range(0, 4, 2):  # <-\n        pass", "loop over `range(0, 4, 2)`; loop over range(n) or range(m, n)"),
+    ("for i in range():  # <-\n        pass", "loop over `range()`; loop over range(n) or range(m, n)"),
+    ("for i, j in range(2):  # <-\n        pass", "`(i, j)` as a loop variable; use one plain name"),
+    ("for s in range(2):  # <-\n        pass", "`s` as a loop variable; use one plain name"),
+    ("for taken in range(2):  # <-\n        pass", "`taken` as a loop variable; use one plain name"),
+    ("for i in range(s.y[0]):  # <-\n        pass", "a range that depends on `s.y[0]`; use numbers and bounds"),
+    ("for i in range(s.nn):  # <-\n        pass", "the state has no field `nn`; it has c, f, g, k, m, n, w, x, y, z"),
+    ("for i in range(s.nn[0] + 1):  # <-\n        pass", "the state has no field `nn`; it has c, f, g, k, m"),
+    ("for i in range(s.c):  # <-\n        pass", "a range that depends on `s.c`; use numbers and bounds"),
+    ("for i in range(s.k):  # <-\n        pass", "a range that depends on `s.k`; use numbers and bounds"),
+    ("for i in range(s.w):  # <-\n        pass", "a range that depends on `s.w`; use numbers and bounds"),
+    ("for i in range(node):  # <-\n        pass", "a range that depends on `node`; use numbers and bounds"),
+    ("for i in range(min(1, 2)):  # <-\n        pass", "a range that depends on `min(1, 2)`; use numbers and bounds"),
+    ("for i in range(s.n * 2):  # <-\n        pass", "a range that depends on `s.n * 2`; use numbers and bounds"),
+    (
+        "require(any(j for i in range(2) for j in range(i)))  # <-",
+        "a range that depends on `i`; use numbers and bounds",
+    ),
+    ("require(any([s.f, s.g]))  # <-", "any without a generator; write any(... for x in range(n))"),
+    ("require(all(s.f))  # <-", "all without a generator; write all(... for x in range(n))"),
+    ("a = sum([s.y[i] for i in range(2)])  # <-", "sum without a generator; write sum(... for x in range(n))"),
+    ("a = sum((1 for i in range(2)), 1)  # <-", "sum without a generator; write sum(... for x in range(n))"),
+    # Names: Python's own rules, found out before Python does.
+    ("s.y[0] = later  # <-\n    later = 1", "`later` has no value here"),
+    ("if s.f:\n        a = 1\n    s.y[0] = a  # <-", "`a` has no value here"),
+    ("for i in range(2):\n        a = i\n    s.y[0] = a  # <-", "`a` has no value here"),
+    ("for i in range(2):\n        pass\n    s.y[0] = i  # <-", "`i` has no value here"),
+    ("require(any(i == 1 for i in range(2)) and i == 0)  # <-", "`i` has no value here"),
+    ("require(s.y[0] == TWO)  # <-\n    TWO = 1", "`TWO` has no value here"),
+    ("if s.f:\n        TWO = 1\n    s.y[0] = TWO  # <-", "`TWO` has no value here"),
+    ("for TWO in range(1):\n        pass\n    s.y[0] = TWO  # <-", "`TWO` has no value here"),
+    ("one = 2\n    s.y[0] = one(s)  # <-", "`one` has no value here"),
+    ("Colour = 2\n    s.c = Colour.RED  # <-", "`Colour` has no value here"),
+    ("min = 2\n    s.y[0] = min(1, min)  # <-", "`min` has no value here"),
+    ("range = 2\n    for i in range(2):  # <-\n        pass", "loop over `range(2)`"),
+    ("i = 1\n    require(any(True for j in range(2) if i == j for i in range(2)))  # <-", "`i` has no value here"),
+    # Numbers: what 64 bits do not hold means something else in a kernel.
+    ("require(s.y[0] < 100000000000000000000)  # <-", "the constant 100000000000000000000"),
+]
+
+
+@pytest.mark.parametrize(("code", "says"), IN_AN_ACTION, ids=[code for code, _ in IN_AN_ACTION])
+def test_a_line_outside_the_language_is_refused(tmp_path: Path, code: str, says: str) -> None:
+    path = write(tmp_path, action(code))
+    with pytest.raises(LanguageError) as refusal:
+        registry.load_file(path)
+    message = str(refusal.value)
+    assert message.startswith(f"{path}:{marked_line(path)}: in act: ")
+    assert says in message
+    assert "\n" not in message
+
+
+# --------------------------------------------------------------------------------------- refused: functions and modules
+
+WHOLE_FUNCTIONS = {
+    "state first": ("@action\ndef act():  # <-\n    pass", "an action's first parameter is the state"),
+    "state is called s": ("@action\ndef act(state: Node):  # <-\n    pass", "an action's first parameter is the state"),
+    "action of two states": ("@action\ndef act(s, before):  # <-\n    s.f = True", "the state, and the only one"),
+    "parameter called taken": (
+        "@action\ndef act(s, taken: Node):  # <-\n    s.f = True",
+        "the state, and the only one",
+    ),
+    "no annotation": (
+        "@action\ndef act(s, node):  # <-\n    pass",
+        "parameter node has no domain; annotate it, as in `leader: Replica`",
+    ),
+    "annotated with a type": (
+        "@action\ndef act(s, node: int):  # <-\n    pass",
+        "int is not a domain; name a Domain or a Subset",
+    ),
+    "annotated with a call": ("@action\ndef act(s, node: one(1)):  # <-\n    pass", "one(1) is not a domain"),
+    "annotated with text": ("@action\ndef act(s, node: 'Node'):  # <-\n    pass", "'Node' is not a domain"),
+    "default": (
+        "@action\ndef act(s, node: Node = 0):  # <-\n    pass",
+        "only plain parameters are allowed; no defaults, *args or keyword-only names",
+    ),
+    "star": ("@action\ndef act(s, *nodes):  # <-\n    pass", "only plain parameters are allowed"),
+    "two stars": ("@action\ndef act(s, **nodes):  # <-\n    pass", "only plain parameters are allowed"),
+    "keyword-only": ("@action\ndef act(s, *, node: Node):  # <-\n    pass", "only plain parameters are allowed"),
+    "position-only": ("@action\ndef act(s, /, node: Node):  # <-\n    pass", "only plain parameters are allowed"),
+    "default in a helper": (
+        "def h(s, a=1):  # <-\n    return a\n@action\ndef act(s):\n    s.y[0] = h(s, 1)",
+        "only plain parameters are allowed",
+    ),
+    "subset without a state": (
+        "def h(nodes: Nodes):  # <-\n    return nodes[0]\n@action\ndef act(s, nodes: Nodes):\n    s.f = h(nodes)",
+        "a subset is passed without a state; pass the state as well, as first parameter",
+    ),
+    "helper that writes and returns": (
+        "def h(s):  # <-\n    s.f = True\n    return 1\n@action\ndef act(s):\n    s.y[0] = h(s)",
+        "h both writes f and returns a value; split it into a helper that returns and one that writes",
+    ),
+    "helper that writes through another and returns": (
+        "def h(s):  # <-\n    clear(s)\n    return 1\n@action\ndef act(s):\n    s.y[0] = h(s)",
+        "h both writes f and returns a value",
+    ),
+    "path without return": (
+        "def h(s):  # <-\n    if s.f:\n        return 1\n@action\ndef act(s):\n    s.y[0] = h(s)",
+        "a path ends without `return`; end every path of a helper with `return value`",
+    ),
+    "return in a loop only": (
+        "def h(s):  # <-\n    for i in range(2):\n        return i\n@action\ndef act(s):\n    s.y[0] = h(s)",
+        "a path ends without `return`",
+    ),
+    "return without a value": (
+        "def h(s):\n    return  # <-\n@action\ndef act(s):\n    s.y[0] = h(s)",
+        "`return` without a value; use if/else in a helper that writes",
+    ),
+    "helper that returns nothing": (
+        "def h(s):\n    pass\n@action\ndef act(s):\n    s.y[0] = h(s)  # <-",
+        "h returns nothing",
+    ),
+    "guard by a helper that returns nothing": (
+        "def h(s):\n    pass\n@action\ndef act(s):\n    require(not h(s))  # <-",
+        "h returns nothing",
+    ),
+    "require in a helper": (
+        "def h(s):\n    require(s.f)  # <-\n@action\ndef act(s):\n    h(s)",
+        "require(...) outside an action; return a truth value and require that",
+    ),
+    "recursion": (
+        "def h(s, a):  # <-\n    return h(s, a)\n@action\ndef act(s):\n    s.y[0] = h(s, 1)",
+        "h calls itself; write the repetition as a for loop over a range",
+    ),
+    "recursion by two": (
+        "def h(s):  # <-\n    return i(s)\ndef i(s):\n    return h(s)\n@action\ndef act(s):\n    s.y[0] = h(s)",
+        "h calls itself; write the repetition as a for loop over a range",
+    ),
+    "helper hidden by a parameter": (
+        "def h(s, one):\n    return one(s)  # <-\n@action\ndef act(s):\n    s.y[0] = h(s, 1)",
+        "`one` has no value here",
+    ),
+    "range of one's own": (
+        "def range(n):\n    return n\n@action\ndef act(s):\n    for i in range(2):  # <-\n        s.f = True",
+        "loop over `range(2)`",
+    ),
+    "subset as a value": (
+        "@action\ndef act(s, nodes: Nodes):\n    s.f = nodes  # <-",
+        "the subset `nodes` is used as a value; index it: nodes[element]",
+    ),
+    "subset in a fold": (
+        "@action\ndef act(s, nodes: Nodes):\n    require(any(nodes))  # <-",
+        "any without a generator",
+    ),
+    "subset assigned": (
+        "@action\ndef act(s, nodes: Nodes):\n    nodes = 1  # <-",
+        "`nodes` is assigned to; choose another name for the local",
+    ),
+    "element of a subset assigned": (
+        "@action\ndef act(s, nodes: Nodes):\n    nodes[0] = True  # <-",
+        "`nodes[0]`; write s.field or s.field[index]",
+    ),
+    "subset passed for a number": (
+        "def h(s, a):\n    return a\n@action\ndef act(s, nodes: Nodes):\n    s.f = h(s, nodes)  # <-",
+        "argument `nodes` of h; pass a subset exactly where one is expected",
+    ),
+    "number passed for a subset": (
+        "def h(s, nodes: Nodes):\n    return nodes[0]\n@action\ndef act(s, node: Node):\n    s.f = h(s, node)  # <-",
+        "argument `node` of h; pass a subset exactly where one is expected",
+    ),
+    "subset of another domain": (
+        "def h(s, nodes: Nodes):\n    return nodes[0]\n@action\ndef act(s, some: Places):\n    s.f = h(s, some)  # <-",
+        "argument `some` of h; pass a subset of the same kind",
+    ),
+    "loop variable hides a subset": (
+        "@action\ndef act(s, nodes: Nodes):\n    for nodes in range(2):  # <-\n        s.f = nodes[0]",
+        "`nodes` as a loop variable",
+    ),
+    "fold variable hides a subset": (
+        "@action\ndef act(s, nodes: Nodes):\n    require(any(nodes[0] for nodes in range(2)))  # <-",
+        "`nodes` as a loop variable",
+    ),
+    "decorated by another": (
+        "import functools\n@action  # <-\n@functools.cache\ndef act(s):\n    s.f = True",
+        "leave the decorator out",
+    ),
+    "decorator around action": (
+        "import functools\n@functools.cache  # <-\n@action\ndef act(s):\n    s.f = True",
+        "leave the decorator out",
+    ),
+    "closure": (
+        "def make(TWO):\n    @action  # <-\n    def act(s):\n        s.y[0] = TWO\n    return act\nact = make(1)",
+        "act uses TWO of the function around it",
+    ),
+    "lambda": ("act = action(lambda s: None)  # <-", "<lambda> is not written as a plain `def` in this file"),
+    "async": ("@action  # <-\nasync def act(s):\n    s.f = True", "act is not written as a plain `def` in this file"),
+    "one action, two names": (
+        "@action  # <-\ndef act(s):\n    s.f = True\nagain = act",
+        "one action has two names, act and again",
+    ),
+    **{
+        f"shows {shows}": (
+            f"@action(shows={shows!r})\ndef act(s, node: Node, place: Place):  # <-\n    s.f = True",
+            f"`shows` of act names {names}; it has to name every parameter: node, place",
+        )
+        for shows, names in [
+            ("{node}", "node"),
+            ("{node} at {plaice}", "node, plaice"),
+            ("{node} at {}", "node, "),
+            ("{node.x} at {place}", "node.x, place"),
+            ("", "nothing"),
+            ("{node at {place}", "'{node at {place}'"),
+            ("{node:d} at {place}", "'{node:d} at {place}'"),
+            (3, "3"),
+        ]
+    },
+    "shows what there is not": (
+        "@action(shows='{node}')\ndef act(s):  # <-\n    s.f = True",
+        "`shows` of act names node; it has to name every parameter: there are none, leave it out",
+    ),
+    # Properties.
+    "property that writes": (
+        "@always\ndef p(s):  # <-\n    s.f = True\n    return True",
+        "p both writes f and returns a value",
+    ),
+    "property that only writes": ("@always\ndef p(s):  # <-\n    s.f = True", "a property returns nothing"),
+    "property that writes by a helper": ("@always\ndef p(s):  # <-\n    clear(s)", "a property returns nothing"),
+    "property that returns nothing": ("@sometimes\ndef p(s):  # <-\n    pass", "a property returns nothing"),
+    "property of a node": (
+        "@always\ndef p(s, node: Node):  # <-\n    return True",
+        "its parameters are (s, node); here they must be (s)",
+    ),
+    "property of no state": (
+        "@always\ndef p():  # <-\n    return True",
+        "its parameters are (); here they must be (s)",
+    ),
+    "state property of steps": (
+        "@always\ndef p(before, after):  # <-\n    return True",
+        "its parameters are (before, after); here they must be (s)",
+    ),
+    "step property of a state": (
+        "@always_step\ndef p(s):  # <-\n    return True",
+        "its parameters are (s); here they must be (before, after) or (before, after, taken)",
+    ),
+    "step property the wrong way round": (
+        "@always_step\ndef p(after, before):  # <-\n    return True",
+        "its parameters are (after, before)",
+    ),
+    "sometimes of taken alone": (
+        "@sometimes\ndef p(taken):  # <-\n    return True",
+        "here they must be (s) or (before, after) or (before, after, taken)",
+    ),
+    "step property that writes after": (
+        "@always_step\ndef p(before, after):\n    after.f = True  # <-\n    return True",
+        "`after` is written; only the state `s` of an action can be written",
+    ),
+    "step property that writes before": (
+        "@always_step\ndef p(before, after):\n    before.f = True  # <-\n    return True",
+        "`before` is written; only the state `s` of an action can be written",
+    ),
+    "taken as a value": (
+        "@always_step\ndef p(before, after, taken):\n    return taken  # <-",
+        "`taken` is used as a value; compare it with an action: taken == name",
+    ),
+    "taken in arithmetic": (
+        "@always_step\ndef p(before, after, taken):\n    return taken + 1 > 1  # <-",
+        "`taken` is used as a value",
+    ),
+    "taken kept in a local": (
+        "@always_step\ndef p(before, after, taken):\n    a = taken  # <-\n    return a == flip",
+        "`taken` is used as a value",
+    ),
+    "taken compared with a number": (
+        "@always_step\ndef p(before, after, taken):\n    return taken == 1  # <-",
+        "`taken == 1`; write taken == action, with the action's name",
+    ),
+    "taken compared by order": (
+        "@always_step\ndef p(before, after, taken):\n    return taken < flip  # <-",
+        "`taken < flip`; write taken == action, with the action's name",
+    ),
+    "taken on the right": (
+        "@always_step\ndef p(before, after, taken):\n    return flip == taken  # <-",
+        "`flip == taken`; write taken == action, with the action's name",
+    ),
+    "taken compared twice": (
+        "@always_step\ndef p(before, after, taken):\n    return taken == flip == flip  # <-",
+        "write taken == action, with the action's name",
+    ),
+    "taken compared with a helper": (
+        "@always_step\ndef p(before, after, taken):\n    return taken == one  # <-",
+        "one is not an action of this model; name one of its actions",
+    ),
+    "taken compared with nothing": (
+        "@always_step\ndef p(before, after, taken):\n    return taken == fly  # <-",
+        "`fly` has no value here",
+    ),
+    "taken passed under another name": (
+        (
+            "def h(before, after, t):\n    return t == 0\n"
+            "@always_step\ndef p(before, after, taken):\n    return h(before, after, taken)  # <-"
+        ),
+        "argument `taken` of h",
+    ),
+    "something else passed as taken": (
+        (
+            "def h(before, after, taken):\n    return taken == flip\n"
+            "@always_step\ndef p(before, after, taken):\n    return h(before, after, 0)  # <-"
+        ),
+        "argument `0` of h",
+    ),
+    "taken as a fold variable": (
+        "@always_step\ndef p(before, after, taken):\n    return any(taken == flip for taken in range(2))  # <-",
+        "`taken` as a loop variable",
+    ),
+    "permitted by a lambda": ("@always(permitted=lambda s: True)  # <-\ndef p(s):\n    return s.f", "write it out"),
+    "permitted by a number": (
+        "@always(permitted=3)\ndef p(s):  # <-\n    return s.f",
+        "p is permitted by something else",
+    ),
+    "permitted by what writes": (
+        "@always(permitted=clear)\ndef p(s):\n    return s.f",
+        "p is permitted by something else than a question about one state",
+    ),
+    "permitted by what returns nothing": (
+        "def h(s):  # <-\n    pass\n@always(permitted=h)\ndef p(s):\n    return s.f",
+        "p is permitted by something else than a question about one state",
+    ),
+    "permitted by a question about a step": (
+        "def h(before, after):  # <-\n    return 1\n@always_step(permitted=h)\ndef p(before, after):\n    return 1",
+        "p is permitted by something else than a question about one state",
+    ),
+    "permitted by a question about a node": (
+        "def h(s, node):  # <-\n    return True\n@always(permitted=h)\ndef p(s):\n    return s.f",
+        "p is permitted by something else than a question about one state",
+    ),
+    "applies is a number": ("@always(applies=3)\ndef p(s):  # <-\n    return s.f", "applies="),
+}
+
+
+@pytest.mark.parametrize(("body", "says"), WHOLE_FUNCTIONS.values(), ids=WHOLE_FUNCTIONS)
+def test_a_function_outside_the_language_is_refused(tmp_path: Path, body: str, says: str) -> None:
+    path = write(tmp_path, body + "\n")
+    with pytest.raises(LanguageError) as refusal:
+        registry.load_file(path)
+    message = str(refusal.value)
+    line = marked_line(path) if "# <-" in body else PRELUDE.splitlines().index("def clear(s):") + 1
+    assert message.startswith(f"{path}:{line}: ")
+    assert says in message
+    assert "\n" not in message
+
+
+def variant(folder: Path, body: str, name: str) -> ModuleType:
+    """A module as a package of models would import it."""
+    path = write(folder, body, f"{name}.py", prelude="")
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
+    return module
+
+
+BASE = PRELUDE + action("s.x[node] = place", parameters="s, node: Node, place: Place")
+SWAP = "from isrcheck.language import action, require\nNode, Place = base.Node, base.Place\n"
+
+
+def base_and_variant(folder: Path, body: str) -> tuple[ModuleType, ModuleType, Path]:
+    base = variant(folder, BASE, "base")
+    path = write(folder, SWAP + body, "swap.py", prelude="")
+    swap = ModuleType("swap")
+    swap.__file__ = str(path)
+    swap.__dict__["base"] = base
+    for module in (base, swap):
+        for value in vars(module).values():
+            if getattr(value, "__module__", "") == "builtins":
+                value.__module__ = module.__name__
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), swap.__dict__)
+    return base, swap, path
+
+
+@pytest.mark.parametrize(
+    "parameters", ["s", "s, node: Node", "s, place: Place, node: Node", "s, node: Node, place: Place, other: Place"]
+)
+def test_a_swapped_action_keeps_the_parameters(tmp_path: Path, parameters: str) -> None:
+    base, swap, path = base_and_variant(tmp_path, f"@action\ndef act({parameters}):  # <-\n    s.f = True\n")
+    with pytest.raises(LanguageError) as refusal:
+        assemble("mine", base, {"plain": (None, {}), "swapped": (swap, {})})
+    at = PRELUDE.count("\n") + 2
+    assert str(refusal.value) == (
+        f"{path}:{marked_line(path)}: act takes other parameters than at {tmp_path / 'base.py'}:{at};"
+        " a swapped action keeps the parameters of the action that it replaces"
+    )
+
+
+def test_a_variant_cannot_set_what_is_not_declared(tmp_path: Path) -> None:
+    base, swap, _ = base_and_variant(tmp_path, "")
+    with pytest.raises(ModelError, match=r"base\.py: protocol swapped sets FENCING, which is not declared"):
+        assemble("mine", base, {"swapped": (swap, {"FENCING": True})})
+
+
+NO_STATE = PRELUDE.replace("class State:", "class Estate:")
+ENTRIES = PRELUDE.partition("class Node")
+"""Before and after the declarations that follow the configuration."""
+
+WHOLE_MODULES = {
+    "empty": ("", "no `class State:` with fields; declare the state, see models/README.md"),
+    "no state": (NO_STATE, "no `class State:` with fields; declare the state, see models/README.md"),
+    "no action": (PRELUDE.replace("@action\n", ""), "no @action; a model needs at least one step"),
+    "field and entry": (
+        PRELUDE.replace("    f = field", "    n = field(values=Flag)\n    f = field"),
+        "`n` is both a field and a configuration entry; rename one",
+    ),
+    "two initial": (
+        PRELUDE + "@initial\ndef a(configuration):\n    yield {}\n\n@initial\ndef b(configuration):\n    yield {}\n",
+        "several @initial functions; keep one",
+    ),
+    "field that the state itself needs": (
+        PRELUDE.replace("    f = field", "    cells = field(values=Flag)\n    f = field"),
+        "`cells` is a name of the language's own; choose another one",
+    ),
+    "field with an underscore": (
+        PRELUDE.replace("    f = field", "    _cells = field(values=Flag)\n    f = field"),
+        "`_cells` is a name of the language's own; choose another one",
+    ),
+    "entry that the configuration itself needs": (
+        PRELUDE.replace("    n = bound", '    items = bound(1, "items")\n    n = bound'),
+        "`items` is a name of the language's own; choose another one",
+    ),
+    "field with the name of the implicit property": (
+        PRELUDE.replace("    f = field", "    in_range = field(values=Flag)\n    f = field"),
+        "`in_range` is a name of the language's own; choose another one",
+    ),
+    "entry with the name of the implicit property": (
+        PRELUDE.replace("    n = bound", '    in_range = bound(1, "range")\n    n = bound'),
+        "`in_range` is a name of the language's own; choose another one",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "says"), WHOLE_MODULES.values(), ids=WHOLE_MODULES)
+def test_a_module_that_is_no_model_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    path = write(tmp_path, text, prelude="")
+    with pytest.raises(LanguageError) as refusal:
+        registry.load_file(path)
+    assert str(refusal.value) == f"{path}:1: {says}"
+
+
+@pytest.mark.parametrize("kind", ["action", "always", "sometimes", "lemma"])
+def test_no_function_takes_the_name_of_the_implicit_property(tmp_path: Path, kind: str) -> None:
+    body = "    s.f = True" if kind == "action" else "    return s.f"
+    path = write(
+        tmp_path, f"@{kind}\ndef in_range(s):\n{body}\n", prelude=PRELUDE.replace("setting,", "lemma, setting,")
+    )
+    with pytest.raises(LanguageError) as refusal:
+        registry.load_file(path)
+    line = path.read_text().splitlines().index(f"@{kind}", PRELUDE.count("\n")) + 1
+    says = "every model has the property `in_range` by itself; choose another name"
+    assert str(refusal.value) == f"{path}:{line}: {says}"
+
+
+BAD_DECLARATIONS = {
+    "unknown size": ('class Odd(Domain, size="odd"):\n    pass', "field(Odd, values=Flag)", "odd"),
+    "unknown entry in a size": ("class Odd(Domain, size=lambda c: c.odd):\n    pass", "field(Odd, values=Flag)", "odd"),
+    "size is no number": ("class Odd(Domain, size=1.5):\n    pass", "field(Odd, values=Flag)", "float"),
+    "negative size": ("class Odd(Domain, size=lambda c: c.n - 3):\n    pass", "field(Odd, values=Flag)", "odd"),
+    "unknown end of values": ("", 'field(values=between(0, "odd"))', "odd"),
+    "values from high to low": ("", "field(values=between(3, 1))", "field odd has no values (3..1); check its bounds"),
+    "values too wide": ("", "field(values=between(0, 200))", "field odd would hold 0..200: a cell holds -128..127"),
+    "indexed by a subset": ("", "field(Nodes, values=Flag)", "Nodes"),
+    "indexed by a number": ("", "field(3, values=Flag)", "3"),
+    "values are a subset": ("", "field(values=Nodes)", "TypeError"),
+    "values are a number": ("", "field(values=3)", "TypeError"),
+    "no values": ("", "field(Node)", "values"),
+    "optional flag": (
+        "",
+        "field(values=optional(Flag))",
+        "optional() takes no Flag: use an IntEnum with a member that stands for nothing",
+    ),
+    "optional enumeration": (
+        "",
+        "field(values=optional(Colour))",
+        "optional() takes no IntEnum: give Colour a member that stands for nothing",
+    ),
+    "optional numbers": (
+        "",
+        "field(values=optional(between(1, 2)))",
+        "optional() takes a domain or numbers that start at 0, and these start at 1",
+    ),
+    "optional twice": ("", "field(values=optional(optional(Node)))", "optional() of what is optional already"),
+    "initially outside": ("", "field(values=Flag, initially=2)", "odd starts with 2, outside 0..1"),
+    "setting too wide": (
+        "class Configuration:\n    odd = setting(200, '', most=1000)",
+        "field(values=Flag)",
+        "-128..127",
+    ),
+    "default outside": ("class Configuration:\n    odd = setting(-2, '', least=0)", "field(values=Flag)", "-2"),
+}
+
+
+@pytest.mark.parametrize(("before", "odd", "says"), BAD_DECLARATIONS.values(), ids=BAD_DECLARATIONS)
+def test_an_impossible_declaration_is_one_line(tmp_path: Path, before: str, odd: str, says: str) -> None:
+    text = PRELUDE.replace("class State:", f"{before}\n\n\nclass State:\n    odd = {odd}")
+    with pytest.raises(UsageError) as refusal:
+        whole(write(tmp_path, text, prelude=""))
+    assert says in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+BAD_FILES = {
+    "not Python": ("def (:\n", ":1: not Python: invalid syntax"),
+    "raises": ("x = 1\nraise ValueError('a\\nb')\n", ":2: loading the model failed: ValueError: a b"),
+    "exits": ("import sys\nsys.exit(3)\n", ":2: loading the model failed: SystemExit: 3"),
+    "null byte": ("x = 1\0\n", "not Python: source code string cannot contain null bytes"),
+    "imports what is not there": ("import nothing_of_that_name\n", ":1: loading the model failed: ModuleNotFoundError"),
+    "made by exec": (PRELUDE + "exec('@action\\ndef act(s):\\n    s.f = True\\n')\n", "act"),
+}
+
+
+@pytest.mark.parametrize(("text", "says"), BAD_FILES.values(), ids=BAD_FILES)
+def test_a_file_that_cannot_be_loaded_is_one_line(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(UsageError) as refusal:
+        registry.load_file(write(tmp_path, text, prelude=""))
+    assert says in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert ":None:" not in str(refusal.value)
+
+
+def test_a_file_of_another_encoding_is_read_as_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_bytes(f"# -*- coding: latin-1 -*-\n# \xe9\n{PRELUDE}".encode("latin-1"))
+    assert [slot.name for slot in registry.load_file(path).slots] == ["flip"]
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "missing.py", "folder.py"])
+def test_a_path_that_is_no_python_file_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "mine.txt").write_text(PRELUDE, encoding="utf-8")
+    (tmp_path / "folder.py").mkdir()
+    with pytest.raises(UsageError, match="not a Python file that exists; give the path of a model"):
+        registry.load_file(tmp_path / name)
+
+
+# ---------------------------------------------------------------------------------------- accepted: one meaning for all
+
+HELPERS = """
+def mixed(s):
+    if s.f:
+        return True
+    return s.y[0]
+
+
+def plus_one(s, a):
+    return a + 1
+
+
+def first_one(s):
+    for i in range(s.m):
+        if s.y[i] == 1:
+            return i
+    return NONE
+
+
+def is_in(s, some: Places, a):
+    return some[a]
+
+
+def copies(s, before):
+    s.f = not before.f
+    s.g = before.f
+
+
+def shadowing(s, TWO):
+    return TWO
+
+
+def any_place(s, i):
+    return any(s.y[i] == 2 for i in range(s.m)) or s.y[i] == 1
+
+
+@always
+def light(s):
+    return s.f or s.g
+
+"""
+
+
+def calls_locals(names: list[str]) -> str:
+    """Use names as locals beside everything that the kernel makes of cells, folds and writes."""
+    lines = [f"{name} = s.y[{number % 3}]" for number, name in enumerate(names)]
+    lines += [f"{name} += s.y[s.y[0]]" for name in names]
+    lines += [f"require(any({name} == j - 1 for j in range(s.m + 2)))" for name in names]
+    lines += [f"s.x[node] = min(3, {names[0]} + {names[-1]})", f"s.y[0] = sum({names[1]} > j for j in range(2))"]
+    return "\n    ".join([*lines, "s.x[0] += 0"])
+
+
+MEANINGS = {
+    # Truth values are numbers.
+    "flag as a number": "s.y[0] = s.f + s.g",
+    "minus a flag": "s.x[node] = -s.f",
+    "number as a flag": "s.f = s.y[0]",
+    "not a number": "s.f = not s.y[0]",
+    "add to a flag": "s.f += s.g",
+    "take from a flag": "s.f -= s.g",
+    "min of flags": "s.f = min(s.f, s.g)",
+    "max of flag and number": "s.x[0] = max(s.f, s.x[1])",
+    "min of three": "s.x[0] = min(True, s.x[1], False)",
+    "clamped flag": "s.y[0] = min(max(s.f, 0), 1)",
+    "constant truth": "s.y[0] = YES + YES",
+    "flag as an index": "s.y[s.f] = 1",
+    "truth as an index": "s.x[True] = 0",
+    "sum of flags": "s.y[0] = sum(s.z[0][i] for i in range(2))",
+    "sum of comparisons": "s.y[0] = sum(s.y[i] > 0 for i in range(2))",
+    "flag in one branch, number in the other": "if s.f:\n        a = s.g\n    else:\n        a = 2\n    s.y[0] = a",
+    "flag that becomes a number": "a = s.f\n    a += 1\n    s.y[0] = a",
+    "flag that becomes a number in a loop": (
+        "a = s.f\n    for i in range(2):\n        a = a + s.g\n    require(a < 3)\n    s.y[0] = a"
+    ),
+    "helper that returns either": "s.y[1] = mixed(s)",
+    "one helper with either": "s.y[1] = plus_one(s, s.f)\n    s.y[2] = plus_one(s, s.y[0])",
+    "number as a condition": "if s.y[0]:\n        s.f = True\n    elif s.x[node] + 1:\n        s.g = False",
+    # and, or, if-else give values, and ask no more than they must.
+    "and of numbers": "s.y[0] = s.y[1] and s.y[2]",
+    "or of numbers": "s.y[0] = s.y[1] or 2",
+    "or of either": "s.y[0] = s.f or s.y[2]\n    s.y[1] = s.y[1] and s.f",
+    "if-else of either": "s.y[0] = s.f if s.g else s.y[1]",
+    "or that ends early": "require(s.x[node] < 0 or s.y[s.x[node] - 1] == 1)\n    s.f = True",
+    "and that ends early": "require(0 <= s.x[node] and s.x[node] < 3 and s.y[s.x[node]] == 1)\n    s.f = True",
+    "if-else that asks one side": "s.f = s.y[s.x[node]] == 1 if 0 <= s.x[node] < 3 else s.g",
+    "guard that ends the action": "require(s.x[node] >= 0)\n    require(s.x[node] < 3)\n    s.y[s.x[node]] = 0",
+    # Comparisons.
+    "chain": "require(0 <= s.x[node] < s.m == 3 != s.y[0])\n    s.f = 0 < s.y[1] <= s.y[2]",
+    "chain of flags": "s.f = s.f == s.g == True\n    s.g = (s.f == s.g) == (s.y[0] == 1)",
+    "chain that ends early": "require(0 < s.y[0] < 2 > s.y[s.y[0] + 1])\n    s.f = True",
+    "chain that fails": "require(0 < s.y[0] < s.y[s.y[0] + 1])\n    s.f = True",
+    "negative numbers": "s.x[node] = -s.x[node] - -1",
+    # Cells.
+    "index below": "s.y[-1] = 1",
+    "index above": "s.y[s.y[0] + 1] = 1",
+    "index of a row": "s.z[s.x[node]][0] = True",
+    "value above": "s.x[node] += 2",
+    "value below": "s.y[0] -= 1",
+    "swap": "a = s.y[0]\n    s.y[0] = s.y[1]\n    s.y[1] = a",
+    "cell that indexes itself": "s.y[s.y[0]] += s.y[0]",
+    "state passed twice": "copies(s, s)",
+    "colours": "require(s.c != Colour.BLUE)\n    s.c += 1",
+    "settings": "require(s.k < s.y[0] or s.w)\n    s.y[0] = s.k\n    s.f = s.w",
+    "nothing": "pass",
+    # Parameters.
+    "parameter assigned": "node = node + 1\n    require(node < 2)\n    s.x[node] = 0",
+    "parameter assigned beyond": "node += 1\n    s.x[node] = 0",
+    "parameter as a loop variable": "for node in range(s.m):\n        s.y[node] = 0",
+    "helper that searches": "s.x[node] = first_one(s)",
+    "property as a helper": "require(light(s))\n    s.f = not s.f",
+    "subset": "require(is_in(s, some, s.y[0]))\n    s.f = True",
+    "subset beyond": "require(some[s.y[0] + 1])\n    s.f = True",
+    # Loops and folds.
+    "range from below": "for i in range(NONE, 2):\n        s.y[i] = 1",
+    "fold from below": "require(any(s.y[i] == 2 for i in range(NONE, 2)))\n    s.f = True",
+    "fold from below, guarded": "require(any(i >= 0 and s.y[i] == 2 for i in range(NONE, 2)))\n    s.f = True",
+    "range of a truth value": "for i in range(True):\n        s.f = s.g\n    for j in range(YES):\n        s.g = s.f",
+    "range of nothing": "for i in range(2, 1):\n        s.f = not s.f",
+    "range of a colour": "for i in range(Colour.GREEN, s.m - 1 + 1):\n        s.y[i] = 0",
+    "several ifs": (
+        "require(any(s.y[i] == j for i in range(s.m) if i > 0 if s.y[i] < 2 for j in range(s.n) if j != s.x[0]))"
+        "\n    s.f = True"
+    ),
+    "fold in a fold": (
+        "s.y[0] = sum(1 for i in range(s.n) if all(any(s.y[j] == q for j in range(s.m)) for q in range(2)))"
+    ),
+    "fold hides the variable of a fold": "s.f = any(all(s.y[i] for i in range(2)) and s.x[i] for i in range(2))",
+    "fold hides its own variable": "s.f = any(s.y[i] == 1 for i in range(2) for i in range(3))",
+    "fold hides a parameter": "s.f = any(s.y[node] == 1 for node in range(3)) and s.x[node] == 1",
+    "guard hides a parameter": "require(all(s.y[node] == 1 for node in range(2)))\n    s.x[node] = 0",
+    "guard hides a local": "i = 1\n    require(all(s.y[i] < 2 for i in range(3)))\n    s.y[i] = 0",
+    "fold hides a parameter of a helper": "s.f = any_place(s, s.y[0])",
+    "fold before a local of the same name": (
+        "require(any(any(s.y[a] for a in range(2)) for i in range(2)))\n    a = 1\n    s.y[0] = a"
+    ),
+    # Names that mean something to Python, to the language, or to the kernel.
+    "constant hidden by a fold": "require(any(s.y[TWO] == 1 for TWO in range(s.m)) and TWO == 2)\n    s.f = True",
+    "constant hidden by a loop": "for TWO in range(s.m):\n        s.y[TWO] = 0",
+    "constant hidden by a parameter": "s.y[0] = shadowing(s, s.y[1])",
+    "sum of a local called total": "total = s.y[0]\n    require(sum(total for i in range(s.m)) > 2)\n    s.f = True",
+    "locals called like the variables of folds": (
+        "i_0 = s.y[0]\n    i_1 = 0\n    i_2 = 0\n    i_3 = 0\n    require(all(s.y[i] < 2 for i in range(3)))"
+        "\n    s.y[0] = i_0 + i_1 + i_2 + i_3"
+    ),
+    **{
+        f"locals called {names}": calls_locals(names.split())
+        for names in (
+            "read write element failed pack unpack copy emit",
+            "total store int p0 p1 i count chosen words state",
+            "step results active note pause expand check inner outer",
+            "act one at_0 flip before_ after_ s_ first last room",
+        )
+    },
+}
+"""What the body of an action says; `act_0`, `act_1`, ... of one model, so that all of it is compiled once."""
+
+FAILS = {
+    *("index below", "index above", "index of a row", "value above", "value below"),
+    *("parameter assigned beyond", "range from below", "fold from below"),
+}
+"""Those that leave an index or a value out of range in some state, or in every one."""
+
+
+def in_range(instance: Instance) -> Iterator[Cells]:
+    """Many states of the small state that all these models have."""
+    chance = random.Random(1)
+    ranges = [(p.low, p.high) for p in instance.places.values() for _ in range(p.count)]
+    for _ in range(400):
+        yield tuple(chance.randint(low, high) for low, high in ranges)
+
+
+def only(instance: Instance, action_name: str) -> Instance:
+    """The same with all other actions left out, which needs no other kernel."""
+    slots = [slot.name for slot in instance.model.slots]
+    return replace(instance, choices=tuple(0 if name == action_name else None for name in slots))
+
+
+@pytest.fixture(scope="module")
+def meanings(tmp_path_factory: pytest.TempPathFactory) -> tuple[Instance, Kernel]:
+    """One model with an action for each meaning."""
+    body = HELPERS
+    for number, code in enumerate(MEANINGS.values()):
+        more = ", some: Places" if "some" in code else ""
+        body += action(code, parameters=f"s, node: Node{more}").replace("def act(", f"def act_{number}(") + "\n\n"
+    instance = whole(write(tmp_path_factory.mktemp("meanings"), body))
+    return instance, kernel_of(instance)
+
+
+@pytest.mark.parametrize("name", MEANINGS)
+def test_a_line_means_the_same_to_python_and_to_the_kernel(name: str, meanings: tuple[Instance, Kernel]) -> None:
+    instance = only(meanings[0], f"act_{list(MEANINGS).index(name)}")
+    reference, compiled = Reference(instance), Compiled(instance, meanings[1])
+    taken = [compare(reference, compiled, cells) for cells in in_range(instance)]
+    assert (None in taken) if name in FAILS else any(taken)
+
+
+PROPERTIES = """
+def excused(s):
+    return s.g
+
+
+def of_flip(before, after, taken):
+    return taken == flip and before.f
+
+
+def same(before, after):
+    return before.f == after.f
+
+
+@always(permitted=excused)
+def bright(s):
+    return s.f
+
+
+@always
+def far(s):
+    return s.y[s.y[0]] + s.x[0]
+
+
+@sometimes
+def number(s):
+    return s.x[0] + s.x[1]
+
+
+@always_step(permitted=excused)
+def still(before, after):
+    return same(after, before)
+
+
+@always_step
+def flips_only(before, after, taken):
+    return taken == flip or taken != act and after.c == Colour.RED
+
+
+@always_step
+def helped(before, after, taken):
+    return not of_flip(before, after, taken)
+
+
+@always_step
+def alone(before, after):
+    return bright(after) or not bright(before)
+
+
+@always_step
+def settings_of_both(before, after):
+    return before.k == after.k and before.w and after.n == 2 and all(before.x[i] <= after.x[i] for i in range(after.n))
+
+
+@sometimes
+def moves(before, after, taken):
+    return taken == act and before.x[0] != after.x[0]
+
+
+@action
+def act(s, node: Node):
+    require(s.x[node] < 3)
+    s.x[node] += 1
+"""
+
+
+def test_properties_mean_the_same_to_python_and_to_the_kernel(tmp_path: Path) -> None:
+    instance = whole(write(tmp_path, PROPERTIES))
+    reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+    seen = [compiled.successors(cells) for cells in in_range(instance) if compare(reference, compiled, cells)]
+    # Each of them is violated, permitted or found somewhere, so that each was compared for both of its values.
+    noted = {name for answer in seen if answer for name, both in answer[1].items() if both[0][0] or both[1][0]}
+    assert noted == {prop.name for prop in instance.properties if prop.of_steps} - {"settings_of_both"}
+
+
+def test_a_property_that_indexes_beyond_fails_in_both(tmp_path: Path) -> None:
+    instance = whole(write(tmp_path, "@always\ndef p(s):\n    return s.y[s.x[0]] == 0\n"))
+    reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+    fails = {}
+    for cells in in_range(instance):
+        assert compare(reference, compiled, cells) is not None
+        fails[cells[0]] = compiled.properties(cells) is None
+    assert fails == {-1: True, 0: False, 1: False, 2: False, 3: True}
+
+
+@pytest.mark.parametrize("guard", ["any(some[1 - i] for i in range(2))", "sum(some[i + 1] for i in range(2)) > 0"])
+def test_an_index_of_a_subset_is_checked_inside_a_fold(tmp_path: Path, guard: str) -> None:
+    """The fold has to be told of the state, where an index outside the subset is noted."""
+    path = write(tmp_path, action(f"require({guard})", "s.g = True", parameters="s, some: Nodes"))
+    instance = only(whole(path), "act")
+    reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+    steps = compare(reference, compiled, (0,) * 14)
+    assert (steps is None) == ("i + 1" in guard)
+    assert steps is None or len(steps) == 3
+
+
+def test_helpers_of_one_name_in_two_modules_are_two(tmp_path: Path) -> None:
+    for name, value in (("near_helper", 1), ("far_helper", 2)):
+        (tmp_path / f"{name}.py").write_text(f"def size(s):\n    return {value}\n", encoding="utf-8")
+    imports = "from far_helper import size as far\nfrom near_helper import size\n"
+    path = write(tmp_path, imports + action("s.y[0] = size(s)\n    s.y[1] = far(s)"))
+    instance = whole(path)
+    names = [f"{name}.py" for name in ("far_helper", "mine", "near_helper")]
+    assert instance.model.sources == {str(tmp_path / name): name for name in names}
+    steps = compare(Reference(only(instance, "act")), Compiled(only(instance, "act"), kernel_of(instance)), (0,) * 14)
+    assert steps is not None and [after[2:4] for _, after in steps] == [(1, 2), (1, 2)]
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_domains_of_no_and_of_one_element(tmp_path: Path, size: int) -> None:
+    body = (
+        action("require(s.x[node] < 3)", "s.x[node] += 1")
+        + action("require(some[0])", "s.f = s.x[0] == 0", parameters="s, some: Nodes, node: Node").replace(
+            " act(", " more("
+        )
+        + "@always\ndef p(s):\n    return all(s.x[i] == 0 for i in range(s.n)) == any(True for i in range(s.n))\n"
+        + "@always\ndef q(s):\n    return sum(s.z[i][0] for i in range(s.n)) < s.n\n"
+    )
+    instance = registry.load_file(write(tmp_path, body)).instance(None, {"n": size})
+    assert len(instance.steps) == 1 + size + size * 2
+    reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+    assert [compare(reference, compiled, cells) is None for cells in in_range(instance)] == [False] * 400
+
+
+def test_a_guard_is_not_asked_where_there_is_no_step(tmp_path: Path) -> None:
+    """Its index is out of range, but no argument exists to ask it with."""
+    path = write(tmp_path, action("require(s.y[s.x[0] + 3] == 0)", parameters="s, place: Place, some: Node"))
+    path.write_text(path.read_text(encoding="utf-8").replace("s.x[0]", "s.y[0]"), encoding="utf-8")
+    instance = only(registry.load_file(path).instance(None, {"n": 0}), "act")
+    reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+    assert [compare(reference, compiled, cells) for cells in in_range(instance)] == [[]] * 400
+
+
+@pytest.mark.parametrize(("before", "behind"), [(64, 0), (63, 1), (60, 2), (128, 0)])
+def test_cells_that_take_no_bits_where_a_word_ends(tmp_path: Path, before: int, behind: int) -> None:
+    text = f"""
+from isrcheck.language import Domain, Flag, action, between, field, require
+
+class Many(Domain, size={before}):
+    pass
+
+class State:
+    low = field(values=between(-5, -5), initially=-5)
+    many = field(Many, values=Flag)
+    fixed = field(values=between(3, 3), initially=3)
+    wide = field(values=between(-128, 127))
+    other = field(values=between(0, {behind}))
+
+@action
+def act(s, one: Many):
+    require(s.fixed == 3)
+    require(s.low == -5)
+    require(s.wide > -128)
+    s.many[one] = not s.many[one]
+    s.wide -= 1
+    s.other = {behind} - s.other
+"""
+    instance = whole(write(tmp_path, text, prelude=""))
+    reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+    assert {len(compare(reference, compiled, cells) or ()) for cells in itertools.islice(in_range(instance), 40)} <= {
+        0,
+        before,
+    }
+
+
+def test_a_path_on_which_an_index_is_zero_is_not_lost(tmp_path: Path) -> None:
+    """LLVM takes an address whose base is 0 for unreachable; an index that is known to be 0 must not be that base."""
+    body = """
+def position(s):
+    if s.f:
+        return s.y[0] > 0
+    return 0
+
+
+@action
+def act(s):
+    s.g = sum(s.y[position(s)] for i in range(2)) == 0
+"""
+    instance = only(whole(write(tmp_path, body)), "act")
+    reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+    assert {len(compare(reference, compiled, cells) or ()) for cells in in_range(instance)} == {1}
+
+
+def test_a_swapped_action_may_call_its_parameters_otherwise(tmp_path: Path) -> None:
+    """Sizes differ, so an index that one of them keeps in range is out of range for the other."""
+    body = (
+        "@action\ndef act(s, place: Node, node: Place):\n"
+        "    require(place == 0)\n    require(s.y[node] == 1)\n    s.x[node] = place\n"
+    )
+    base, swap, _ = base_and_variant(tmp_path, body)
+    model = assemble("mine", base, {"plain": (None, {}), "swapped": (swap, {})})
+    for protocol in model.protocols:
+        instance = model.instance(protocol)
+        reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
+        answers = [compare(reference, compiled, cells) for cells in in_range(instance)]
+        assert any(answers) and (None in answers) == (protocol == "swapped")
+
+
+def test_an_enumeration_with_a_hole_is_refused_or_can_be_printed(tmp_path: Path) -> None:
+    text = PRELUDE.replace("    GREEN = 1\n", "") + action("require(s.c < 2)", "s.c += 1", parameters="s")
+    path = write(tmp_path, text, prelude="")
+    try:
+        instance = whole(path)
+    except UsageError as error:
+        refusal = str(error)
+    else:
+        refusal = f"{path}: Colour {[instance.places['c'].spell(value) for value in (0, 1, 2)]}"
+    assert refusal.startswith(f"{path}:") and "Colour" in refusal
+
+
+# ------------------------------------------------------------------------------------------------------- contradictions
+
+CONTRADICTION = '''
+from isrcheck.language import contradiction
+
+
+@contradiction
+def too_many(configuration):
+    """k is above the number of
+    nodes; lower it."""
+    return configuration.k > configuration.{name}
+'''
+
+
+def test_a_contradiction_refuses_a_configuration_with_its_docstring(tmp_path: Path) -> None:
+    model = registry.load_file(write(tmp_path, CONTRADICTION.format(name="n")))
+    assert model.instance(None, {"k": 2}).configuration.k == 2
+    with pytest.raises(UsageError) as refusal:
+        model.instance(None, {"k": 3})
+    assert str(refusal.value) == "k is above the number of nodes; lower it."
+    assert model.instance(None, {"k": 3, "n": 3}).configuration.k == 3
+
+
+def test_a_contradiction_that_fails_is_the_authors_mistake(tmp_path: Path) -> None:
+    path = write(tmp_path, CONTRADICTION.format(name="nodes"))
+    with pytest.raises(ModelError) as refusal:
+        registry.load_file(path).instance()
+    last = len(path.read_text(encoding="utf-8").splitlines())
+    assert str(refusal.value).startswith(f"{path}:{last}: contradiction too_many: the configuration has no nodes")
+
+
+def test_an_action_does_not_ask_for_a_contradiction(tmp_path: Path) -> None:
+    path = write(tmp_path, CONTRADICTION.format(name="n") + action("require(too_many(s))"))
+    with pytest.raises(LanguageError, match="too_many is an action or declaration of its own"):
+        registry.load_file(path)

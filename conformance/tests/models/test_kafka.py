@@ -1,0 +1,314 @@
+"""What the Kafka model finds, exactly: shortest depths, state counts, and that it can do what it is built for."""
+
+import itertools
+
+import pytest
+
+from conformance.tests.support.golden import read_step
+from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.outcome.verdict import Word, verdicts
+from isrcheck.models.kafka import MODEL
+from isrcheck.models.kafka.state.readers import last_stable_offset
+from isrcheck.models.language.declare import NONE, Kind
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import State
+from isrcheck.traces.format.certify import behaviour
+
+MEMORY = 2 << 30
+
+
+def found(depth, protocol="0.10", **values):
+    """The depths of the shortest violated and permitted failures, by property."""
+    instance = MODEL.instance(protocol, values)
+    exploration = explore(instance, Limits(depth, MEMORY))
+    failures = {}
+    for name, findings in exploration.findings.items():
+        if next(p for p in instance.properties if p.name == name).kind is not Kind.SOMETIMES:
+            depths = [one.witness and one.witness.depth for one in (findings.found, findings.permitted)]
+            if depths != [None, None]:
+                failures[name] = tuple(depths)
+    return failures
+
+
+def test_the_classic_loss_takes_six_steps_and_the_isr_is_incomplete_one_step_earlier():
+    assert found(6) == {"acked_not_lost": (6, None), "isr_is_complete": (5, None)}
+
+
+def test_nothing_fails_below_five_steps():
+    assert found(4) == {}
+
+
+@pytest.mark.parametrize(("acks", "depth"), [(0, 1), (1, 2)])
+def test_weaker_acks_lose_sooner_and_are_permitted_to(acks, depth):
+    assert found(4, acks=acks) == {"acked_not_lost": (None, depth)}
+
+
+def test_the_default_configuration_to_twelve_steps():
+    assert found(12) == {
+        "acked_not_lost": (6, None),
+        "isr_is_complete": (5, None),
+        "committed_agrees": (11, None),
+        "consistent_read": (11, None),
+    }
+
+
+def test_clean_elections_alone_lose_a_record_in_ten_steps():
+    assert found(12, bounces=0, crashes=0) == {"acked_not_lost": (10, None), "isr_is_complete": (9, None)}
+
+
+@pytest.mark.parametrize("fault", ["power_losses", "disk_losses"])
+def test_a_machine_that_forgets_is_permitted_to_lose_and_breaks_no_promise_sooner(fault):
+    assert found(9, bounces=0, crashes=0, **{fault: 1}) == {
+        "acked_not_lost": (None, 5),
+        "isr_is_complete": (9, 3),
+        "committed_agrees": (None, 9),
+        "log_matching": (None, 6),
+        "consistent_read": (None, 7),
+    }
+
+
+def test_unclean_election_is_judged_by_the_history():
+    """The loss that needs an unclean election is permitted, the one that does not is violated; both are reported."""
+    failures = found(12, unclean_elections=1, bounces=0)
+    assert failures["acked_not_lost"] == (7, 7)
+    assert failures["isr_is_complete"] == (6, 4)
+    # High watermark above the log end (HW_CLAMPED_AT_TRUNCATION off): also after a loss without an unclean election.
+    assert failures["offsets_ordered"] == (10, 7)
+
+
+GENERATIONS = tuple(MODEL.protocols)
+CRASHES = {"acked_not_lost": (8, None), "isr_is_complete": (7, None), "committed_agrees": (12, None)}
+FORGETS = {"acked_not_lost": (None, 5), "isr_is_complete": (None, 3), "committed_agrees": (None, 9)}
+
+
+def test_the_generations_in_order():
+    assert GENERATIONS == ("0.10", "0.11", "2.0", "2.1")
+
+
+@pytest.mark.parametrize("protocol", ["0.11", "2.0"])
+def test_leader_epochs_repair_truncation_and_leave_the_stale_high_watermark(protocol):
+    """What is left needs a leader whose high watermark is stale: KAFKA-7128, two steps later than KIP-101."""
+    assert found(12, protocol) == CRASHES | {"consistent_read": (11, None)}
+    assert found(7, protocol, crashes=0) == {}
+
+
+def test_2_1_holds_in_the_bounds_in_which_every_older_generation_fails():
+    assert found(12, "2.1") == {}
+
+
+@pytest.mark.parametrize(("bounces", "crashes", "distinct"), [(0, 0, 463_845), (1, 0, 1_452_348)])
+def test_2_1_holds_to_exhaustion(bounces, crashes, distinct):
+    exploration = explore(MODEL.instance("2.1", {"bounces": bounces, "crashes": crashes}), Limits(memory=MEMORY))
+    assert exploration.exhausted
+    assert exploration.distinct == distinct
+    promised = [v for v in verdicts(exploration) if v.prop.kind is not Kind.SOMETIMES]
+    assert {v.word for v in promised} == {Word.HOLDS}
+
+
+@pytest.mark.parametrize("protocol", GENERATIONS)
+def test_acks_1_loses_in_two_steps_in_every_generation(protocol):
+    assert found(2, protocol, acks=1) == {"acked_not_lost": (None, 2)}
+
+
+@pytest.mark.parametrize("protocol", GENERATIONS[1:])
+@pytest.mark.parametrize("fault", ["power_losses", "disk_losses"])
+def test_a_machine_that_forgets_breaks_no_promise_since_0_11(protocol, fault):
+    failures = found(9, protocol, bounces=0, crashes=0, **{fault: 1})
+    expected = FORGETS | {"log_matching": (None, 6), "consistent_read": (None, 7)}
+    assert failures == expected | ({"offsets_ordered": (None, 7)} if protocol == "2.1" else {})
+
+
+@pytest.mark.parametrize(("protocol", "depth"), [("0.11", 8), ("2.0", 8), ("2.1", 7)])
+def test_unclean_election_leaves_the_high_watermark_above_the_log_and_is_permitted_to(protocol, depth):
+    """In 2.1 it takes a step less: a follower beyond its leader's log truncates where an older one halts."""
+    assert found(8, protocol, unclean_elections=1, bounces=0)["offsets_ordered"] == (None, depth)
+    clamped = found(8, protocol, unclean_elections=1, bounces=0, HW_CLAMPED_AT_TRUNCATION=1)
+    assert "offsets_ordered" not in clamped
+
+
+def test_a_known_bug_is_put_back_by_its_switch():
+    values = {"records": 1, "bounces": 0}
+    assert found(8, "2.0", **values) == {"acked_not_lost": (8, None), "isr_is_complete": (7, None)}
+    assert found(8, "2.1", **values) == {}
+    put_back = found(8, "2.1", **values, EXPAND_EPOCH_START=0)
+    assert put_back == {"acked_not_lost": (8, None), "isr_is_complete": (7, None)}
+
+
+@pytest.mark.parametrize(
+    ("switches", "isr_is_complete", "distinct"),
+    [
+        ({}, None, 744_899),
+        ({"EPOCH_AT_BECOME_LEADER": 0}, None, 637_612),
+        ({"EPOCH_CACHE_ASSIGN": 0}, 15, 942_802),
+        ({"EPOCH_BELOW_FIRST_ENTRY": 0}, 11, 747_487),
+        ({"EPOCH_ENTRY_AT_END_DROPPED": 1}, None, 666_075),
+        ({"EXPAND_EPOCH_START": 0}, 7, 837_571),
+        ({"FOLLOWER_SKIP": 0}, 13, 781_047),
+        ({"FOLLOWER_SKIP": 1}, None, 747_458),
+        ({"REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER": 0}, None, 743_571),
+        ({"SHRINK_RULE": 0}, None, 1_203_553),
+        ({"TRUNC": 0}, 6, 1_184_250),
+        ({"TRUNC": 1}, 11, 1_117_527),
+        ({"TRUNC": 2}, 12, 1_114_935),
+        ({"TRUNC": 1, "OUT_OF_RANGE_HALTS": 1}, 11, 1_104_604),
+    ],
+    ids=lambda value: " ".join(map(str, value.items())) if isinstance(value, dict) else None,
+)
+def test_each_switch_of_2_1_by_itself(switches, isr_is_complete, distinct):
+    """With two records, a log of one and one crash, to the end: what its release repaired, as far as it shows."""
+    values = {"log_size": 1, "bounces": 0, "crashes": 1} | switches
+    exploration = explore(MODEL.instance("2.1", values), Limits(memory=MEMORY), count_all=True)
+    assert exploration.exhausted
+    witness = exploration.findings["isr_is_complete"].found.witness
+    assert (witness and witness.depth, exploration.distinct) == (isr_is_complete, distinct)
+
+
+MISSED_DEMOTION = {"bounces": 0, "crashes": 0, "preferred_elections": 1, "elections": 3}
+
+
+def test_a_leader_that_misses_its_demotion_loses_an_acknowledged_record():
+    assert found(11, "2.1", **MISSED_DEMOTION) == {"acked_not_lost": (11, None), "isr_is_complete": (10, None)}
+    assert found(11, "2.1", **MISSED_DEMOTION, REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER=0) == {}
+
+
+DELETES = {"bounces": 0, "crashes": 0, "transactions": 1, "delete_records": 1}
+
+
+@pytest.mark.parametrize("protocol", GENERATIONS[1:])
+def test_the_log_side_of_transactions_and_deleted_records(protocol):
+    assert found(9, protocol, **DELETES) == {"offsets_ordered": (4, None)}
+    assert found(9, protocol, **DELETES, HW_CLAMPED_AT_TRUNCATION=1) == {}
+    exploration = explore(MODEL.instance(protocol, DELETES), Limits(9, MEMORY))
+    depths = {v.prop.name: v.depth for v in verdicts(exploration) if v.prop.kind is Kind.SOMETIMES}
+    assert depths["a_log_starts_above_zero"] == 4
+    assert depths["an_open_transaction_holds_readers_back"] == 2
+
+
+ROUND = ["leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0", "leader_handles_fetch 0 from 1"]
+
+
+@pytest.mark.parametrize(("ending", "read"), [("commits", 0), ("aborts", NONE)])
+def test_read_committed_readers_wait_for_the_marker_and_never_see_what_was_aborted(ending, read):
+    instance = MODEL.instance("2.1", DELETES | {"delete_records": 0, "isolation_level": 1})
+    begun = ["producer_appends_in_transaction at 0 in 0", *ROUND]
+    ended = [f"coordinator_{ending} 0", "leader_appends_marker of 0 at 0"]
+    answered = ["leader_answers_parked_fetch 0 to 1", *ROUND[1:]]
+    seen = []
+    for history, expected in ((begun, NONE), (begun + ended, NONE), (begun + ended + answered, read)):
+        steps = [read_step(instance, text) for text in history]
+        last = State(instance, behaviour(instance, 0, steps, None, "").states[-1])
+        seen.append((last.high_watermark[0], last_stable_offset(last, 0), last.exposed_record[0]))
+        assert last.read_committed_record[0] == expected
+    assert seen == [(1, 0, 0), (1, 0, 0), (2, 2, 0)]
+
+
+@pytest.mark.parametrize("protocol", GENERATIONS)
+def test_retries_duplicate_and_reorder_and_are_permitted_to(protocol):
+    values = {"bounces": 0, "crashes": 0, "retries": 1}
+    expected = {"no_duplicates": (None, 2), "order_preserved": (None, 5)}
+    assert found(6, protocol, **values) == expected
+    assert found(6, protocol, **values, max_in_flight_requests=1) == {"no_duplicates": (None, 2)}
+    assert found(6, protocol, **values, acks=1)["no_duplicates"] == (None, 2)
+    assert "no_duplicates" not in found(6, protocol, **values, acks=0)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"TRUNC": 0, "transactions": 1}, "Transactions and DeleteRecords came with the record format of 0.11"),
+        ({"TRUNC": 0, "delete_records": 1}, "Transactions and DeleteRecords came with the record format of 0.11"),
+        ({"transactions": 1, "acks": 1}, "A transactional producer is idempotent, and Kafka refuses to start one"),
+        ({"common_records": 3}, "common_records is above the number of records or the log size"),
+        ({"brokers_down": 4}, "brokers_down is above the number of replicas"),
+        ({"start_isr": 2}, "start_isr is a number whose bit r says whether replica r is in the ISR"),
+        ({"start_isr": 9}, "start_isr is a number whose bit r says whether replica r is in the ISR"),
+    ],
+)
+def test_a_contradiction_is_refused(values, says):
+    with pytest.raises(UsageError, match=says):
+        MODEL.instance("2.1", values)
+
+
+def test_brokers_that_are_down_for_good_stay_down():
+    instance = MODEL.instance("2.1", {"brokers_down": 1, "common_records": 1, "bounces": 0, "crashes": 0})
+    assert len(instance.initial_states) == 3
+    exploration = explore(instance, Limits(memory=MEMORY))
+    fired = dict(zip([slot.name for slot in MODEL.slots], exploration.fired, strict=True))
+    assert exploration.exhausted
+    assert fired["broker_restarts"] == 0
+    assert fired["controller_fails_over"] > 0
+
+
+def test_clamping_the_high_watermark_at_truncation_keeps_offsets_ordered():
+    failures = found(12, unclean_elections=1, bounces=0, HW_CLAMPED_AT_TRUNCATION=1)
+    assert "offsets_ordered" not in failures
+    assert failures["acked_not_lost"] == (7, 7)
+
+
+def test_more_replicas_in_sync_than_there_are_never_acknowledge():
+    instance = MODEL.instance("0.10", {"min_insync_replicas": 4, "elections": 1, "bounces": 0, "crashes": 0})
+    exploration = explore(instance, Limits(memory=MEMORY))
+    assert exploration.exhausted
+    assert exploration.distinct == 1056
+    words = {verdict.prop.name: verdict.word for verdict in verdicts(exploration)}
+    assert words["a_write_is_acknowledged"] is Word.UNREACHABLE
+    assert words["a_producer_is_refused"] is Word.REACHED
+    assert words["acked_not_lost"] is Word.HOLDS
+
+
+@pytest.mark.parametrize(
+    ("replicas", "min_insync_replicas", "count"),
+    [(3, 1, 4), (3, 2, 3), (3, 3, 1), (3, 4, 1), (2, 1, 2), (1, 1, 1)],
+)
+def test_histories_start_with_every_isr_that_is_large_enough(replicas, min_insync_replicas, count):
+    instance = MODEL.instance("0.10", {"replicas": replicas, "min_insync_replicas": min_insync_replicas})
+    assert len(instance.initial_states) == count
+
+
+def test_any_start_takes_every_quiescent_cluster():
+    # 3 leaders; by ISR (one of 1, two of 2, one of 3 members) the prefixes of 0, 1, 2 records outside: 14 + 2 x 6 + 3.
+    instance = MODEL.instance("0.10", {"start": 1})
+    assert len(instance.initial_states) == 3 * ((1 + 4 + 9) + 2 * (1 + 2 + 3) + 3)
+
+
+BOUNDS = {"records": 1, "log_size": 1}
+
+
+@pytest.mark.parametrize("replicas", [1, 2, 3])
+def test_no_sometimes_is_unreachable_where_it_applies(replicas):
+    """A `sometimes` that cannot be reached fails a run, so each has to know where its mechanism is off."""
+    unreachable = []
+    # Without elections the state has another shape, and so another kernel: once is enough.
+    elections = (0, 1) if replicas == 1 else (1,)
+    for protocol, acks, required, epochs, crashes in itertools.product(
+        GENERATIONS, (-1, 0, 1), range(1, replicas + 1), elections, (0, 1)
+    ):
+        values = {"replicas": replicas, "acks": acks, "min_insync_replicas": required, "elections": epochs}
+        instance = MODEL.instance(protocol, BOUNDS | values | {"crashes": crashes})
+        exploration = explore(instance, Limits(memory=MEMORY))
+        unreachable += [
+            (values, crashes, verdict.prop.name)
+            for verdict in verdicts(exploration)
+            if verdict.word in (Word.UNREACHABLE, Word.UNDECIDED)
+        ]
+    assert unreachable == []
+
+
+def test_every_sometimes_is_reached_in_the_default_configuration():
+    exploration = explore(MODEL.instance("0.10"), Limits(6, MEMORY))
+    depths = {v.prop.name: v.depth for v in verdicts(exploration) if v.prop.kind is Kind.SOMETIMES}
+    assert depths == {
+        "a_write_is_acknowledged": 4,
+        "a_committed_record_is_read": 2,
+        "a_record_is_exposed": 2,
+        "a_new_leader_takes_over": 2,
+        "a_follower_truncates": 3,
+        "a_zombie_acknowledges": 5,
+        "a_follower_joins_the_isr": 1,
+        "a_producer_is_refused": 2,
+        "an_appended_record_is_refused": 2,
+        "a_restart_finds_a_stale_high_watermark": 6,
+        "a_log_starts_above_zero": None,
+        "an_open_transaction_holds_readers_back": None,
+        "a_request_is_sent_again": None,
+    }

@@ -1,0 +1,102 @@
+"""The test of the tests: a cluster with a bug goes another way than the model, or the reason why replay cannot see it.
+
+One bug of conformance/cluster/configuration/bugs.py is seeded at a time.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.tests.support import golden as golden_support
+from conformance.tests.support.replay import DEFAULT, EVERY_CLIENT, EVERY_FAULT, instance_of
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.replay.compare import replay
+from isrcheck.conformance.replay.driver import Driver
+from isrcheck.conformance.replay.walks import walk, with_step
+from isrcheck.traces.format.trace import Trace
+
+STEPS = 30
+MOST_WALKS = 120
+
+SEEN = {
+    Bug.HW_OFF_BY_ONE: ("2.1", DEFAULT),
+    Bug.ACK_BEFORE_ISR: ("2.1", DEFAULT),
+    Bug.TRUNCATION_TO_WRONG_EPOCH_END: ("2.1", EVERY_FAULT),
+    Bug.REMOTE_OFFSET_IS_MAXIMUM: ("0.10", EVERY_FAULT),
+    Bug.EXPANSION_WITHOUT_HIGH_WATERMARK: ("2.1", DEFAULT),
+    Bug.RESPONSE_HW_AFTER_FETCH: ("2.1", EVERY_CLIENT),
+    Bug.EPOCH_CACHE_NOT_TRUNCATED: ("2.1", DEFAULT),
+    Bug.HW_NOT_RECOMPUTED_AFTER_SHRINK: ("2.1", EVERY_FAULT),
+    Bug.MIN_ISR_NOT_CHECKED: ("2.1", DEFAULT),
+    Bug.FETCHER_NOT_CLEARED: ("2.1", DEFAULT),
+    Bug.CHECKPOINT_AHEAD: ("2.1", EVERY_FAULT),
+    Bug.LEADER_TRUNCATES_ON_ELECTION: ("2.1", DEFAULT),
+    Bug.REMOTE_OFFSETS_NOT_RESET: ("2.1", DEFAULT),
+    Bug.PARKED_FETCH_UPDATES: ("2.1", DEFAULT),
+    Bug.ISR_WRITE_UNCONDITIONAL: ("2.1", DEFAULT),
+    Bug.OPEN_TRANSACTION_READ: ("2.1", EVERY_CLIENT),
+    Bug.ISR_KEEPS_DEAD_FOLLOWER: ("2.1", DEFAULT),
+}
+"""Seen by a random walk of this protocol in this configuration."""
+
+SEEN_BY_A_GOLDEN_TRACE = {
+    Bug.EXPANSION_WITHOUT_EPOCH_START: ("kafka_isr_expansion_against_a_lagging_high_watermark", "leader_handles_fetch"),
+}
+"""Too rare for random walks: seen by what is left of this history under the protocol that repaired it, in this step."""
+
+INVISIBLE = {
+    Bug.STALE_FETCHES_COUNTED: (
+        "the model takes no step for a request that is refused, so no trace asks the cluster to refuse one"
+    ),
+    Bug.STALE_METADATA_APPLIED: (
+        "the model takes no step for an announcement that is ignored, so no trace delivers an old one"
+    ),
+    Bug.STALE_EPOCH_ANSWER_APPLIED: (
+        "a question about epochs and its answer are one step of the model, so that no answer comes late"
+    ),
+    Bug.DUPLICATE_APPENDED: "the model's producer of transactions, the only idempotent one, never sends a batch again",
+}
+"""What a driver that takes the model's steps, and nothing else, cannot bring about."""
+
+
+def is_seen(bug: Bug, trace: Trace) -> bool:
+    return replay(trace, Driver(bug.name.lower())) is not None
+
+
+def test_every_bug_is_spoken_of_once():
+    spoken = [*SEEN, *SEEN_BY_A_GOLDEN_TRACE, *INVISIBLE]
+    assert sorted(spoken, key=lambda bug: bug.name) == sorted(Bug, key=lambda bug: bug.name)
+    assert len(SEEN) + len(SEEN_BY_A_GOLDEN_TRACE) == 18
+
+
+@pytest.mark.parametrize("bug", SEEN, ids=lambda bug: bug.name)
+def test_a_random_walk_sees_the_bug(bug):
+    protocol, values = SEEN[bug]
+    instance = instance_of(protocol, tuple(values.items()))
+    assert any(is_seen(bug, walk(instance, seed, STEPS)) for seed in range(MOST_WALKS))
+
+
+@pytest.mark.parametrize("bug", SEEN_BY_A_GOLDEN_TRACE, ids=lambda bug: bug.name)
+def test_what_is_left_of_a_golden_trace_sees_the_bug(bug):
+    """Step by step under the repaired protocol, as far as its steps can be taken there."""
+    name, action = SEEN_BY_A_GOLDEN_TRACE[bug]
+    golden = golden_support.read((golden_support.FOLDER / f"{name}.txt").read_text(encoding="utf-8"))
+    instance = golden_support.repaired(golden)
+    trace = Trace(instance, (instance.initial_states[int(golden.header.get("start", "0"))],), (), None, None, "")
+    for text in golden.steps:
+        longer = with_step(trace, golden_support.read_step(instance, text))
+        if longer is None:
+            break
+        trace = longer
+    assert replay(trace, Driver()) is None
+    divergence = replay(trace, Driver(bug.name.lower()))
+    assert divergence is not None
+    assert divergence.variable == "controller_isr"
+    assert trace.steps[divergence.position - 1].action == action
+
+
+@pytest.mark.parametrize("bug", INVISIBLE, ids=lambda bug: bug.name)
+def test_what_replay_cannot_see_no_walk_sees(bug):
+    for values in (DEFAULT, EVERY_FAULT, EVERY_CLIENT):
+        instance = instance_of("2.1", tuple(values.items()))
+        assert not any(is_seen(bug, walk(instance, seed, STEPS)) for seed in range(20))

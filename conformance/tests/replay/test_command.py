@@ -1,0 +1,319 @@
+"""`conform replay` as a person types it: traces, folders, walks, a driver of one's own; bad input; exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support import golden as golden_support
+from conformance.tests.support.places import CONFORMANCE
+from isrcheck.conformance.cli import main
+from isrcheck.conformance.cluster.configuration.bugs import Bug
+from isrcheck.conformance.cluster.log.storage_files import FileStorage
+from isrcheck.models import registry
+from isrcheck.traces.format.certify import behaviour
+from isrcheck.traces.format.folder import write
+
+EXAMPLE = CONFORMANCE / "examples" / "own_broker.py"
+TWO_REPLICAS = "--set replicas=2 --set elections=0 --set bounces=0 --set crashes=0"
+
+
+@pytest.fixture
+def conform(capsys, tmp_path, monkeypatch):
+    """Run `conform` in an empty folder: exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(words: str):
+        code = main(words.split())
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def loss(tmp_path):
+    """The file of the loss of KIP-101."""
+    golden = golden_support.FOLDER / "kafka_acks_all_truncation_to_high_watermark.txt"
+    return write(golden_support.derive(golden_support.read(golden.read_text(encoding="utf-8"))), tmp_path / "found")
+
+
+def test_a_loss_is_replayed(conform, loss):
+    assert conform(f"replay {loss}") == (0, f"{loss}: replayed, 6 steps; the same after every step\n", "")
+
+
+def test_a_folder_is_every_trace_in_it(conform, loss):
+    code, out, err = conform("replay found")
+    assert (code, err) == (0, "")
+    assert out == f"found/{loss.name}: replayed, 6 steps; the same after every step\n"
+
+
+def test_a_divergence_is_a_unified_diff_with_step_and_variable(conform, loss):
+    code, out, err = conform(f"replay {loss} --bug ack_before_isr")
+    assert (code, err) == (20, "")
+    assert out.splitlines() == [
+        f"{loss}: diverges after step 1 (producer_appends at 0), first in pending:",
+        *("  --- model", "  +++ system", "  @@ -26,2 +26,2 @@"),
+        *("  -pending                    [0 none]", "  -acknowledged               {}"),
+        *("  +pending                    [none none]", "  +acknowledged               {a}"),
+        f"  see the whole of it: trace show {loss}",
+        f"  replay it: conform replay {loss} --bug ack_before_isr",
+    ]
+
+
+def test_nothing_to_replay(conform, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert conform("replay empty") == (21, "", "conform: there is no trace in empty; check writes some\n")
+
+
+def test_a_history_that_no_clock_allows_is_undecided(conform, tmp_path):
+    instance = registry.load("kafka")[0].instance("0.11", {})
+    spelled = {instance.spell_step(step): step for step in instance.steps}
+    steps = [spelled[text] for text in ("leader_handles_fetch 0 from 1", "leader_shrinks_isr 0 by {1}")]
+    path = write(behaviour(instance, len(instance.initial_states) - 1, steps, None, "", None), tmp_path)
+    code, out, err = conform(f"replay {path}")
+    assert (code, err) == (3, "")
+    assert out.startswith(f"{path}: UNDECIDED: step 2 drops a follower that had caught up later than one that stays")
+
+
+# ----------------------------------------------------------------------------------------------------------- bad input
+
+
+def change(path: Path, what) -> None:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    what(content)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def rename_action(content):
+    text = json.dumps(content).replace("follower_applies_response", "follower_applies_nothing")
+    content.clear()
+    content.update(json.loads(text))
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (lambda path: path.write_text(path.read_text(encoding="utf-8")[:500], encoding="utf-8"), "damaged, or cut off"),
+        (lambda path: path.write_text("", encoding="utf-8"), "not JSON"),
+        (lambda path: path.write_bytes(b"\xff\xfe"), "not text in UTF-8"),
+        (lambda path: change(path, rename_action), "no action follower_applies_nothing"),
+        (lambda path: path.unlink(), "No such file or directory"),
+    ],
+)
+def test_a_file_that_is_no_trace_is_one_clear_line(conform, loss, damage, why):
+    damage(loss)
+    code, out, err = conform(f"replay {loss}")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"conform: {loss}: ")
+    assert why in err
+    assert err.count("\n") == 1
+
+
+def test_a_bad_file_does_not_keep_the_others_from_being_replayed(conform, loss):
+    code, out, err = conform(f"replay none.json {loss}")
+    assert code == 2
+    assert out == f"{loss}: replayed, 6 steps; the same after every step\n"
+    assert err.startswith("conform: none.json: cannot be read: No such file or directory")
+    assert conform(f"replay none.json {loss} --bug ack_before_isr")[0] == 20
+
+
+def test_a_trace_of_another_model_is_refused(conform, tmp_path):
+    path = golden_support.FOLDER / "truncate_to_high_watermark_weak_isr.txt"
+    written = write(golden_support.derive(golden_support.read(path.read_text(encoding="utf-8"))), tmp_path)
+    code, out, err = conform(f"replay {written}")
+    assert (code, out) == (2, "")
+    assert (
+        err
+        == f"conform: {written}: the cluster replays traces of kafka as it stands: no other model, no swapped action\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("replay", "give traces to replay, or --walks N for random ones"),
+        ("replay x --walks 3", "give traces to replay, or --walks N"),
+        ("replay --walks 0", "0 is not a number of 1 or more"),
+        ("replay --walks two", "two is not a number of 1 or more"),
+        ("replay --walks 1 --protocol 0.12", "kafka has no protocol 0.12"),
+        ("replay --walks 1 --set record=3", "kafka has no record; did you mean records?"),
+        ("replay --walks 1 --set records", "records: write it as NAME=VALUE"),
+        ("replay --walks 1 --switch TRUNC=KIP9", "no such value"),
+        ("replay x --protocol 2.1", "a trace says its own protocol"),
+        ("replay x --bug hw", "invalid choice: 'hw'"),
+        ("replay x --driver mine.py --bug hw_off_by_one", "with --driver leave them out"),
+        ("replay x --driver mine.py", "mine.py: No such file or directory"),
+        ("reply x", "invalid choice: 'reply'"),
+        ("", "required: COMMAND"),
+    ],
+)
+def test_bad_words_are_one_clear_line(conform, words, why):
+    code, out, err = conform(words)
+    assert (code, out) == (2, "")
+    assert why in err
+    assert err.count("\n") == 1
+
+
+def test_a_full_disk_is_told(conform, loss, monkeypatch):
+    """What the file-backed log says: the file, and what to do."""
+    monkeypatch.setattr(FileStorage, "_opened", lambda self, base: Path("/dev/full").open("r+b", buffering=0))  # noqa: SIM115
+    code, out, err = conform(f"replay {loss} --logs kept")
+    assert (code, out) == (2, "")
+    assert err == (
+        "conform: kept/trace-1/broker-0/00000000000000000000.log: no space left on the device;"
+        " free some, or use another directory\n"
+    )
+
+
+def test_logs_are_files_when_asked_and_nothing_is_overwritten(conform, loss, tmp_path):
+    assert conform(f"replay {loss} --logs kept")[0] == 0
+    kept = sorted(path.relative_to(tmp_path / "kept").as_posix() for path in (tmp_path / "kept").rglob("*.log"))
+    assert kept == [f"trace-1/broker-{broker}/00000000000000000000.log" for broker in range(3)]
+    before = {path: path.read_bytes() for path in (tmp_path / "kept").rglob("*.*")}
+    code, out, err = conform(f"replay {loss} --logs kept")
+    assert (code, out) == (2, "")
+    assert "it holds files already; give a directory that does not" in err
+    assert before == {path: path.read_bytes() for path in (tmp_path / "kept").rglob("*.*")}
+
+
+# --------------------------------------------------------------------------------------------------------------- walks
+
+
+def test_walks_are_counted(conform):
+    assert conform("replay --walks 5 --steps 10 --protocol 0.11 --seed 3") == (
+        0,
+        "5 random walks of kafka/0.11, 10 steps each: the same after every step\n",
+        "",
+    )
+
+
+def test_a_walk_that_diverges_is_kept_with_the_command_that_takes_it_again(conform, tmp_path):
+    code, out, err = conform("replay --walks 50 --protocol 2.1 --bug parked_fetch_updates --set records=3")
+    assert (code, err) == (20, "")
+    path = out.partition(":")[0]
+    assert path.startswith("counterexamples/kafka_2.1_behaviour_")
+    assert re.search(r"diverges after step \d+ \(leader_answers_parked_fetch . to .\)", out)
+    command = json.loads(Path(path).read_text(encoding="utf-8"))["#meta"]["isrcheck"]["command"]
+    assert command.startswith("conform replay --walks 1 --seed ")
+    again = conform(command.removeprefix("conform "))
+    assert again[0] == 20
+    assert again[1].partition(": diverges")[2] == out.partition(": diverges")[2]
+    assert conform(f"replay {path}")[0] == 0
+
+
+def test_coverage_is_reported(conform):
+    code, out, err = conform("replay --walks 2 --steps 5 --protocol 0.10 --coverage")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[1] == "never taken:"
+    assert lines[2].startswith("  kafka/0.10: ")
+    assert "broker_loses_disk" in lines[2]
+    assert re.fullmatch(r"lines of the cluster that never ran: \d+ of \d+", lines[3])
+    assert any(line.startswith("  delete_records.py: ") for line in lines[4:])
+
+
+def test_every_bug_can_be_named(conform):
+    for bug in Bug:
+        assert conform(f"replay --walks 1 --steps 1 --bug {bug.name.lower()}")[0] in (0, 20)
+
+
+# ---------------------------------------------------------------------------------------------------- one's own broker
+
+
+def test_the_worked_example_follows_the_model(conform):
+    """The command in its first lines, and that it stays a short read."""
+    text = EXAMPLE.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 60
+    command = f"conform replay --driver own_broker.py --walks 200 {TWO_REPLICAS}"
+    assert command in text
+    words = command.removeprefix("conform ").replace("own_broker.py", str(EXAMPLE))
+    assert conform(words) == (0, "200 random walks of kafka/2.1, 30 steps each: the same after every step\n", "")
+
+
+def test_a_mistake_in_it_is_found(conform, tmp_path):
+    """The response carries the high watermark of after the fetch."""
+    text = EXAMPLE.read_text(encoding="utf-8")
+    wrong = text.replace(
+        "self.follower_end :], high_watermark_before)", "self.follower_end :], self.leader.high_watermark)"
+    )
+    assert wrong != text
+    (tmp_path / "mine.py").write_text(wrong, encoding="utf-8")
+    code, out, _ = conform(f"replay --driver mine.py --walks 200 {TWO_REPLICAS}")
+    assert code == 20
+    assert "first in high_watermark:" in out
+
+
+def test_an_error_in_a_driver_is_told_as_the_drivers(conform, tmp_path):
+    text = EXAMPLE.read_text(encoding="utf-8").replace("self.in_sync = False", "self.in_sink.clear()")
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    code, out, err = conform(f"replay --driver mine.py --walks 200 {TWO_REPLICAS}")
+    assert (code, out) == (2, "")
+    assert err == "conform: mine.py: take fails: AttributeError: 'Driver' object has no attribute 'in_sink'\n"
+
+
+def driver_that(observe: str) -> str:
+    return f"class Driver:\n def begin(self, trace): pass\n def take(self, step): pass\n def observe(self): {observe}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("raise SystemExit(0)", "mine.py: it cannot be loaded: SystemExit: 0"),
+        (driver_that("raise SystemExit(0)"), "mine.py: observe fails: SystemExit: 0"),
+        (driver_that("pass"), "mine.py: observe gives None; give a dict: name of a variable -> its value"),
+        (driver_that("return 5"), "mine.py: observe gives 5; give a dict: name of a variable -> its value"),
+        (driver_that("return {}"), "the driver shows nothing of the system, so nothing was compared"),
+        (driver_that("return {'isr': [None, (None,) * 3, None]}"), "the driver shows nothing of the system"),
+        (
+            driver_that("return {'is_up': ('y', 'y', 'n')}"),
+            "the driver shows ('y', 'y', 'n') in is_up; in a tuple show",
+        ),
+    ],
+)
+def test_a_driver_that_leaves_or_shows_nothing_has_not_replayed_anything(conform, tmp_path, text, why):
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    code, out, err = conform("replay --driver mine.py --walks 1 --steps 2")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"conform: {why}")
+    assert err.count("\n") == 1
+
+
+def test_what_was_found_is_told_even_where_it_cannot_be_written(conform, tmp_path):
+    (tmp_path / "taken").write_text("", encoding="utf-8")
+    code, out, err = conform("replay --walks 50 --bug ack_before_isr --out taken")
+    assert code == 20
+    assert re.match(r"diverges after step \d+ \(producer_appends at 0\), first in pending:\n", out)
+    command = out.splitlines()[-1].removeprefix("  replay it: conform ")
+    assert err.startswith("conform: taken: the trace cannot be written: ")
+    assert conform(command)[0] == 20
+
+
+def test_a_walk_of_ones_own_broker_is_taken_again_on_it(conform, tmp_path):
+    (tmp_path / "mine.py").write_text(driver_that("return {'log_end_offset': (9, 9, 9)}"), encoding="utf-8")
+    code, out, _ = conform("replay --driver mine.py --walks 1")
+    assert code == 20
+    command = out.splitlines()[-1].removeprefix("  replay it: conform ")
+    assert command.endswith(" --driver mine.py")
+    assert conform(command)[0] == 20
+    written = json.loads(Path(out.partition(":")[0]).read_text(encoding="utf-8"))["#meta"]["isrcheck"]["command"]
+    assert written == "conform replay --walks 1 --seed 0 --steps 30 --driver mine.py"
+
+
+# -------------------------------------------------------------------------------------------------------- as a process
+
+
+def test_ctrl_c_and_a_reader_who_leaves_end_quietly(tmp_path):
+    command = [sys.executable, "-m", "isrcheck.conformance.cli", "replay", "--walks", "1", "--coverage"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait() == 0

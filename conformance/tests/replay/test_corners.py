@@ -1,0 +1,151 @@
+"""Histories of configurations that nobody starts with; each of them once went two ways, or has a reason to go none."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.tests.support.replay import instance_of, must_replay, trace_of
+from isrcheck.conformance.cluster import acts
+from isrcheck.conformance.cluster.configuration.switches import generation
+from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry, LeaderEpochFileCache
+from isrcheck.conformance.cluster.log.log import Log
+from isrcheck.conformance.replay.compare import compared, replay
+from isrcheck.conformance.replay.driver import Driver
+from isrcheck.conformance.replay.timing import UntimelyError, timing_of
+from isrcheck.conformance.replay.walks import walk
+from isrcheck.models.kafka.state.fields import Fetch
+
+
+@pytest.mark.parametrize("protocol", ["0.10", "2.1"])
+@pytest.mark.parametrize("values", [{"brokers_down": 1}, {"brokers_down": 3}, {"brokers_down": 1, "common_records": 2}])
+def test_brokers_that_are_down_for_good_were_up_once(protocol, values):
+    """They were told who leads, and readers have read what was committed; what they had in memory is their last."""
+    instance = instance_of(protocol, tuple(values.items()))
+    for seed in range(len(instance.initial_states) * 4):
+        must_replay(walk(instance, seed, 5), seed)
+
+
+def test_records_that_one_producer_could_not_send_yet_come_from_another():
+    """Kafka: NetworkClient.canSendRequest. The model's producer gives up what it may not wait for."""
+    steps = ["producer_appends at 0"] * 2
+    trace = trace_of(steps, max_in_flight_requests=1)
+    driver = must_replay(trace)
+    assert [name for name, _ in driver.cluster.observe().sent] == ["producer", "producer 1"]
+
+
+def test_each_of_them_sends_its_own_again():
+    steps = ["producer_appends at 0", "producer_appends at 0", "producer_retries b at 0"]
+    sent = dict(must_replay(trace_of(steps, max_in_flight_requests=1, retries=1, log_size=3)).cluster.observe().sent)
+    assert [[one.payload for one in each] for each in sent.values()] == [["a"], ["b", "b"]]
+
+
+def test_a_transaction_has_one_producer_which_waits():
+    steps = ["producer_appends_in_transaction at 0 in 0"] * 2
+    with pytest.raises(UntimelyError, match="step 2 sends another record of transaction 0 while 1 are unanswered"):
+        timing_of(trace_of(steps, max_in_flight_requests=1, transactions=1))
+    must_replay(trace_of(steps, max_in_flight_requests=2, transactions=1))
+
+
+def test_walks_leave_out_what_makes_a_producer_wait():
+    instance = instance_of("2.1", (("max_in_flight_requests", 1), ("transactions", 1), ("log_size", 4)))
+    for seed in range(40):
+        must_replay(walk(instance, seed, 30), seed)
+
+
+def test_a_response_takes_the_high_watermark_below_the_log_start():
+    """In the 2.1 tree: of a new leader that has deleted less. ReplicaFetcherThread.processPartitionData."""
+    steps = [
+        *(
+            "controller_elects_preferred 1",
+            "broker_becomes_leader 1 in epoch 1",
+            "leader_deletes_records at 1 before 1",
+        ),
+        *("broker_bounces 2 checkpoint 0", "controller_fails_over to 2", "broker_becomes_leader 2 in epoch 2"),
+        *("broker_becomes_follower 1 in epoch 2", "follower_reconciles 1 with 2", "leader_handles_fetch 2 from 1"),
+        *("leader_answers_parked_fetch 2 to 1", "follower_applies_response 1 from 2"),
+    ]
+    values = {"common_records": 1, "delete_records": 1, "preferred_elections": 1, "elections": 3}
+    driver = must_replay(trace_of(steps, min_insync_replicas=1, **values))
+    broker = driver.cluster.observe().brokers[1]
+    assert (broker.log_start_offset, broker.high_watermark) == (1, 0)
+
+
+def test_a_log_start_that_went_back_is_checkpointed_like_any_other():
+    """Truncation to a high watermark below the log start takes the log start along; so a crash finds it."""
+    steps = [
+        *(
+            "controller_elects_preferred 1",
+            "broker_becomes_leader 1 in epoch 1",
+            "leader_deletes_records at 1 before 1",
+        ),
+        *("broker_bounces 2 checkpoint 0", "controller_fails_over to 2", "broker_becomes_leader 2 in epoch 2"),
+        *("broker_becomes_follower 1 in epoch 2", "follower_reconciles 1 with 2", "leader_handles_fetch 2 from 1"),
+        *("leader_answers_parked_fetch 2 to 1", "follower_applies_response 1 from 2", "broker_bounces 1 checkpoint 0"),
+        *("follower_reconciles 1 with 2", "broker_crashes 1"),
+    ]
+    values = {"common_records": 1, "delete_records": 1, "preferred_elections": 1, "elections": 3, "bounces": 2}
+    driver = must_replay(trace_of(steps, "2.0", min_insync_replicas=1, **values))
+    assert driver.cluster.observe().brokers[1].log_start_offset == 0
+
+
+def test_two_epochs_that_start_at_the_log_start_are_both_loaded():
+    """Up to 2.0, LeaderEpochFileCache.clearAndFlushEarliest does nothing where no entry begins below the log start."""
+    steps = [
+        *("producer_appends at 0", "broker_crashes 1", "controller_removes_dead_follower 1"),
+        *("broker_becomes_leader 0 in epoch 1", "leader_deletes_records at 0 before 1", "producer_appends at 0"),
+        *("broker_crashes 0", "broker_restarts 0 checkpoint 2"),
+    ]
+    values = {"replicas": 2, "min_insync_replicas": 1, "crashes": 2, "delete_records": 1}
+    driver = must_replay(trace_of(steps, "2.0", **values))
+    entries = driver.cluster.observe().brokers[0].epoch_entries
+    assert [(one.leader_epoch, one.start_offset) for one in entries] == [(0, 1), (1, 1)]
+
+
+def test_no_epoch_ends_nowhere_whatever_lies_below_the_first_entry():
+    """Only an empty cache of KIP-101 answers for it: it compares it with its latest, which is none either."""
+    for below in ("UNDEFINED", "FIRST_START_OFFSET"):
+        switches = generation("0.11").with_switch("EPOCH_BELOW_FIRST_ENTRY", below)
+        assert LeaderEpochFileCache([EpochEntry(2, 2)], switches, None).end_offset_for(-1, 4).end_offset == -1
+        assert LeaderEpochFileCache([], switches, None).end_offset_for(-1, 4).end_offset == 4
+
+
+@pytest.mark.parametrize("decided", ["coordinator_aborts 0", "coordinator_commits 0"])
+def test_readers_of_either_level_are_given_what_the_model_says(decided, monkeypatch):
+    """They ask, like any consumer; a leader that forgets what was aborted, or gives too much, is seen."""
+    steps = ["producer_appends_in_transaction at 0 in 0", decided, "leader_appends_marker of 0 at 0"]
+    trace = trace_of(steps, replicas=1, min_insync_replicas=1, transactions=1)
+    must_replay(trace)
+    with monkeypatch.context() as broken:
+        broken.setattr(Log, "aborted_transactions", lambda self, start, end: ())
+        found = replay(trace, Driver())
+        assert (found and found.variable) == ("read_committed_record" if "aborts" in decided else None)
+    monkeypatch.setattr(Log, "last_stable_offset", property(lambda self: self.high_watermark))
+    found = replay(trace, Driver())
+    assert found is not None
+    assert (found.position, found.variable) == (1, "read_committed_record")
+
+
+def test_a_fetch_that_the_model_does_not_have_is_not_dropped_but_seen():
+    trace = trace_of(["producer_appends at 0", "producer_appends at 0"])
+    driver = Driver()
+    driver.begin(trace)
+    driver.take(trace.steps[0])
+    acts.ask(driver.cluster, 1, 0)
+    driver.take(trace.steps[1])
+    assert driver.observe()["fetch"] == (0, 0, 0, Fetch.ANSWERED, 0, 0, 0, 0, 0)
+    assert compared(trace.instance, trace.states[2], driver.observe())[0] == "fetch"
+
+
+@pytest.mark.parametrize("protocol", ["2.0", "2.1"])
+def test_an_epoch_that_ends_earlier_in_the_followers_log_is_cut_there(protocol):
+    """KIP-279 takes the smaller of both ends; too rare for random walks. Kafka: AbstractFetcherThread.maybeTruncate."""
+    steps = [
+        *("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"),
+        *("controller_elects_preferred 1", "broker_becomes_leader 1 in epoch 1", "producer_appends at 1"),
+        *("producer_appends at 0", "producer_appends at 0", "controller_elects_preferred 0"),
+        *("broker_becomes_leader 0 in epoch 2", "producer_appends at 0", "broker_becomes_follower 1 in epoch 2"),
+        "follower_reconciles 1 with 0",
+    ]
+    driver = must_replay(trace_of(steps, protocol, records=5, log_size=4, preferred_elections=2))
+    assert acts.payloads(driver.cluster, 0) == ("a", "c", "d", "e")
+    assert acts.payloads(driver.cluster, 1) == ("a",)

@@ -1,0 +1,254 @@
+"""What a driver may do: what somebody outside the cluster can. And what one of a person's own may be."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.replay import trace_of
+from isrcheck.conformance.cluster.cluster import Cluster
+from isrcheck.conformance.replay import compare, driver, projection, timing
+from isrcheck.conformance.replay.compare import replay
+from isrcheck.conformance.replay.coverage import Coverage
+from isrcheck.conformance.replay.driver import Driver
+from isrcheck.conformance.replay.system import StepRefusedError, load_driver
+from isrcheck.conformance.replay.timing import UntimelyError, timing_of
+from isrcheck.conformance.replay.walks import walk
+from isrcheck.models import registry
+from isrcheck.models.messages.errors import UsageError
+
+KAFKA = registry.load("kafka")[0]
+
+
+# ------------------------------------------------------------------------------------------- it writes nothing inside
+
+PUBLIC = {name for name in vars(Cluster) if not name.startswith("_")}
+"""What the outside world may do to a cluster, and what it may ask."""
+
+
+@pytest.mark.parametrize("module", [driver, projection, compare, timing])
+def test_who_replays_writes_no_field_of_a_broker(module):
+    """It assigns to nothing but its own fields, and to locals; it calls nothing private, and no setattr."""
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        for target in [*targets, node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) else targets:
+            if isinstance(target, ast.Attribute):
+                assert isinstance(target.value, ast.Name)
+                assert target.value.id in ("self", *(("one", "known") if module is timing else ()))
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    assert not called & {"setattr", "vars", "delattr", "exec", "eval"}
+    private = [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr.startswith("_")]
+    own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    assert set(private) <= own
+
+
+def test_the_driver_reaches_the_cluster_through_its_public_methods_only():
+    """`self.cluster.x`: x is one of them, and what it gives is frozen (observe.py) or a number."""
+    tree = ast.parse(Path(driver.__file__).read_text(encoding="utf-8"))
+    used = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.value.attr == "cluster"
+    }
+    assert {"deliver", "drop", "fire", "crash", "elect", "observe"} <= used <= PUBLIC
+
+
+def test_a_broker_looks_the_same_whoever_writes_nothing():
+    """The views that a driver gets share nothing that can be written with the brokers."""
+    one = Driver()
+    replay(trace_of(["producer_appends at 0", "leader_handles_fetch 0 from 1"]), one)
+    view = one.cluster.observe()
+    with pytest.raises(AttributeError):
+        view.brokers[0].log_end_offset = 5
+    assert all(
+        isinstance(value, tuple | frozenset | int | str | None | bool) for value in vars(view.brokers[1]).values()
+    )
+
+
+def test_every_variable_but_the_budgets_is_compared():
+    trace = trace_of([])
+    one = Driver()
+    one.begin(trace)
+    compared = one.observe()
+    assert set(compared) == set(trace.instance.places) - projection.LEFT_OUT
+    for name, cells in compared.items():
+        assert len(cells) == trace.instance.places[name].count
+
+
+# ------------------------------------------------------------------------------------------------------------- timing
+
+
+def test_time_passes_before_the_last_fetch_of_who_stays():
+    steps = [
+        *("producer_appends at 0", "leader_handles_fetch 0 from 1", "follower_applies_response 1 from 0"),
+        *("leader_handles_fetch 0 from 1", "leader_shrinks_isr 0 by {2}"),
+    ]
+    trace = trace_of(steps, "0.11")
+    assert timing_of(trace).pauses == {3}
+    assert replay(trace, Driver()) is None
+
+
+def test_who_fell_behind_earlier_cannot_stay_where_another_one_goes():
+    steps = ["leader_handles_fetch 0 from 1", "leader_shrinks_isr 0 by {1}"]
+    with pytest.raises(UntimelyError, match="step 2 drops a follower that had caught up later than one that stays"):
+        timing_of(trace_of(steps, "0.11"))
+    # Both may go, and in 2.1 nobody goes who has everything.
+    assert timing_of(trace_of([steps[0], "leader_shrinks_isr 0 by {1,2}"], "0.11")).pauses == {1}
+
+
+def test_a_checkpoint_is_a_high_watermark_that_the_broker_had():
+    both = [
+        step
+        for round_ in range(2)
+        for step in (
+            "producer_appends at 0",
+            *(f"{step} {pair}" for pair in ("0 from 1", "0 from 2") for step in ["leader_handles_fetch"]),
+            *(f"follower_applies_response {f} from 0" for f in (1, 2)),
+        )
+    ]
+    committed = [*both[:5], "leader_handles_fetch 0 from 1", "leader_handles_fetch 0 from 2"]
+    crash = ["broker_crashes 0"]
+    had = trace_of([*committed, *crash, "broker_restarts 0 checkpoint 1"])
+    assert timing_of(had).checkpoints == {(7, 0)}
+    assert replay(had, Driver()) is None
+    older = trace_of([*committed, *crash, "broker_restarts 0 checkpoint 0"])
+    assert timing_of(older).checkpoints == {(6, 0)}
+    assert replay(older, Driver()) is None
+
+
+def test_a_checkpoint_that_never_was_is_said_to_be_so():
+    steps = [
+        *("producer_appends at 0", "producer_appends at 0"),
+        *(
+            step
+            for f in (1, 2)
+            for step in (f"leader_handles_fetch 0 from {f}", f"follower_applies_response {f} from 0")
+        ),
+        *("leader_handles_fetch 0 from 1", "leader_handles_fetch 0 from 2", "broker_crashes 0"),
+    ]
+    with pytest.raises(
+        UntimelyError, match="restarts broker 0 with a checkpointed high watermark of 1, which it has not"
+    ):
+        timing_of(trace_of([*steps, "broker_restarts 0 checkpoint 1"]))
+
+
+def test_an_older_checkpoint_than_the_start_has_is_there_from_the_start():
+    trace = trace_of(["broker_bounces 1 checkpoint 1"], common_records=2)
+    assert timing_of(trace).checkpointed == {1: 1}
+    assert replay(trace, Driver()) is None
+
+
+# ------------------------------------------------------------------------------------------------ a driver of one's own
+
+
+class Shows:
+    """A system that shows what it is told to."""
+
+    def __init__(self, *shown, refuses=None):
+        self.shown = list(shown)
+        self.refuses = refuses
+
+    def begin(self, trace):
+        self.trace = trace
+
+    def take(self, step):
+        if self.refuses:
+            raise StepRefusedError(self.refuses)
+
+    def observe(self):
+        return self.shown.pop(0)
+
+
+def test_what_a_driver_does_not_show_is_not_compared():
+    trace = trace_of(["producer_appends at 0"])
+    assert replay(trace, Shows({}, {"log_end_offset": [1, None, 0]})) is None
+    found = replay(trace, Shows({}, {"log_end_offset": [1, 1, 0], "leader": None}))
+    assert (found.position, found.variable) == (1, "log_end_offset")
+    assert found.lines(trace) == [
+        "diverges after step 1 (producer_appends at 0), first in log_end_offset:",
+        *("--- model", "+++ system", "@@ -11 +11 @@"),
+        "-log_end_offset             [1 0 0]",
+        "+log_end_offset             [1 1 0]",
+    ]
+
+
+def test_a_step_that_is_refused_is_a_divergence():
+    trace = trace_of(["producer_appends at 0"])
+    found = replay(trace, Shows({}, refuses="no leader"))
+    assert found.lines(trace) == [
+        "diverges after step 1 (producer_appends at 0): the system does not take it: no leader"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shown", "why"),
+    [
+        ({"log_end": [0, 0, 0]}, "the driver shows log_end, which kafka does not have"),
+        ({"log_end_offset": [0, 0]}, r"the driver shows \[0, 0\] in log_end_offset; show a list of 3"),
+        ({"log_end_offset": 0}, "the driver shows 0 in log_end_offset; show a list of 3"),
+        ({"log_end_offset": [0, 0, 9]}, r"the driver shows 9 in log_end_offset; its values are 0\.\.2"),
+        ({"log_end_offset": [0, 0, "2"]}, "the driver shows '2' in log_end_offset"),
+        ({"isr": [[1, 1, 1], None, [0, 0]]}, r"the driver shows \[0, 0\] in isr; show a list of 3"),
+    ],
+)
+def test_what_is_no_variable_is_refused(shown, why):
+    with pytest.raises(UsageError, match=why):
+        replay(trace_of([]), Shows(shown))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("x = 1", "needs a class Driver with begin, take and observe"),
+        ("class Driver:\n    def begin(self, trace): pass", "needs a class Driver"),
+        ("def Driver(): pass", "needs a class Driver"),
+        ("1 / 0", "it cannot be loaded: ZeroDivisionError"),
+        ("def f(:", "it cannot be loaded: SyntaxError"),
+    ],
+)
+def test_a_file_that_holds_no_driver(tmp_path, text, why):
+    path = tmp_path / "mine.py"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match=why):
+        load_driver(path)
+    with pytest.raises(UsageError, match="No such file"):
+        load_driver(tmp_path / "none.py")
+
+
+# ----------------------------------------------------------------------------------------------------------- coverage
+
+
+def test_coverage_names_what_was_never_touched():
+    coverage = Coverage()
+    trace = trace_of(["producer_appends at 0", "broker_bounces 1 checkpoint 0"])
+    with coverage.watching():
+        assert replay(trace, Driver()) is None
+    coverage.note(trace)
+    (missed,) = coverage.untouched_actions().values()
+    assert "producer_appends" not in missed
+    assert "broker_bounces" not in missed
+    assert {"leader_handles_fetch", "controller_fails_over", "leader_deletes_records"} <= set(missed)
+    lines = {path.name: (set(one), count) for path, (one, count) in coverage.untouched_lines().items()}
+    text = {path.name: path.read_text().splitlines() for path in coverage.untouched_lines()}
+    ran = {name: {line for number, line in enumerate(text[name], 1) if number not in lines[name][0]} for name in lines}
+    assert "        offset = request.offset" not in ran["delete_records.py"]
+    assert lines["delete_records.py"][0]
+    assert lines["consumer.py"][0]
+    assert len(lines["broker.py"][0]) < lines["broker.py"][1]
+    before = sum(len(one) for one, _ in lines.values())
+    with coverage.watching():
+        assert replay(walk(trace.instance, 0, 30), Driver()) is None
+    assert sum(len(one) for one, _ in coverage.untouched_lines().values()) < before
+
+
+def test_only_traces_of_kafka_as_it_stands_are_replayed():
+    model, protocol = registry.load("published/kip_101")
+    with pytest.raises(UsageError, match="the cluster replays traces of kafka as it stands"):
+        Driver().begin(walk(model.instance(protocol, {}), 0, 3))
+    swapped = KAFKA.instance("2.1", {})
+    with pytest.raises(UsageError, match="no swapped action"):
+        Driver().begin(replace(walk(swapped, 0, 1), instance=replace(swapped, swaps={"x": "y"})))

@@ -1,0 +1,43 @@
+"""Random walks with every fault, election and client feature of the model: the cluster goes the same way."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+import pytest
+
+from conformance.tests.support.replay import EVERY_CLIENT, EVERY_FAULT, GENERATIONS, instance_of, must_replay
+from isrcheck.conformance.replay.walks import walk
+
+ACKS_ONE = MappingProxyType({"acks": 1, "retries": 2, "records": 3, "log_size": 3, "power_losses": 1})
+ACKS_ZERO = MappingProxyType({"acks": 0, "brokers_down": 1, "elections": 4})
+FOUR_BROKERS = MappingProxyType({"replicas": 4, "elections": 4, "min_insync_replicas": 1})
+
+
+FAULTS = {
+    *("broker_loses_power", "broker_loses_disk", "controller_elects_preferred", "controller_elects_unclean"),
+    *("producer_retries", "follower_is_out_of_range"),
+}
+CLIENTS = {
+    *("producer_appends_in_transaction", "coordinator_commits", "coordinator_aborts", "leader_appends_marker"),
+    *("leader_deletes_records", "follower_starts_over", "producer_retries"),
+}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "values", "also"),
+    [
+        *((protocol, EVERY_FAULT, FAULTS) for protocol in GENERATIONS),
+        *((protocol, EVERY_CLIENT, CLIENTS) for protocol in GENERATIONS[1:]),
+        ("2.1", ACKS_ONE, {"answer_is_lost"}),
+        ("0.10", ACKS_ZERO, {"send_is_lost"}),
+        ("2.0", FOUR_BROKERS, {"leader_shrinks_isr"}),
+    ],
+)
+def test_so_it_does_with_every_fault_and_every_client(protocol, values, also):
+    taken: set[str] = set()
+    for seed in range(150):
+        trace = walk(instance_of(protocol, tuple(values.items())), seed, 40)
+        must_replay(trace, seed)
+        taken |= {step.action for step in trace.steps}
+    assert taken >= also

@@ -1,0 +1,77 @@
+"""Histories of the model on the cluster: two implementations that share no code go the same way.
+
+Random walks of every generation, every golden trace of the model, and every counterexample that the matrix records.
+"""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stderr, redirect_stdout
+
+import pytest
+
+from conformance.tests.support import golden
+from conformance.tests.support.replay import GENERATIONS, instance_of, must_replay
+from isrcheck.checker.analyses.matrix import recorded
+from isrcheck.checker.cli import main as check
+from isrcheck.conformance.replay.walks import walk
+from isrcheck.traces.format.folder import files, read
+
+STEPS = 30
+HISTORIES = 1000
+
+
+@pytest.mark.parametrize("protocol", GENERATIONS)
+def test_the_cluster_goes_the_way_of_the_model(protocol):
+    taken: set[str] = set()
+    for seed in range(HISTORIES):
+        trace = walk(instance_of(protocol), seed, STEPS)
+        must_replay(trace, seed)
+        taken |= {step.action for step in trace.steps}
+    # All that the default configuration has, but for what is rare there (test_replay_faults.py).
+    expected = {
+        *("producer_appends", "producer_is_refused", "leader_handles_fetch", "leader_answers_parked_fetch"),
+        *("follower_applies_response", "response_is_lost", "leader_shrinks_isr"),
+        *("controller_fails_over", "controller_removes_dead_follower", "broker_becomes_leader"),
+        *("broker_becomes_follower", "broker_bounces", "broker_crashes", "broker_restarts", "follower_reconciles"),
+    }
+    # 0.10 truncates at once.
+    assert taken - {"follower_is_out_of_range"} == expected - ({"follower_reconciles"} if protocol == "0.10" else set())
+
+
+GOLDEN = [path for path in sorted(golden.FOLDER.glob("*.txt")) if path.stem.startswith("kafka")]
+
+
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_every_golden_trace_replays(path):
+    must_replay(golden.derive(golden.read(path.read_text(encoding="utf-8"))))
+
+
+@pytest.fixture(scope="module")
+def matrix(tmp_path_factory):
+    """Every counterexample that the matrix records: those of all runs and properties, at their full depth."""
+    folder = tmp_path_factory.mktemp("counterexamples")
+    depths = [depth for run in recorded() for depth in (*run.violated.values(), *run.permitted.values())]
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        code = check(["--bound", str(max(depths)), "--engine", "local", "--out", str(folder)])
+    assert code == 0
+    return [read(path, None) for path in files(folder)], len(depths)
+
+
+def test_every_counterexample_of_the_matrix_replays(matrix):
+    traces, count = matrix
+    assert len(traces) == count
+    for trace in traces:
+        must_replay(trace, trace.property_name)
+
+
+def test_a_loss_of_the_model_happens_to_the_clients_of_the_cluster(matrix):
+    """What they were told, and what a reader who asks the leader gets at the end."""
+    lost = [trace for trace in matrix[0] if trace.property_name == "acked_not_lost"]
+    assert [trace.instance.protocol.name for trace in lost] == ["0.10", "0.11", "2.0"]
+    for trace in lost:
+        view = must_replay(trace).cluster.observe()
+        told = {one.payload for one in view.acknowledged}
+        kept = {record.payload for record in view.brokers[view.controller.leader].log}
+        assert told == {"a"}
+        assert not told & kept

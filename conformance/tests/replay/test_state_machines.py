@@ -1,0 +1,125 @@
+"""Cluster and model side by side under Hypothesis, with the explorer as the oracle.
+
+A failure that Hypothesis finds in so many steps, the explorer finds in no more; it is written as a trace, and the
+command that replays it does.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from conformance.tests.support.state_machines import keep, machine_of, must_hold, shrunk
+from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance
+
+
+def kafka(protocol: str, **values: int) -> Instance:
+    return registry.load("kafka")[0].instance(protocol, values)
+
+
+def run_command(command: str) -> subprocess.CompletedProcess[str]:
+    name, *words = command.split()
+    assert name == "conform"
+    return subprocess.run(
+        [sys.executable, "-m", "isrcheck.conformance.cli", *words], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("protocol", "promised"),
+    [
+        ("0.10", ["leader_in_isr", "one_leader_per_epoch"]),
+        ("0.11", ["leader_in_isr", "one_leader_per_epoch"]),
+        ("2.0", ["leader_in_isr", "one_leader_per_epoch"]),
+        ("2.1", None),
+    ],
+)
+def test_cluster_and_model_go_the_same_way_and_what_is_promised_holds(protocol, promised):
+    """In 2.1 every property of states is promised; the older ones break some (models/verdicts.toml)."""
+    must_hold(machine_of(kafka(protocol), promised=promised), examples=40)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "values", "broken", "least", "examples", "steps"),
+    [
+        ("2.1", {"acks": 1}, "acked_not_lost", 2, 100, 30),
+        ("2.0", {"retries": 1}, "no_duplicates", 2, 100, 30),
+        # KIP-101 between two replicas; the ISR goes on with one.
+        (
+            "0.10",
+            {
+                "records": 1,
+                "log_size": 1,
+                "crashes": 0,
+                "elections": 1,
+                "replicas": 2,
+                "bounces": 3,
+                "min_insync_replicas": 1,
+            },
+            *("isr_is_complete", 5, 1000, 16),
+        ),
+    ],
+)
+def test_what_hypothesis_finds_the_explorer_finds_in_no_more_steps(
+    protocol, values, broken, least, examples, steps, tmp_path
+):
+    instance = kafka(protocol, **values)
+    failure = shrunk(machine_of(instance), examples, steps)
+    assert failure is not None
+    assert failure.broken == broken
+    found = explore(instance, Limits(depth=failure.trace.length), only=[broken]).findings[broken]
+    witness = found.found.witness or found.permitted.witness
+    assert witness is not None
+    assert witness.depth == least <= failure.trace.length
+    path, command = keep(failure, tmp_path)
+    assert path.exists()
+    replayed = run_command(command)
+    assert (replayed.returncode, replayed.stderr) == (0, "")
+    assert replayed.stdout == f"{path}: replayed, {failure.trace.length} steps; the same after every step\n"
+
+
+def test_a_bug_in_the_cluster_is_shrunk_to_a_trace_that_shows_it(tmp_path):
+    failure = shrunk(machine_of(kafka("2.1"), bug="hw_off_by_one"), examples=100)
+    assert failure is not None
+    assert failure.divergence is not None
+    assert failure.broken is None
+    assert (failure.trace.length, failure.divergence.variable) == (1, "high_watermark")
+    path, command = keep(failure, tmp_path, "hw_off_by_one")
+    assert command == f"conform replay {path} --bug hw_off_by_one"
+    replayed = run_command(command)
+    assert (replayed.returncode, replayed.stderr) == (20, "")
+    assert replayed.stdout.startswith(
+        f"{path}: diverges after step 1 (producer_appends at 0), first in high_watermark:\n"
+    )
+    assert run_command(command.partition(" --bug")[0]).returncode == 0
+
+
+MACHINE = """
+from conformance.tests.support.state_machines import machine_of
+from models import registry
+
+TestModelAndCluster = machine_of(registry.load("kafka")[0].instance("2.1", {}), bug="hw_off_by_one").TestCase
+"""
+
+
+def test_a_machine_that_fails_in_a_test_run_prints_the_command_that_replays_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "test_mine.py").write_text(MACHINE, encoding="utf-8")
+    ran = subprocess.run(
+        # A CI system's pytest says each failure twice: once whole in its summary.
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rN", "test_mine.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1
+    lines = [line.removeprefix("E").strip() for line in ran.stdout.splitlines()]
+    (command,) = [line.removeprefix("replay it: ") for line in lines if line.startswith("replay it: ")]
+    assert "1  producer_appends at 0" in lines
+    assert "diverges after step 1 (producer_appends at 0), first in high_watermark:" in lines
+    assert command.startswith("conform replay counterexamples/kafka_2.1_behaviour_")
+    assert run_command(command).returncode == 20

@@ -1,0 +1,233 @@
+"""Models for the tests of Z3, what it finds and what it proves, and what they ask `check`."""
+
+import json
+
+from isrcheck.checker.proofs import proof_cache
+from isrcheck.models import registry
+
+COUNTER = '''\
+"""A counter that goes too far."""
+
+from isrcheck.language import action, always, between, field, require
+
+
+class State:
+    count = field(values=between(0, 3))
+
+
+@action
+def counter_steps(s):
+    require(s.count < 3)
+    s.count += 1
+
+
+@always
+def stays_small(s):
+    return s.count < 2
+'''
+
+LAMPS = '''\
+"""Somebody switches lamps, and a storm puts them out. Every behaviour ends."""
+
+from isrcheck.language import Domain, Flag, Subset, action, always, always_step, between, bound, field, initial, require
+from isrcheck.language import setting, sometimes
+
+
+class Configuration:
+    lamps = bound(2, "lamps", least=1, option="--lamps")
+    most = bound(3, "how often they are switched", least=1, option="--most")
+    limit = setting(2, "how often they may be switched in peace", option="--limit")
+    speaks_of_storms = setting(1, "whether anything is said of storms", most=1)
+
+
+class Lamp(Domain, size="lamps"):
+    pass
+
+
+class Lamps(Subset, of=Lamp):
+    pass
+
+
+class State:
+    is_on = field(Lamp, values=Flag)
+    switched = field(values=between(0, "most"))
+    is_stormy = field(values=Flag)
+
+
+@initial
+def starts(configuration):
+    yield {}
+    yield {"is_on": [lamp == 0 for lamp in range(configuration.lamps)]}
+
+
+@action
+def person_switches(s, chosen: Lamps):
+    require(s.switched < s.most)
+    require(any(chosen[lamp] for lamp in range(s.lamps)))
+    for lamp in range(s.lamps):
+        if chosen[lamp]:
+            s.is_on[lamp] = not s.is_on[lamp]
+    s.switched += 1
+
+
+@action
+def storm_comes(s):
+    require(not s.is_stormy)
+    s.is_stormy = True
+
+
+@action
+def lamp_fails(s, lamp: Lamp):
+    require(s.is_stormy)
+    require(s.is_on[lamp])
+    s.is_on[lamp] = False
+
+
+def storms(s):
+    return s.is_stormy
+
+
+@always(permitted=storms)
+def calm(s):
+    """A storm may break it, after two steps; and so may a third switch, which nothing excuses."""
+    return s.switched <= s.limit and not (s.is_stormy and s.switched > 0)
+
+
+@always
+def some_are_off(s):
+    return not all(s.is_on[lamp] for lamp in range(s.lamps))
+
+
+@always_step(permitted=storms)
+def only_persons_switch_off(before, after, taken):
+    return taken == person_switches or not any(
+        before.is_on[lamp] and not after.is_on[lamp] for lamp in range(before.lamps)
+    )
+
+
+@always(applies=lambda configuration: configuration.speaks_of_storms == 1)
+def storms_stay(s):
+    return s.switched <= s.most
+
+
+@sometimes
+def dark_after_a_storm(s):
+    return s.is_stormy and s.switched == s.most and not any(s.is_on[lamp] for lamp in range(s.lamps))
+
+
+@sometimes
+def one_at_a_time(before, after):
+    return before.switched == 2 and after.switched == 3
+
+
+@sometimes
+def never_to_be_seen(s):
+    return s.switched == 0 and all(s.is_on[lamp] for lamp in range(s.lamps)) and s.lamps > 1
+'''
+
+JUGS = '''\
+"""Water goes from one jug to the other."""
+
+from isrcheck.language import action, always, always_step, between, field, lemma, require, setting, sometimes
+
+
+class Configuration:
+    limit = setting(8, "what is promised of the right jug", option="--limit")
+    EXCUSED = setting(0, "nothing is promised at all", most=1)
+
+
+class State:
+    left = field(values=between(0, 20), initially=4)
+    right = field(values=between(0, 20), initially=4)
+
+
+@action
+def somebody_pours_right(s):
+    require(s.left > 0)
+    require(s.right < 20)
+    s.left -= 1
+    s.right += 1
+
+
+@action
+def somebody_pours_left(s):
+    require(s.right > 0)
+    require(s.left < 20)
+    s.right -= 1
+    s.left += 1
+
+
+def is_excused(s):
+    return s.EXCUSED == 1
+
+
+@always(permitted=is_excused)
+def right_stays_low(s):
+    """The right jug stays low."""
+    return s.right <= s.limit
+
+
+'''
+
+ALL_THE_WATER = '''\
+@lemma
+def no_water_is_lost(s):
+    """All the water is in one jug or the other."""
+    return s.left + s.right == 8
+
+
+'''
+
+
+def checking(main, capsys):
+    """Run a command, which is `main`, with some words; gives the exit code, stdout, and stderr without compilation."""
+
+    def run(*words):
+        code = main(words)
+        out, err = capsys.readouterr()
+        return code, out, "".join(line for line in err.splitlines(True) if not line.startswith("compiling "))
+
+    return run
+
+
+def proving(main, tmp_path, monkeypatch, capsys):
+    """Run `check model.py --prove` on a text. No proof is known from elsewhere; compiled kernels are shared."""
+    monkeypatch.setattr(proof_cache, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)
+    check = checking(main, capsys)
+
+    def run(text, *words):
+        (tmp_path / "model.py").write_text(text)
+        return check("model.py", "--prove", *words)
+
+    return run
+
+
+def told(check, *words):
+    """The exit code and the run of --json."""
+    code, out, err = check(*words, "--json")
+    assert err == ""
+    (run,) = json.loads(out)["runs"]
+    return code, run
+
+
+def decided(run):
+    """What is said of each property, without paths and counts."""
+    return [(one["name"], one["verdict"], one["depth"], one["permitted_depth"]) for one in run["properties"]]
+
+
+def proofs_of(check, text, *words):
+    """The exit code, the verdicts by name, and the object under `proofs`."""
+    code, run = told(check, text, *words)
+    return code, {one["name"]: one["verdict"] for one in run["properties"]}, run["proofs"]
+
+
+def instance_of(tmp_path, text, **values):
+    """An instance of a model that is a text."""
+    (tmp_path / "model.py").write_text(text)
+    return registry.load_file(tmp_path / "model.py").instance(None, values)
+
+
+def joined(text):
+    """The report with its lines put together again."""
+    return " ".join(text.split())

@@ -1,0 +1,88 @@
+"""What the tests of many logs share: a folder with a log of every kind, and the command as a person types it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+from conformance.tests.support.places import RECORDINGS
+from isrcheck.conformance.follow.recorder.plan import Plan
+from isrcheck.conformance.follow.recorder.record import record
+
+LOSS = RECORDINGS / "kafka-0.10.2-kip101_loss.ndjson"
+
+
+def run_log(path: Path, seed: int, events: int, bug: str | None = None) -> Path:
+    """The log of a random run of the cluster."""
+    with path.open("w", encoding="utf-8") as stream:
+        record(Plan(seed=seed, events=events, bug=bug), stream, str(path))
+    return path
+
+
+def gap_log(path: Path, seed: int = 0) -> Path:
+    """A log of which all but the last of 40 events are gone: no machine is fast enough for that."""
+    lines = run_log(path, seed, 40).read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text(lines[0] + lines[-1], encoding="utf-8")
+    return path
+
+
+def every_kind(folder: Path) -> Path:
+    """A log of every kind, in one folder, of which `OUT` and `ERR` are said where it is `ASKED`."""
+    folder.mkdir()
+    run_log(folder / "a.ndjson", 1, 40)
+    (folder / "b-binary.ndjson").write_bytes(bytes(range(128, 256)) * 9)
+    run_log(folder / "c-bug.ndjson", 7, 200, "hw_off_by_one")
+    cut = run_log(folder / "d-cut.ndjson", 2, 30)
+    cut.write_bytes(cut.read_bytes()[:-5])
+    (folder / "e-empty.ndjson").write_bytes(b"")
+    gap_log(folder / "f-gap.ndjson")
+    shutil.copy(LOSS, folder / "g-kafka.ndjson")
+    damaged = run_log(folder / "h-bug-then-damage.ndjson", 7, 200, "hw_off_by_one")
+    with damaged.open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps({"run": "7.2"}) + "\n")
+    run_log(folder / "i.ndjson", 3, 300)
+    return folder
+
+
+def without_times(out: str) -> str:
+    """What is printed, without how long it took and where."""
+    return re.sub(r"; [0-9.]+ s( on \S+, which took [0-9.]+ s to start)?$", "; TIME", out, flags=re.MULTILINE)
+
+
+ASKED = "--protocol 2.1 --most-states 30"
+OUT = f"""\
+FOLLOWED   logs/a.ndjson: 1 run, 40 events
+REJECTED   logs/c-bug.ndjson:4: run 7.1: no step of the model leads to what was seen (so 2 of 2 runs)
+NOTHING    logs/e-empty.ndjson: nothing to follow, there is no event
+UNDECIDED  logs/f-gap.ndjson:2: run 0.1: more than 30 states are possible; raise the limit, or leave less out of the log
+REJECTED   logs/g-kafka.ndjson:17: broker 2 has m0 m1 m2 on disk, checkpointed high watermark 2
+FOLLOWED   logs/i.ndjson: 3 runs, 300 events
+
+logs/c-bug.ndjson:4: run 7.1 is rejected: no step of the model leads to what was seen
+  event 3 at broker 0: producer_appends leader=0
+  producer_appends at 0: it leads to pending[1] = 0, and null was seen, and 3 more cells differ
+
+logs/c-bug.ndjson:183: run 7.2 is rejected: no step of the model leads to what was seen
+  event 27 at broker 2: producer_appends leader=2
+  producer_appends at 2: it leads to pending[3] = 2, and null was seen, and 3 more cells differ
+  the whole of it: conform follow logs/c-bug.ndjson {ASKED}
+
+logs/g-kafka.ndjson:17: it is rejected: broker 2 has m0 m1 m2 on disk, checkpointed high watermark 2
+  the log of broker 2 is m0 m1 m2: true of 0 of 689, instead: m0 m1 m2 PRECIOUS (689)
+  it has had 2 as its high watermark, not before the checkpoint that was seen last: true of 689 of 689
+  the whole of it: conform follow logs/g-kafka.ndjson {ASKED}
+
+logs/h-bug-then-damage.ndjson:4: run 7.1 is rejected: no step of the model leads to what was seen
+  event 3 at broker 0: producer_appends leader=0
+  producer_appends at 0: it leads to pending[1] = 0, and null was seen, and 3 more cells differ
+  the whole of it: conform follow logs/h-bug-then-damage.ndjson {ASKED}
+
+9 logs: 2 FOLLOWED, 2 REJECTED, 1 UNDECIDED, 1 NOTHING, 3 UNREADABLE; TIME
+"""
+ERR = """\
+conform: logs/b-binary.ndjson:1: the file ends in the middle of this line; get the rest, or remove the line
+conform: logs/d-cut.ndjson:31: the file ends in the middle of this line; get the rest, or remove the line
+conform: logs/h-bug-then-damage.ndjson:203: "number" is missing; see docs/conformance.md for what a line says
+"""

@@ -1,0 +1,101 @@
+"""Golden traces: histories worth remembering, as commented text.
+
+In:  a file of conformance/golden: comment lines that say why the history matters; a header of `key: value` lines; an
+     empty line; and the view of `trace show`, of which only the steps are read (a new file can give just those).
+Out: the trace of these steps, certified, and the text that the file should have.
+
+`gone: protocol=2.0` (or a switch or setting with its value) says what removes the history: with that, and otherwise in
+the same bounds, the property does not fail in this way at all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from conformance.tests.support.places import GOLDEN_FOLDER
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance, Step, parse
+from isrcheck.traces.format.certify import behaviour
+from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.terminal.show import view
+
+FOLDER = GOLDEN_FOLDER
+KEYS = ("model", "protocol", "configuration", "swaps", "start", "property", "verdict", "command", "gone")
+STEP = re.compile(r"^\s*(\d+)  (\S+(?: \S+)*)", re.ASCII)
+"""A line of the table: the number and the step, which ends where two spaces follow."""
+
+
+@dataclass(frozen=True)
+class Golden:
+    """A golden file: its comment and header as they stand, and its steps as text."""
+
+    comment: list[str]
+    header: dict[str, str]
+    steps: list[str]
+
+
+def read(text: str) -> Golden:
+    """Take a golden file apart."""
+    lines = text.splitlines()
+    comment = [line for line in lines if line.startswith("#")]
+    header: dict[str, str] = {}
+    start = len(comment)
+    for line in lines[start:]:
+        key, colon, value = line.partition(": ")
+        if not colon or key not in KEYS:
+            break
+        header[key] = value
+    steps: list[str] = []
+    for line in lines[start + len(header) :]:
+        found = STEP.match(line)
+        if found and found[1] != "0":
+            assert int(found[1]) == len(steps) + 1, f"step {found[1]} follows step {len(steps)}"
+            steps.append(found[2])
+    assert comment, "a golden trace starts with a comment that says why this history matters"
+    return Golden(comment, header, steps)
+
+
+def derive(golden: Golden) -> Trace:
+    """The certified trace of the steps that a golden file gives."""
+    header = golden.header
+    instance = _instance(header, {})
+    return behaviour(
+        instance,
+        int(header.get("start", "0")),
+        [read_step(instance, text) for text in golden.steps],
+        header["property"],
+        header["command"],
+        header.get("verdict"),
+    )
+
+
+def repaired(golden: Golden) -> Instance:
+    """The instance in which the history is said to be gone: the same bounds, with what `gone` names."""
+    return _instance(golden.header, _pairs(golden.header["gone"]))
+
+
+def _instance(header: dict[str, str], changed: dict[str, str]) -> Instance:
+    model, protocol = registry.load(header["model"])
+    texts = _pairs(header.get("configuration", "")) | changed
+    protocol = texts.pop("protocol", header.get("protocol", protocol))
+    values = {name: parse(name, model.entries[name], text) for name, text in texts.items()}
+    return model.instance(protocol, values, _pairs(header.get("swaps", "")))
+
+
+def _pairs(text: str) -> dict[str, str]:
+    return dict(pair.split("=", 1) for pair in text.split())
+
+
+def read_step(instance: Instance, text: str) -> Step:
+    """The step that is spelled like this."""
+    action = text.split()[0]
+    spelled = {instance.spell_step(step): step for step in instance.steps if step.action == action}
+    assert text in spelled, f"no step `{text}`; of {action} there are: {', '.join(spelled) or 'none'}"
+    return spelled[text]
+
+
+def render(golden: Golden, trace: Trace) -> str:
+    """The text that the file should have."""
+    header = [f"{key}: {value}" for key, value in golden.header.items()]
+    return "\n".join([*golden.comment, *header, "", *view(trace)]) + "\n"

@@ -1,0 +1,380 @@
+"""What the tests of observations share: small recordings, and a second reading of them, slow and obvious.
+
+The second reading is plain Python on one state at a time (models/run.py). It guesses where the search computes: every
+line may be passed or waited for, and every checkpoint taken at this moment or at a later one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from isrcheck.conformance.follow.observations.lines import Acked, Befalls, Disk, Fault, Line, Metadata, Read, Sent
+from isrcheck.conformance.follow.observations.recording import Recording
+from isrcheck.models.language.model import Instance, Step
+from isrcheck.models.run import Cells, State, take
+
+Guess = tuple[tuple[int, ...], tuple[int | None, ...], frozenset[int]]
+"""Of each broker: how many sightings of this process are explained, and the checkpoint that it may come back with;
+and the records that were acknowledged elsewhere than recorded."""
+
+
+def write(path: Path, *lines: Mapping[str, Any]) -> Path:
+    """A recording of these lines, numbered. A header keeps what it has."""
+    texts = [json.dumps(line if line["kind"] == "header" else {"n": n, **line}) for n, line in enumerate(lines)]
+    path.write_text("".join(f"{text}\n" for text in texts))
+    return path
+
+
+def header(least: int, *replicas: int, unclean: bool = False) -> dict[str, Any]:
+    return {
+        "kind": "header",
+        "min.insync.replicas": least,
+        "unclean.leader.election.enable": unclean,
+        "replicas": list(replicas),
+    }
+
+
+def acked(value: str, offset: int | None = None) -> dict[str, Any]:
+    return {"kind": "acked", "value": value, "offset": offset}
+
+
+def disk(broker: int, *values: str, checkpoint: int | None = None) -> dict[str, Any]:
+    log = [[offset, value] for offset, value in enumerate(values)]
+    return {"kind": "disk", "broker": broker, "log": log, "high_watermark_checkpoint": checkpoint}
+
+
+def metadata(leader: int, *isr: int, epoch: int | None = None) -> dict[str, Any]:
+    return {"kind": "metadata", "leader": leader, "isr": list(isr), "leader_epoch": epoch}
+
+
+def fault(what: str, broker: int) -> dict[str, Any]:
+    return {"kind": "fault", "what": what, "broker": broker}
+
+
+KILL, FREEZE, THAW, START, STOP = (one.value for one in Befalls)
+
+
+def read(*values: str) -> dict[str, Any]:
+    return {"kind": "client_read", "records": [[offset, value] for offset, value in enumerate(values)]}
+
+
+# ------------------------------------------------------------------------------------------------- the second reading
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A state, with how many lines are passed and what was guessed."""
+
+    cells: Cells
+    passed: int
+    guess: Guess
+
+
+class SlowReading:
+    """One recording, read by one instance of the model."""
+
+    def __init__(self, recording: Recording, instance: Instance, *, is_idempotent: bool) -> None:
+        self.recording = recording
+        self.instance = instance
+        self.is_idempotent = is_idempotent
+        self.furthest = 0
+
+    def shortest(self) -> int | None:
+        """The length of the shortest history that explains the recording, or None."""
+        waiting = deque((0, moment) for moment in self.starts())
+        known: set[Moment] = set()
+        while waiting:
+            length, moment = waiting.popleft()
+            if moment in known:
+                continue
+            known.add(moment)
+            self.furthest = max(self.furthest, moment.passed)
+            if moment.passed == len(self.recording.lines):
+                return length
+            waiting.extendleft((length, later) for later in self.without_a_step(moment))
+            for step in self.instance.steps:
+                after = take(self.instance, moment.cells, step)
+                if after is not None:
+                    waiting.extend((length + 1, later) for later in self.by_step(moment, step, after))
+        return None
+
+    def accepts(self, steps: tuple[Step, ...], states: tuple[Cells, ...]) -> bool:
+        """Whether this history explains the recording."""
+        moments = self.closed({moment for moment in self.starts() if moment.cells == self._plain(states[0])})
+        for step, state in zip(steps, states[1:], strict=True):
+            found = {later for moment in moments for later in self.by_step(moment, step, state)}
+            moments = self.closed(found)
+        return any(moment.passed == len(self.recording.lines) for moment in moments)
+
+    def closed(self, moments: set[Moment]) -> set[Moment]:
+        found, open_ones = set(moments), list(moments)
+        while open_ones:
+            for later in self.without_a_step(open_ones.pop()):
+                if later not in found:
+                    found.add(later)
+                    open_ones.append(later)
+        return found
+
+    def starts(self) -> Iterator[Moment]:
+        count = len(self.recording.brokers)
+        told = self.metadata_from(0)
+        for cells in self.instance.initial_states:
+            s = State(self.instance, cells)
+            if any(s.log_end_offset[r] for r in range(count)):
+                continue
+            # A topic is created in its first epoch, so a later one says nothing of who led at the start.
+            is_first = told is not None and (told.leader_epoch or 0) == self.recording.first_epoch
+            if told is None or not is_first or self.recording.replica(told.leader or 0) == s.controller_leader:
+                yield Moment(self._plain(cells), 0, ((0,) * count, (0,) * count, frozenset()))
+
+    def _plain(self, cells: Cells) -> Cells:
+        """Budgets full, and what readers saw forgotten: neither changes what can happen."""
+        s = State(self.instance, cells)
+        again = ("retries",) if self.is_idempotent else ()
+        for name in ("crashes", "preferred_elections", "unclean_elections", *again):
+            setattr(s, f"{name}_left", getattr(self.instance.configuration, name))
+        for offset in range(s.log_size):
+            s.exposed_record[offset] = -1
+        return s.cells
+
+    # --------------------------------------------------------------------------------------------- between the lines
+
+    def faults_before(self, passed: int, broker: int) -> list[Befalls]:
+        lines = self.recording.lines[:passed]
+        return [line.what for line in lines if isinstance(line, Fault) and line.broker == broker]
+
+    def is_frozen(self, passed: int, replica: int) -> bool:
+        faults = self.faults_before(passed, self.recording.brokers[replica])
+        return faults[-1:] == [Befalls.FREEZE]
+
+    def is_stopping(self, passed: int, replica: int) -> bool:
+        faults = self.faults_before(passed, self.recording.brokers[replica])
+        return faults[-1:] == [Befalls.STOP]
+
+    def newest_before(self, position: int) -> int:
+        told = (line for line in self.recording.lines[:position] if isinstance(line, Metadata))
+        return max((line.leader_epoch or 0 for line in told), default=0)
+
+    def metadata_from(self, position: int) -> Metadata | None:
+        """The next line that tells of a leader, and not of one that is known to be past."""
+        for later, line in enumerate(self.recording.lines[position:], position):
+            tells = isinstance(line, Metadata) and line.leader is not None
+            if isinstance(line, Metadata) and tells:
+                is_old = line.leader_epoch is not None and line.leader_epoch < self.newest_before(later)
+                if not is_old:
+                    return line
+        return None
+
+    def by_step(self, moment: Moment, step: Step, after: Cells) -> Iterator[Moment]:
+        """What may follow when this step is taken, if the recording allows it."""
+        if step.action in ("broker_bounces", "broker_loses_power", "broker_loses_disk"):
+            return
+        before, s = State(self.instance, moment.cells), State(self.instance, after)
+        names = [choice.parameter.name for choice in self.instance.slot_choices[step.slot]]
+        given = dict(zip(names, step.ordinals, strict=True))
+        line = self.recording.lines[moment.passed] if moment.passed < len(self.recording.lines) else None
+        befallen = line if isinstance(line, Fault) else None
+        seen, comes_back, elsewhere = moment.guess
+        passed = moment.passed
+        if step.action in ("broker_crashes", "broker_restarts"):
+            replica = given["broker"]
+            is_told = befallen is not None and self.recording.replica(befallen.broker) == replica
+            if step.action == "broker_restarts":
+                if not is_told or befallen is None or befallen.what is not Befalls.START:
+                    return
+                if given["checkpoint"] != self.checkpoint_at_start(moment, replica):
+                    return
+                seen, comes_back = _put(seen, replica, 0), _put(comes_back, replica, given["checkpoint"])
+                passed += 1
+            elif self.is_stopping(passed, replica):
+                heirs = [r for r in range(s.replicas) if r != replica and before.controller_isr[r] and before.is_up[r]]
+                if before.controller_leader == replica and heirs:
+                    return
+            elif is_told and befallen is not None and befallen.what is Befalls.KILL:
+                passed += 1
+            else:
+                return
+        else:
+            if any(s.is_up[r] != before.is_up[r] for r in range(s.replicas)):
+                return
+            if not step.action.startswith("controller_"):
+                taking_part = [given[name] for name in ("leader", "follower", "broker") if name in given]
+                if any(self.is_frozen(passed, replica) for replica in taking_part):
+                    return
+        if step.action == "producer_retries" and self.is_idempotent:
+            leader = given["leader"]
+            if any(before.log_record[leader][offset] >= given["record"] for offset in range(s.log_size)):
+                return
+        if not self.election_is_required(moment, step, before, s):
+            return
+        if s.next_record > len(self.recording.values):  # an instance has one record at least
+            return
+        if any(s.next_record > self.recording.record(late.value) for late in self.sent_later(moment.passed)):
+            return
+        newly = [r for r in range(s.records) if s.acknowledged[r] and not before.acknowledged[r]]
+        actor = given.get("leader", given.get("broker"))
+        for record in newly:
+            offset = self.offset_told(record)
+            is_there = (
+                actor is not None
+                and offset is not None
+                and offset < s.log_size
+                and s.log_record[actor][offset] == record
+            )
+            if offset is not None and not is_there:
+                elsewhere |= {record}
+        yield Moment(self._plain(after), passed, (seen, comes_back, elsewhere))
+
+    def sent_later(self, passed: int) -> list[Sent]:
+        return [line for line in self.recording.lines[passed:] if isinstance(line, Sent)]
+
+    def offset_told(self, record: int) -> int | None:
+        for line in self.recording.lines:
+            if isinstance(line, Acked) and self.recording.record(line.value) == record:
+                return line.offset
+        return None
+
+    def election_is_required(self, moment: Moment, step: Step, before: State, s: State) -> bool:
+        told = self.metadata_from(moment.passed)
+        leader = None if told is None or told.leader is None else self.recording.replica(told.leader)
+        if self.recording.has_epochs:
+            if s.controller_epoch == before.controller_epoch:
+                return True
+            if told is None:  # perhaps it is told that nobody leads
+                newest = self.newest_before(len(self.recording.lines)) - self.recording.first_epoch
+                return bool(s.controller_epoch <= newest)
+            if told.leader_epoch is None:
+                return False
+            left = told.leader_epoch - self.recording.first_epoch - s.controller_epoch
+            return left > 0 or (left == 0 and s.controller_leader == leader)
+        if step.action.startswith("controller_") and step.action != "controller_removes_dead_follower":
+            return bool(s.controller_leader == leader and before.controller_leader != leader)
+        return True
+
+    # ----------------------------------------------------------------------------------------------------- the lines
+
+    def without_a_step(self, moment: Moment) -> Iterator[Moment]:
+        """The next line is passed; or a checkpoint is taken at this moment."""
+        s = State(self.instance, moment.cells)
+        seen, comes_back, elsewhere = moment.guess
+        for replica in range(s.replicas):
+            values = self.sightings(moment.passed, replica)
+            at = seen[replica]
+            if at < len(values):
+                is_again = at > 0 and values[at - 1] == values[at]
+                if (
+                    is_again
+                    or s.high_watermark[replica] == values[at]
+                    or (at == 0 and comes_back[replica] == values[0])
+                ):
+                    # From here on it comes back with this one, unless it writes a later one.
+                    changed = _put(comes_back, replica, values[at])
+                    yield replace(moment, guess=(_put(seen, replica, at + 1), changed, elsewhere))
+            elif s.is_up[replica] and comes_back[replica] != s.high_watermark[replica]:
+                changed = _put(comes_back, replica, s.high_watermark[replica])
+                yield replace(moment, guess=(seen, changed, elsewhere))
+        if moment.passed < len(self.recording.lines):
+            line = self.recording.lines[moment.passed]
+            is_a_step = isinstance(line, Fault) and line.what in (Befalls.KILL, Befalls.START)
+            if not is_a_step and self.is_true(moment, s, line):
+                yield replace(moment, passed=moment.passed + 1)
+
+    def process_of(self, position: int, broker: int) -> int:
+        return self.faults_before(position, broker).count(Befalls.START)
+
+    def sightings(self, passed: int, replica: int, until: int | None = None) -> list[int]:
+        """The checkpoints that are seen of the process that runs, or ran last, when so many lines are passed."""
+        broker = self.recording.brokers[replica]
+        return [
+            line.checkpoint
+            for position, line in enumerate(self.recording.lines[:until])
+            if isinstance(line, Disk)
+            and (line.broker, self.process_of(position, broker)) == (broker, self.process_of(passed, broker))
+            and line.checkpoint is not None
+        ]
+
+    def stands_still_since(self, passed: int, broker: int) -> int | None:
+        """The line from which on the broker can write nothing: killed or frozen, or frozen and then killed."""
+        since = None
+        for position, line in enumerate(self.recording.lines[:passed]):
+            if isinstance(line, Fault) and line.broker == broker:
+                stops = line.what in (Befalls.KILL, Befalls.FREEZE)
+                since = (position if since is None else since) if stops else None
+        return since
+
+    def seen_since(self, position: int, passed: int, broker: int) -> list[int]:
+        return [
+            line.checkpoint
+            for line in self.recording.lines[position:passed]
+            if isinstance(line, Disk) and line.broker == broker and line.checkpoint is not None
+        ]
+
+    def checkpoint_at_start(self, moment: Moment, replica: int) -> int | None:
+        broker, (seen, comes_back, _) = self.recording.brokers[replica], moment.guess
+        if self.is_stopping(moment.passed, replica):
+            return int(State(self.instance, moment.cells).high_watermark[replica])
+        if seen[replica] < len(self.sightings(moment.passed, replica)):
+            return None
+        since = self.stands_still_since(moment.passed, broker)
+        assert since is not None
+        seen_since = self.seen_since(since, moment.passed, broker)
+        return seen_since[-1] if seen_since else comes_back[replica]
+
+    def is_true(self, moment: Moment, s: State, line: Line) -> bool:
+        recording, passed = self.recording, moment.passed
+        if isinstance(line, Acked):
+            record = recording.record(line.value)
+            return bool(s.acknowledged[record]) and record not in moment.guess[2]
+        if isinstance(line, Disk):
+            replica = recording.replica(line.broker)
+            held = [s.log_record[replica][offset] for offset in range(s.log_end_offset[replica])]
+            epochs = [s.log_epoch[replica][offset] for offset in range(s.log_end_offset[replica])]
+            cache = {e: s.epoch_cache[replica][e] for e in range(s.elections + 1) if s.epoch_cache[replica][e] != -1}
+            told = {epoch - recording.first_epoch: start for epoch, start in line.epoch_cache or ()}
+            return (
+                held == [recording.record(value) for value in line.log]
+                and line.batch_epochs in (None, tuple(epoch + recording.first_epoch for epoch in epochs))
+                and (line.epoch_cache is None or cache == told)
+                and (line.checkpoint is None or self.is_seen(moment, s, replica, line.checkpoint))
+            )
+        if isinstance(line, Metadata):
+            if self.metadata_from(passed) is not line:
+                return all(
+                    other.leader == line.leader
+                    for other in recording.lines[:passed]
+                    if isinstance(other, Metadata) and line.leader is not None and other.leader is not None
+                    if line.leader_epoch is not None and other.leader_epoch == line.leader_epoch
+                )
+            return (
+                s.controller_leader == recording.replica(line.leader or 0)
+                and line.leader_epoch in (None, s.controller_epoch + recording.first_epoch)
+                and {recording.brokers[r] for r in range(s.replicas) if s.controller_isr[r]} == line.isr
+            )
+        if isinstance(line, Read):
+            return not line.records or any(
+                s.leader[r] == r
+                and not self.is_frozen(passed, r)
+                and s.high_watermark[r] >= len(line.records)
+                and [s.log_record[r][o] for o in range(len(line.records))] == [*map(recording.record, line.records)]
+                for r in range(s.replicas)
+            )
+        return True
+
+    def is_seen(self, moment: Moment, s: State, replica: int, value: int) -> bool:
+        """The sighting of this line is explained; and nobody changed the file who could not have."""
+        broker, passed = self.recording.brokers[replica], moment.passed
+        if self.is_stopping(passed, replica) and not s.is_up[replica] and s.high_watermark[replica] != value:
+            return False
+        since = self.stands_still_since(passed, broker)
+        if since is not None and any(other != value for other in self.seen_since(since, passed, broker)):
+            return False
+        return moment.guess[0][replica] >= len(self.sightings(passed, replica, passed + 1))
+
+
+def _put(values: tuple[Any, ...], at: int, value: Any) -> tuple[Any, ...]:
+    return (*values[:at], value, *values[at + 1 :])

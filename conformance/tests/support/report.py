@@ -1,0 +1,180 @@
+"""What the tests of `--report` share: a model whose words are hostile, and readers of what was written."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+HOSTILE = '''\
+"""A <script>alert(1)</script> & a climber."""
+
+from isrcheck.language import Domain, action, always, between, bound, field, require, setting, sometimes
+
+
+class Configuration:
+    most = bound(3, "how many steps there are", least=1, most=127, option="--most")
+    limit = setting(2, "how far it is safe", option="--limit")
+
+
+class State:
+    height = field(values=between(0, "most"))
+
+
+class Foot(Domain, size=1):
+    pass
+
+
+@action(shows="<img src=x onerror=alert(1)> \\x1b[31m {foot}")
+def climber_steps(s, foot: Foot):
+    require(s.height < s.most)
+    s.height += 1
+
+
+@action
+def climber_falls(s):
+    require(s.height > s.most)
+    s.height = 0
+
+
+def is_even(s):
+    return s.height == 2
+
+
+@always
+def stays_safe(s):
+    """]]></failure><script>alert(2)</script> \\x1b]0;owned\\x07 \\u202e"""
+    return s.height <= s.limit
+
+
+@always(permitted=is_even)
+def avoids_two(s):
+    return s.height != 2
+
+
+@always
+def stays_whole(s):
+    return s.height >= 0
+
+
+@sometimes
+def gets_up(s):
+    return s.height == s.most
+
+
+@sometimes
+def falls(s):
+    return s.height > s.most
+'''
+"""`stays_safe` is VIOLATED at step 3, `avoids_two` PERMITTED at step 2, `stays_whole` HOLDS, `gets_up` is REACHED, and
+`falls` UNREACHABLE."""
+
+NAME = "<b>&'.py"
+"""What the model's file is called."""
+
+
+class Page(HTMLParser):
+    """A page as a browser takes it: tags, attributes, and the text of the cells of its tables."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+        self.links: list[str] = []
+        self.rows: list[list[str]] = []
+        self.banners: list[str] = []
+        self._into: list[str] | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.tags.append(tag)
+        self.attributes |= set(given)
+        if tag == "a":
+            self.links.append(given["href"] or "")
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self._into = self.rows[-1]
+            self._into.append("")
+        if (given.get("class") or "").startswith("banner"):
+            self._into = self.banners
+            self._into.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th", "p"):
+            self._into = None
+
+    def handle_data(self, data: str) -> None:
+        if self._into is not None:
+            self._into[-1] = f"{self._into[-1]} {data}".strip()
+
+
+def page_of(folder: Path) -> Page:
+    return Page((folder / "index.html").read_text(encoding="utf-8"))
+
+
+def cases_of(folder: Path) -> dict[tuple[str, str], tuple[str, str]]:
+    """By suite and name: what became of each test, and its message."""
+    found = {}
+    for suite in ET.parse(folder / "junit.xml").getroot():
+        for case in suite.iter("testcase"):
+            (outcome,) = list(case) or [ET.Element("passed", message="")]
+            found[suite.attrib["name"], case.attrib["name"]] = (outcome.tag, outcome.attrib["message"])
+    return found
+
+
+def counts_of(folder: Path) -> list[tuple[str, int, int, int, int]]:
+    """Of each suite: its name, tests, failures, errors, skipped, as it says, and checked against what stands in it."""
+    found = []
+    for suite in ET.parse(folder / "junit.xml").getroot():
+        said = tuple(int(suite.attrib[name]) for name in ("tests", "failures", "errors", "skipped"))
+        assert said == tuple(len(list(suite.iter(tag))) for tag in ("testcase", "failure", "error", "skipped"))
+        found.append((suite.attrib["name"], *said))
+    return found
+
+
+def run_of(folder: Path) -> dict[str, Any]:
+    """The only run in results.sarif, checked for what SARIF 2.1.0 requires."""
+    content = json.loads((folder / "results.sarif").read_text(encoding="utf-8"))
+    assert set(content) == {"$schema", "version", "runs"}
+    assert content["version"] == "2.1.0"
+    (run,) = content["runs"]
+    driver = run["tool"]["driver"]
+    assert isinstance(driver["name"], str)
+    assert isinstance(driver["version"], str)
+    ids = [rule["id"] for rule in driver["rules"]]
+    assert len(ids) == len(set(ids))
+    for rule in driver["rules"]:
+        assert rule["shortDescription"]["text"]
+        assert rule["fullDescription"]["text"]
+        assert rule["defaultConfiguration"]["level"] in ("none", "note", "warning", "error")
+    for invocation in run["invocations"]:
+        assert type(invocation["executionSuccessful"]) is bool
+        assert type(invocation["exitCode"]) is int
+        for notification in invocation["toolExecutionNotifications"]:
+            assert notification["message"]["text"]
+    for result in run["results"]:
+        assert ids[result["ruleIndex"]] == result["ruleId"]
+        assert result["message"]["text"]
+        assert result["kind"] in ("fail", "open")
+        # A level says how grave a failure is; what is no failure has none.
+        assert (result["level"] == "none") == (result["kind"] != "fail")
+        assert all(type(value) is str for value in result["partialFingerprints"].values())
+        for suppression in result.get("suppressions", []):
+            assert suppression["kind"] in ("inSource", "external")
+        threads = [thread for flow in result.get("codeFlows", []) for thread in flow["threadFlows"]]
+        flows = [step for thread in threads for step in thread["locations"]]
+        for location in [*result["locations"], *(step["location"] for step in flows)]:
+            place = location["physicalLocation"]
+            assert place["region"]["startLine"] >= 1
+            assert place["artifactLocation"].get("uriBaseId") in (None, *run["originalUriBaseIds"])
+        for step in flows:
+            assert all(type(value["text"]) is str for value in step.get("state", {}).values())
+    return dict(run)
+
+
+def written(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())

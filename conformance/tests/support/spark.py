@@ -1,0 +1,180 @@
+"""Spark for tests: a local session, and a standalone cluster of real processes on loopback that can be hurt.
+
+In:  a folder to work in.
+Out: sessions and a `Cluster`; every process that was started is gone at the end, also when a test fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyspark
+
+from isrcheck.checker.spark.runtime.java import java_home
+from isrcheck.checker.spark.runtime.session import LOOPBACK, Session, SparkOptions, spark_session
+
+SECONDS_TO_START = 60.0
+EXECUTOR = "CoarseGrainedExecutorBackend"
+SMALL_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
+EXECUTOR_MEMORY = 512 << 20
+"""Little more than the least that Spark takes."""
+
+
+def silent(message: str) -> None:
+    """Announces nothing."""
+
+
+@contextlib.contextmanager
+def local_session(folder: Path, **options: object) -> Iterator[Session]:
+    """A session on two threads of this machine."""
+    given = {"master": "local[2]", "conf": (("spark.sql.shuffle.partitions", "2"),), "fault_dir": folder} | options
+    with spark_session(SparkOptions(**given), silent) as session:  # type: ignore[arg-type]
+        yield session
+
+
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as one:
+        one.bind((LOOPBACK, 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+@dataclass
+class Cluster:
+    """A standalone master and its workers, each a process with a session of its own."""
+
+    folder: Path
+    port: int = field(default_factory=free_port)
+    web_port: int = field(default_factory=free_port)
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def master(self) -> str:
+        """The name under which a session reaches it."""
+        return f"spark://{LOOPBACK}:{self.port}"
+
+    def start_master(self) -> None:
+        """Start the master."""
+        words = ["--host", LOOPBACK, "--port", str(self.port), "--webui-port", str(self.web_port)]
+        self._start("master", "org.apache.spark.deploy.master.Master", words)
+
+    def start_worker(self, name: str) -> None:
+        """Start a worker of one core."""
+        words = ["--host", LOOPBACK, "--webui-port", "0", "--cores", "1", "--memory", "1g"]
+        words += ["--work-dir", str(self.folder / f"work-{name}"), self.master]
+        self._start(name, "org.apache.spark.deploy.worker.Worker", words)
+
+    def _start(self, name: str, main: str, words: list[str]) -> None:
+        environment = os.environ | {
+            "JAVA_HOME": str(java_home(Path(tempfile.mkdtemp(dir=self.folder)))),
+            "SPARK_LOCAL_IP": LOOPBACK,
+            "SPARK_LOCAL_DIRS": str(self.folder / "local"),
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": SMALL_JAVA,
+        }
+        program = Path(pyspark.__file__).parent / "bin" / "spark-class"
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                [program, main, *words],
+                cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True,
+            )  # fmt: skip
+
+    def told(self) -> dict[str, object]:
+        """What the master says of itself; nothing, while it does not answer."""
+        try:
+            with urllib.request.urlopen(f"http://{LOOPBACK}:{self.web_port}/json/", timeout=5) as answer:
+                content: dict[str, object] = json.load(answer)
+                return content
+        except (OSError, ValueError):
+            return {}
+
+    def await_workers(self, count: int) -> None:
+        """Until the master lists so many workers."""
+        end = time.monotonic() + SECONDS_TO_START
+        while self.told().get("aliveworkers") != count:
+            assert time.monotonic() < end, (self.told(), self.logs())
+            time.sleep(0.1)
+
+    def executors(self, worker: str) -> list[int]:
+        """The processes of the executors of a worker."""
+        return [pid for pid in children(self.processes[worker].pid) if EXECUTOR in command_line(pid)]
+
+    def kill_executor(self, worker: str) -> None:
+        """One executor is gone in an instant; its worker starts another one."""
+        os.kill(self.executors(worker)[0], signal.SIGKILL)
+
+    def kill_worker(self, worker: str) -> None:
+        """A worker is gone for good, with its executors."""
+        process = self.processes.pop(worker)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # its own group: what it started belongs to it
+        process.wait()
+
+    def stop(self) -> None:
+        """Everything that was started ends."""
+        for name in list(self.processes):
+            self.kill_worker(name)
+
+    def logs(self) -> str:
+        """What the processes printed."""
+        return "\n".join(path.read_text(errors="replace") for path in sorted(self.folder.glob("*.log")))
+
+
+@contextlib.contextmanager
+def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
+    """A master and so many workers; stopped, and what they wrote removed, at the end."""
+    folder.mkdir(parents=True, exist_ok=True)
+    cluster = Cluster(folder)
+    try:
+        cluster.start_master()
+        for number in range(workers):
+            cluster.start_worker(f"worker-{number}")
+        cluster.await_workers(workers)
+        yield cluster
+    finally:
+        cluster.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def cluster_session(cluster: Cluster, fault_dir: Path, patience: float = 60.0, **more: str) -> Iterator[Session]:
+    """A session on such a cluster; `more` are entries of Spark's configuration, with `_` for the dots."""
+    conf = tuple((name.replace("_", "."), value) for name, value in more.items())
+    options = SparkOptions(
+        master=cluster.master, conf=conf, executor_memory=EXECUTOR_MEMORY, fault_dir=fault_dir, patience=patience
+    )
+    with spark_session(options, silent) as session:
+        yield session
+
+
+def children(parent: int) -> list[int]:
+    """The processes that a process has started."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # The name of the program, in brackets, may hold anything; the parent stands two words behind it.
+            if int(path.read_text().rpartition(")")[2].split()[1]) == parent:
+                found.append(int(path.parent.name))
+    return found
+
+
+def command_line(pid: int) -> str:
+    """The words that a process was started with; nothing, where it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""

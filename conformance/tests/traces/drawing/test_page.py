@@ -1,0 +1,247 @@
+"""The command `trace page`: what it writes, what it leaves alone, and what it says about bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support import trace
+from conformance.tests.traces.other_tools.test_foreign import bank, cannibals, jugs
+from conformance.tests.traces.test_cli import complaint
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.cli import main
+from isrcheck.traces.drawing import picture
+from isrcheck.traces.drawing.page import page
+from isrcheck.traces.format import folder
+from isrcheck.traces.other_tools import reading
+
+STEPS = 6
+
+
+@pytest.fixture
+def trace_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return folder.write(trace.kafka(trace.CLASSIC, "acked_not_lost"), tmp_path / "counterexamples")
+
+
+def names() -> list[str]:
+    return sorted(path.name for path in Path.cwd().iterdir())
+
+
+class Contents(HTMLParser):
+    """The elements of a page by name, and the text of its data."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.addresses: list[str] = []
+        self.data = ""
+        self._reads = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        found = dict(attrs)
+        self.addresses += [value for key, value in attrs if key in ("src", "href", "action", "data") and value]
+        self._reads = tag == "script" and found.get("id") == "story"
+
+    def handle_data(self, data: str) -> None:
+        if self._reads:
+            self.data += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._reads = False
+
+
+def test_a_page_is_one_file_that_leads_nowhere_else(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["page", str(trace_file), "-o", "out.html"]) == 0
+    assert capsys.readouterr() == ("out.html\n", "")
+    contents = Contents(Path("out.html").read_text(encoding="utf-8"))
+    assert all(address.startswith("#") for address in contents.addresses)
+    assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & set(contents.names)
+    assert contents.names.count("script") == 2
+    story = json.loads(contents.data)
+    assert story["steps"][STEPS] == "controller_fails_over to 1"
+    assert story["broken"] == [[], [], [], [], [], ["isr_is_complete"], ["acked_not_lost", "isr_is_complete"]]
+    assert [len(story[key]) for key in ("steps", "frames", "values", "fates")] == [STEPS + 1] * 4
+    assert names() == ["counterexamples", "out.html"]
+
+
+def test_without_a_name_it_takes_the_name_of_the_trace(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["page", "counterexamples/latest"]) == 0
+    assert capsys.readouterr().out == f"{trace_file.name.removesuffix('.itf.json')}.html\n"
+
+
+def test_every_form_at_once(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("resvg_py", reason="pip install 'isrcheck[viewer]'")
+    forms = {"--html": "a.html", "--svg": "a.svg", "--png": "a.png", "--mermaid": "a.mmd", "--plantuml": "a.puml"}
+    assert main(["page", str(trace_file), *(word for pair in forms.items() for word in pair)]) == 0
+    assert capsys.readouterr().out.split() == list(forms.values())
+    starts = {path: Path(path).read_bytes()[:9] for path in forms.values()}
+    assert starts == {
+        "a.html": b"<!DOCTYPE",
+        "a.svg": b"<svg xmln",
+        "a.png": b"\x89PNG\r\n\x1a\n\x00",
+        "a.mmd": b"sequenceD",
+        "a.puml": b"@startuml",
+    }
+
+
+def test_graphics_of_one_step(trace_file: Path) -> None:
+    for step, name in (("3", "three"), ("-4", "fourth_from_the_end"), ("6", "last")):
+        assert main(["page", str(trace_file), "--svg", f"{name}.svg", "--step", step]) == 0
+    assert Path("three.svg").read_text() == Path("fourth_from_the_end.svg").read_text()
+    assert "step 6: controller_fails_over to 1" in Path("last.svg").read_text()
+
+
+def test_no_file_is_overwritten_unasked(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("out.html").write_text("mine")
+    words = ["page", str(trace_file), "-o", "out.html"]
+    told = "out.html: is there already, and is left as it is; name another file, or add --force"
+    assert complaint(capsys, *words) == told
+    assert Path("out.html").read_text() == "mine"
+    assert main([*words, "--force"]) == 0
+    assert Path("out.html").read_text().startswith("<!DOCTYPE html>")
+    assert names() == ["counterexamples", "out.html"]
+
+
+def test_a_trace_of_another_model_is_refused_by_its_name(
+    trace_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = trace.own_model(tmp_path)
+    assert complaint(capsys, "page", str(trace_file), "--model", str(own)) == (
+        f"{trace_file}: a trace of the model kafka, and --model names parcels; leave --model out"
+    )
+
+
+def test_what_is_no_plain_file_is_never_replaced(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--force` with /dev/stdout, a link to wherever the output goes, would otherwise put a file into the link's place,
+    for everybody on the machine."""
+    os.mkfifo("pipe")
+    Path("mine").write_text("mine")
+    Path("link").symlink_to("pipe")
+    Path("stdout").symlink_to("mine")
+    Path("nowhere").symlink_to("none")
+    for name in ("pipe", "link", "stdout", "nowhere"):
+        told = f"{name}: a link, a pipe or a device, which a file does not take the place of; name a file"
+        for words in ([], ["--force"]):
+            assert complaint(capsys, "page", str(trace_file), "--mermaid", name, *words) == told
+    assert names() == ["counterexamples", "link", "mine", "nowhere", "pipe", "stdout"]
+    assert Path("pipe").is_fifo()
+    assert [Path(name).is_symlink() for name in ("link", "stdout", "nowhere")] == [True] * 3
+    assert Path("mine").read_text() == "mine"
+
+
+def test_bad_input(trace_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    file = str(trace_file)
+    assert complaint(capsys, "page", file, "--svg", "x.svg", "--step", "7") == (
+        "there is no step 7; they are 0..6, or -1 for the last"
+    )
+    assert complaint(capsys, "page", file, "--step", "1") == (
+        "--step chooses what --svg or --png draw; name one of them"
+    )
+    assert complaint(capsys, "page", file, "--svg", "x", "--mermaid", "x") == (
+        "two forms are to go into one file; give each a file of its own"
+    )
+    assert complaint(capsys, "page", file, "-o", ".") == ".: a folder; name a file in it"
+    assert complaint(capsys, "page", file, "-o", "none/x.html") == (
+        "none/x.html: cannot be written: No such file or directory; name a file elsewhere"
+    )
+    Path("cut.itf.json").write_text(trace_file.read_text()[:2000])
+    assert "damaged, or cut off" in complaint(capsys, "page", "cut.itf.json")
+    document = json.loads(trace_file.read_text())
+    document["#meta"]["isrcheck"]["model-digest"] = "0" * 64
+    Path("newer.itf.json").write_text(json.dumps(document))
+    assert "made with another version of model kafka" in complaint(capsys, "page", "newer.itf.json")
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    assert complaint(capsys, "page", file, "--png", "x.png") == (
+        "--png needs the package resvg-py; get it with: pip install 'isrcheck[viewer]', or use --svg"
+    )
+    assert names() == ["counterexamples", "cut.itf.json", "newer.itf.json"]
+
+
+def test_a_page_of_a_model_of_ones_own_needs_nothing_of_kafka() -> None:
+    text = page(trace.weak_isr())
+    assert "weak_isr: VIOLATED" not in text
+    assert 'class="verdict VIOLATED"' in text
+    assert 'id="fates"' not in text
+
+
+def test_a_machine_without_fonts_makes_no_picture_without_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    resvg = pytest.importorskip("resvg_py", reason="pip install 'isrcheck[viewer]'")
+    draw = resvg.svg_to_bytes
+    monkeypatch.setattr(resvg, "svg_to_bytes", lambda **given: draw(skip_system_fonts=True, **given))
+    with pytest.raises(UsageError, match=r"^--png finds no font on this machine; get one, such as fonts-dejavu-core"):
+        picture.png("<svg/>")
+
+
+@pytest.mark.parametrize(("document", "steps"), [(bank(), 3), (cannibals(), 3), (jugs(loop=True), 3)])
+def test_traces_of_other_tools(document: object, steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("theirs.json").write_text(json.dumps(document))
+    read = reading.read(document)
+    assert main(["page", "theirs.json", "--svg", "theirs.svg", "-o", "theirs.html", "--mermaid", "theirs.mmd"]) == 0
+    story = json.loads(Contents(Path("theirs.html").read_text(encoding="utf-8")).data)
+    assert story["variables"] == list(read.variables)
+    assert story["values"] == [[[state.get(name, "")] for name in read.variables] for state in read.states]
+    assert len(story["steps"]) == len(read.states) == steps
+    assert ("goes on with state" in Path("theirs.html").read_text()) is (read.loop is not None)
+
+
+def test_a_trace_of_another_tool_has_no_use_for_a_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("theirs.json").write_text(json.dumps(bank()))
+    assert complaint(capsys, "page", "theirs.json", "--model", "x.py").endswith("leave --model out")
+
+
+def test_what_is_permitted_is_told_apart() -> None:
+    steps = ("producer_appends at 0", "controller_fails_over to 1")
+    contents = Contents(page(trace.kafka(steps, "acked_not_lost", None, acks=1)))
+    assert json.loads(contents.data)["broken"] == [[], [], ["acked_not_lost (permitted)"]]
+
+
+def test_pages_load_neither_engines_nor_what_draws_pictures(trace_file: Path) -> None:
+    script = (
+        "import sys; from isrcheck.traces.cli import main; main(sys.argv[1:]);"
+        " print([name for name in ('numba', 'numpy', 'z3', 'pyspark', 'resvg_py', 'textual') if name in sys.modules])"
+    )
+    words = [sys.executable, "-c", script, "page", str(trace_file), "-o", "x.html"]
+    found = subprocess.run(
+        words, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    assert found.stdout == "x.html\n[]\n"
+    assert picture.ZOOM == 2
+
+
+def test_a_value_of_megabytes_is_drawn_in_linear_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "long.json"
+    path.write_text(json.dumps({"vars": ["x"], "states": [{"x": "ab<" * 700_000}, {"x": "b"}]}))
+    began = time.process_time()
+    assert main(["page", str(path), "-o", str(tmp_path / "page.html")]) == 0
+    assert time.process_time() - began < 15  # a minute and more, where each line copied what was left of the text
+    text = (tmp_path / "page.html").read_text()
+    assert text.count("ab\\u003c") == 700_000
+    assert text.count('class="note"') == 28_142
+
+
+@pytest.mark.parametrize("form", ["-o", "--svg"])
+def test_more_states_than_a_browser_shows_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps({"vars": ["x"], "states": [{"x": 1}] * 10_001}))
+    assert main(["page", str(path), form, str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == (
+        "trace: 10,001 states are too many to draw, 10,000 are the most; draw one of them, with --svg OUT.svg --step I,"
+        " or read them with trace show\n"
+    )
+    assert not (tmp_path / "out").exists()

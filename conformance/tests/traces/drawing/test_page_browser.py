@@ -1,0 +1,242 @@
+"""Trace pages in a real browser: they load, they are driven by mouse and keyboard, they show what the trace says."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.tests.support import trace as trace_support
+from conformance.tests.support.browser import Page, overlaps
+from conformance.tests.traces.drawing.test_drawing import EVIL, SHOWN, evil
+from isrcheck.traces.drawing.generic_scene import variable_parts
+from isrcheck.traces.drawing.page import Telling, page, page_of
+from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.kafka.fates import BAD
+
+WIDTHS = (1280, 1920)
+
+
+long_walk = lru_cache(trace_support.long_walk)
+"""60 steps on 5 brokers, in which everything happens that a random walk does."""
+
+
+def read_twice() -> Trace:
+    return trace_support.kafka(trace_support.READ_TWICE, "consistent_read", None, "0.11")
+
+
+TRACES = {
+    "read_twice": read_twice,
+    "long_walk": long_walk,
+    "transaction": lambda: trace_support.kafka(
+        trace_support.TRANSACTION, None, None, "2.1", transactions=1, log_size=3
+    ),
+    "another_model": trace_support.weak_isr,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("pages")
+    for name, trace in TRACES.items():
+        (made / f"{name}.html").write_text(page(trace()), encoding="utf-8")
+    return made
+
+
+def shown(browser_page: Any) -> dict[str, str]:
+    """The table of variables."""
+    script = "r => [r.cells[0].textContent, r.cells[1].dataset.value]"
+    return dict(browser_page.evaluate(f"() => [...document.querySelectorAll('#variables tr')].map({script})"))
+
+
+def position(browser_page: Any) -> int:
+    return int(browser_page.evaluate("() => document.body.dataset.step"))
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_a_page_loads_and_asks_for_nothing(name: str, browser: Any, folder: Path) -> None:
+    opened = Page(browser, folder / f"{name}.html")
+    with opened as shown_page:
+        assert position(shown_page) == 0
+        assert opened.complaints == []
+        assert opened.requests == [(folder / f"{name}.html").as_uri()]
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_every_value_is_that_of_the_trace_at_every_step(name: str, browser: Any, folder: Path) -> None:
+    trace = TRACES[name]()
+    with Page(browser, folder / f"{name}.html") as opened:
+        for number, cells in enumerate(trace.states):
+            assert position(opened) == number
+            expected = [
+                part
+                for place in trace.instance.places.values()
+                for part in variable_parts(trace.instance, place, cells)
+            ]
+            found = shown(opened)
+            assert list(found.values()) == expected
+            assert len(found) == len(expected), "every part has a name of its own"
+            opened.keyboard.press("ArrowRight")
+        assert position(opened) == trace.length
+
+
+def test_changed_variables_say_what_they_were(browser: Any, folder: Path) -> None:
+    with Page(browser, folder / "read_twice.html") as opened:
+        opened.keyboard.press("ArrowRight")
+        changed = opened.evaluate("() => [...document.querySelectorAll('#variables .changed')].map(r => r.innerText)")
+        assert changed == [
+            "log_record[0]\t[none none] → [a none]",
+            "log_epoch[0]\t[none none] → [0 none]",
+            "epoch_cache[0]\t[none none none] → [0 none none]",
+            "log_end_offset[0]\t0 → 1",
+            "next_record\t0 → 1",
+            "pending[a]\tnone → 0",
+        ]
+
+
+def test_the_keyboard(browser: Any, folder: Path) -> None:
+    with Page(browser, folder / "read_twice.html") as opened:
+        for key, expected in (
+            *(("ArrowLeft", 0), ("ArrowRight", 1), ("ArrowDown", 2), ("j", 3), ("k", 2), ("ArrowUp", 1)),
+            *(("End", 11), ("ArrowRight", 11), ("Home", 0)),
+        ):
+            opened.keyboard.press(key)
+            assert position(opened) == expected
+        opened.focus("#slider")
+        opened.keyboard.press("ArrowRight")
+        assert position(opened) == 1, "one step, also where the slider has the focus"
+
+
+def test_the_mouse(browser: Any, folder: Path) -> None:
+    with Page(browser, folder / "read_twice.html") as opened:
+        box = opened.locator("#slider").bounding_box()
+        opened.mouse.move(box["x"] + 8, box["y"] + box["height"] / 2)
+        opened.mouse.down()
+        opened.mouse.move(box["x"] + box["width"] - 2, box["y"] + box["height"] / 2, steps=5)
+        opened.mouse.up()
+        assert position(opened) == 11
+        assert opened.locator("#slider").input_value() == "11"
+        opened.click("#back")
+        assert position(opened) == 10
+        opened.click("#first")
+        opened.click("#next")
+        assert position(opened) == 1
+        opened.click("#last")
+        assert position(opened) == 11
+        opened.locator("#row-2 .row").click(force=True)
+        assert position(opened) == 2
+        opened.click("aside .told a >> nth=0")
+        assert position(opened) == 10, "the first step that the explanation names"
+
+
+def test_an_address_names_a_step(browser: Any, folder: Path) -> None:
+    with Page(browser, folder / "read_twice.html") as opened:
+        opened.goto(f"{(folder / 'read_twice.html').as_uri()}#step-8")
+        assert position(opened) == 8
+        assert opened.locator("#broken").inner_text() == "acked_not_lost, isr_is_complete"
+        found = opened.evaluate("() => [...document.querySelectorAll('#fates tr')].map(r => r.innerText)")
+        assert found == ["a\tsent @1 acked @4 committed @4 exposed @4 lost @8"]
+        bad = opened.evaluate("() => [...document.querySelectorAll('#fates .bad')].map(r => r.innerText)")
+        assert bad == ["lost @8"]
+        assert set(BAD) == {"duplicated", "lost"}
+
+
+def test_the_page_says_why(browser: Any, folder: Path) -> None:
+    with Page(browser, folder / "read_twice.html") as opened:
+        why = opened.locator("aside .why").inner_text()
+        assert "consistent_read is false" in why
+        assert "for leader = 2, offset = 0" in why
+        assert "s.log_record[2][0] = b, s.exposed_record[0] = a" in why
+        told = opened.locator("aside .told").inner_text()
+        assert "offset 0: broker 2 shows record b, where record a was read first" in told
+        assert "not permitted: no unclean election" in told
+        assert opened.locator(".command").inner_text() == trace_support.COMMAND
+
+
+PLACES = """
+  apart('regions', all(document, 'header, #stage, #ladder, aside'));
+  apart('header', all(document, 'header > *'));
+  apart('controls', all(document, '#controls > *'));
+  apart('beside', all(document, 'aside > *').filter(([, b]) => b.height));
+  apart('stage', all(document, '.stage-lane, #stage-label, #stage .title').filter(([, b]) => b.height));
+  for (const row of document.querySelectorAll('.moment')) {
+    apart('row ' + row.id, [...all(row, 'use'), ...all(row, ".arrow text, .mark, [id^='label-']")]);
+  }
+  const svg = document.querySelector('#ladder svg');
+  for (const lane of document.querySelectorAll('defs > g')) {
+    const copy = svg.appendChild(lane.cloneNode(true));
+    const frame = copy.querySelector('rect');
+    if (frame) {
+      const around = frame.getBoundingClientRect();
+      for (const [name, b] of all(copy, 'text, .cell')) {
+        if (b.left < around.left || b.right > around.right || b.top < around.top || b.bottom > around.bottom)
+          found.push(lane.id + ': ' + name + ' leaves its frame');
+      }
+      apart(lane.id, all(copy, 'text'));
+    }
+    copy.remove();
+  }
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", TRACES)
+def test_nothing_overlaps(name: str, width: int, scheme: str, browser: Any, folder: Path) -> None:
+    opened = Page(browser, folder / f"{name}.html", width, width * 5 // 8, scheme)
+    with opened as shown_page:
+        for key in ("Home", "ArrowRight", "End"):
+            shown_page.keyboard.press(key)
+            assert overlaps(shown_page, PLACES) == []
+        assert opened.keep(f"trace_page_{name}_{width}_{scheme}").stat().st_size > 10_000
+
+
+def test_the_check_for_overlaps_sees_one(browser: Any, folder: Path) -> None:
+    with Page(browser, folder / "read_twice.html") as opened:
+        opened.evaluate("() => { document.querySelector('#ladder').style.marginTop = '-60px'; }")
+        assert overlaps(opened, PLACES) == ["regions: stage and ladder"]
+
+
+def test_light_and_dark(browser: Any, folder: Path) -> None:
+    ground = "() => getComputedStyle(document.body).backgroundColor"
+    with Page(browser, folder / "read_twice.html", scheme="dark") as opened:
+        assert opened.evaluate(ground) == "rgb(20, 23, 28)"
+        opened.click("#theme")
+        assert opened.evaluate(ground) == "rgb(255, 255, 255)"
+    with Page(browser, folder / "read_twice.html", scheme="light") as opened:
+        assert opened.evaluate(ground) == "rgb(255, 255, 255)"
+        opened.click("#theme")
+        assert opened.evaluate(ground) == "rgb(20, 23, 28)"
+
+
+def test_on_paper_it_is_light_and_as_wide_as_the_sheet(browser: Any, folder: Path) -> None:
+    with Page(browser, folder / "read_twice.html", width=720, scheme="dark") as opened:
+        opened.evaluate("() => { document.documentElement.dataset.theme = 'dark'; }")
+        opened.emulate_media(media="print")
+        assert opened.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert opened.evaluate("() => document.documentElement.scrollWidth") == 720
+        assert not opened.locator("#theme").is_visible()
+
+
+def test_names_and_values_are_never_markup(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "evil.html"
+    telling = Telling("VIOLATED", "", EVIL, [[EVIL]], [[]])
+    path.write_text(page_of(evil(), telling), encoding="utf-8")
+    opened = Page(browser, path)
+    with opened as shown_page:
+        dialogs: list[str] = []
+        shown_page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+        shown_page.keyboard.press("End")
+        assert opened.complaints == []
+        assert dialogs == []
+        assert shown_page.locator("h1").inner_text() == SHOWN
+        assert shown_page.locator(".command").text_content() == SHOWN
+        assert shown_page.evaluate("() => document.scripts.length") == 2
+        assert "<script>alert(" in next(iter(shown(shown_page)))
+
+
+def test_sixty_steps_on_five_brokers_are_less_than_a_megabyte(folder: Path) -> None:
+    assert long_walk().length == 60
+    assert (folder / "long_walk.html").stat().st_size < 1_000_000

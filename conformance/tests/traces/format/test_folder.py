@@ -1,0 +1,157 @@
+"""Trace files: named after what they show, never overwritten, never half written."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.trace import CLASSIC, kafka, own_model, trace, weak_isr
+from isrcheck.models import registry
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.format import folder, itf
+from isrcheck.traces.format.certify import NotCertifiedError
+from isrcheck.traces.format.trace import Trace
+
+NAME = "published_truncate_to_high_watermark_weak_isr_6f5877bf_{}.itf.json"
+
+
+def other_content(true: Trace) -> Trace:
+    return Trace(true.instance, true.states, true.steps, true.property_name, true.verdict, "check another")
+
+
+def test_a_file_is_named_after_what_it_shows(tmp_path: Path) -> None:
+    assert folder.write(weak_isr(), tmp_path / "deep" / "er") == tmp_path / "deep" / "er" / NAME.format(1)
+    instance = registry.load("examples/two_phase_commit")[0].instance()
+    path = folder.write(trace(instance, ["manager_aborts"], None), tmp_path)
+    assert path.name == f"examples.two_phase_commit_behaviour_{itf.configuration_digest(instance)}_1.itf.json"
+
+
+def test_the_name_of_ones_own_model_cannot_leave_the_folder(tmp_path: Path) -> None:
+    path = own_model(tmp_path).rename(tmp_path / "my .. wild*model.py")
+    found = folder.write(trace(registry.load_file(path).instance(), [], None), tmp_path)
+    assert found.parent == tmp_path
+    assert found.name.startswith("my-..-wild-model_behaviour_")
+
+
+def test_configurations_have_different_names(tmp_path: Path) -> None:
+    first, second = (folder.write(kafka(CLASSIC, "acked_not_lost", records=r), tmp_path) for r in (1, 2))
+    assert first.name[-11:] == second.name[-11:] == "_1.itf.json"
+    assert first != second
+
+
+def test_the_same_content_is_not_written_twice_and_other_content_gets_the_next_number(tmp_path: Path) -> None:
+    true = weak_isr()
+    first = folder.write(true, tmp_path)
+    before = (first.read_bytes(), first.stat().st_mtime_ns, first.stat().st_ino)
+    second = folder.write(other_content(true), tmp_path)
+    assert (folder.write(true, tmp_path), folder.write(other_content(true), tmp_path)) == (first, second)
+    assert second.name == NAME.format(2)
+    assert before == (first.read_bytes(), first.stat().st_mtime_ns, first.stat().st_ino)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["latest", NAME.format(1), NAME.format(2)]
+
+
+def test_latest_leads_to_the_trace_that_was_found_last(tmp_path: Path) -> None:
+    true = weak_isr()
+    for one in (true, other_content(true), true):
+        path = folder.write(one, tmp_path)
+        assert (tmp_path / "latest").readlink() == Path(path.name)
+        assert folder.read(tmp_path / "latest").command == one.command
+
+
+def test_a_file_called_latest_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "latest").write_text("mine")
+    folder.write(weak_isr(), tmp_path)
+    assert (tmp_path / "latest").read_text() == "mine"
+
+
+def test_anything_of_the_name_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / NAME.format(1)).mkdir()
+    (tmp_path / NAME.format(2)).write_text("mine")
+    (tmp_path / NAME.format(3)).symlink_to("nowhere")
+    assert folder.write(weak_isr(), tmp_path).name == NAME.format(4)
+    assert (tmp_path / NAME.format(2)).read_text() == "mine"
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_without_hard_links_and_symbolic_links_it_works_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    monkeypatch.setattr(os, "symlink", refuse)
+    true = weak_isr()
+    assert folder.write(true, tmp_path).name == NAME.format(1)
+    assert folder.write(other_content(true), tmp_path).name == NAME.format(2)
+    assert folder.write(true, tmp_path).name == NAME.format(1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [NAME.format(1), NAME.format(2)]
+    assert folder.read(tmp_path / NAME.format(2)).command == "check another"
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(UsageError) as refusal:
+        folder.write(weak_isr(), tmp_path)
+    assert str(refusal.value) == (
+        f"{tmp_path}: the trace cannot be written: No space left on device;"
+        " make room or give another folder with --out DIR"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        UsageError, match=r"file/below: the trace cannot be written: Not a directory; make room or give a"
+    ):
+        folder.write(weak_isr(), tmp_path / "file" / "below")
+    with pytest.raises(UsageError, match=r"file: the trace cannot be written: "):
+        folder.write(weak_isr(), tmp_path / "file")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_may_not_be_written_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(UsageError, match="the trace cannot be written: Permission denied; "):
+        folder.write(weak_isr(), tmp_path)
+
+
+def test_what_is_not_true_is_not_written(tmp_path: Path) -> None:
+    true = weak_isr()
+    false = Trace(true.instance, true.states[:-1], true.steps[:-1], "weak_isr", "VIOLATED", "")
+    with pytest.raises(
+        NotCertifiedError, match=r"^a trace that the reference does not confirm is not written: weak_isr is"
+    ):
+        folder.write(false, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_is_not_true_is_not_read(tmp_path: Path) -> None:
+    path = folder.write(weak_isr(), tmp_path)
+    lines = path.read_text().splitlines()
+    edited = [line.replace('"next_record": {"#bigint": "1"}', '"next_record": {"#bigint": "0"}') for line in lines]
+    assert edited != lines
+    path.write_text("\n".join(edited))
+    with pytest.raises(UsageError) as refusal:
+        folder.read(path)
+    assert str(refusal.value) == (
+        f"{path}: step 4 (leader_writes 0) leads elsewhere: next_record is 1, the trace says 0;"
+        " the file was edited or damaged; make it anew with the command that it names"
+    )
+
+
+def test_files_lists_traces_only(tmp_path: Path) -> None:
+    path = folder.write(weak_isr(), tmp_path)
+    (tmp_path / "notes.txt").write_text("")
+    assert folder.files(tmp_path) == [path]
+    with pytest.raises(
+        UsageError, match=r"nowhere: no such folder; check writes traces to ./counterexamples, or to --out"
+    ):
+        folder.files(tmp_path / "nowhere")

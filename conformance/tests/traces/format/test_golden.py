@@ -1,0 +1,126 @@
+"""Every golden trace is derived anew from its steps, certified, and compared with the whole text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support import golden as golden_support
+from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import UsageError
+
+FILES = sorted(golden_support.FOLDER.glob("*.txt"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_golden_trace(path: Path, request: pytest.FixtureRequest) -> None:
+    golden = golden_support.read(path.read_text(encoding="utf-8"))
+    text = golden_support.render(golden, golden_support.derive(golden))
+    if request.config.getoption("--rewrite-golden"):
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8"), "rewrite with: pytest --rewrite-golden"
+
+
+GOLDEN = {path.stem: golden_support.read(path.read_text(encoding="utf-8")) for path in FILES}
+GONE = sorted(name for name, golden in GOLDEN.items() if "gone" in golden.header)
+
+
+@pytest.mark.parametrize("name", GONE)
+def test_a_history_has_no_counterpart_with_what_repairs_it(name: str) -> None:
+    """Searched to exhaustion in the same bounds: the property does not fail, or not in the way that is shown here."""
+    golden = GOLDEN[name]
+    is_permitted = golden.header["verdict"] == "PERMITTED"
+    exploration = explore(
+        golden_support.repaired(golden),
+        Limits(memory=6 << 30),
+        only=[golden.header["property"]],
+        want_permitted=is_permitted,
+    )
+    assert exploration.exhausted
+    findings = exploration.findings[golden.header["property"]]
+    assert (findings.permitted if is_permitted else findings.found).witness is None
+
+
+def test_every_history_with_a_repair_is_searched_for() -> None:
+    """A header line that is lost would otherwise take its search along."""
+    assert {name.removeprefix("kafka_") for name in GONE} == {
+        "become_follower_is_skipped",
+        "epoch_below_the_first_entry",
+        "epoch_entry_at_log_end",
+        "fetches_are_not_fenced",
+        "isr_expansion_against_a_lagging_high_watermark",
+        "kip_279_fast_failover",
+        "log_starts_over_below_high_watermark",
+        "missed_demotion",
+        "truncation_to_high_watermark_and_its_repair",
+        "two_requests_in_flight",
+        "unclean_election_truncates_below_high_watermark",
+    }
+
+
+def test_neighbouring_generations_are_told_apart() -> None:
+    """By a history that exists in the older one, and has no counterpart in the newer one."""
+    pairs = {(GOLDEN[name].header["protocol"], GOLDEN[name].header["gone"].removeprefix("protocol=")) for name in GONE}
+    assert pairs >= {("0.10", "0.11"), ("0.11", "2.0"), ("2.0", "2.1")}
+
+
+def test_there_are_golden_traces() -> None:
+    assert [path.stem for path in FILES if path.stem.startswith("truncate")] == ["truncate_to_high_watermark_weak_isr"]
+
+
+TEXT = """\
+# why
+model: published/kip_101
+configuration: replicas=2
+property: epoch_monotone
+command: check published/kip_101
+
+heading, replicas=2
+
+  #  step                        replica 0          global
+  0  initially                   log_record [none]  next_epoch 0
+  1  controller_elects_leader 0  ·                  next_epoch 1
+                                                    request_leader[0] 0
+ 10  ignored
+"""
+
+
+def test_a_golden_file_is_taken_apart() -> None:
+    with pytest.raises(AssertionError, match="step 10 follows step 1"):
+        golden_support.read(TEXT)
+    golden = golden_support.read(TEXT.replace(" 10  ignored\n", ""))
+    assert golden.comment == ["# why"]
+    assert golden.header == {
+        "model": "published/kip_101",
+        "configuration": "replicas=2",
+        "property": "epoch_monotone",
+        "command": "check published/kip_101",
+    }
+    assert golden.steps == ["controller_elects_leader 0"]
+
+
+def test_a_golden_file_needs_a_comment() -> None:
+    with pytest.raises(AssertionError, match="why this history matters"):
+        golden_support.read(TEXT.removeprefix("# why\n").replace(" 10  ignored\n", ""))
+
+
+def test_a_golden_trace_that_shows_nothing_is_refused() -> None:
+    golden = golden_support.read(TEXT.replace(" 10  ignored\n", ""))
+    with pytest.raises(UsageError, match="after 1 steps epoch_monotone is neither broken nor reached"):
+        golden_support.derive(golden)
+
+
+def test_steps_are_read_as_they_are_spelled(two_replicas: Instance) -> None:
+    for step in two_replicas.steps:
+        assert golden_support.read_step(two_replicas, two_replicas.spell_step(step)) == step
+    with pytest.raises(
+        AssertionError, match="no step `leader_writes 2`; of leader_writes there are: leader_writes 0, "
+    ):
+        golden_support.read_step(two_replicas, "leader_writes 2")
+
+
+@pytest.fixture
+def two_replicas() -> Instance:
+    return golden_support.derive(golden_support.read(FILES[-1].read_text(encoding="utf-8"))).instance

@@ -1,0 +1,296 @@
+"""Which operand is false, for which binding, and what the cells hold: exactly, for every form of the language."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+from conformance.tests.support.golden import read_step
+from conformance.tests.support.trace import (
+    CLASSIC,
+    SENT_AGAIN,
+    WHOLE,
+    WITHOUT_MARKER,
+    fast_fail_over,
+    kafka,
+    own_model,
+    trace,
+    weak_isr,
+)
+from isrcheck.language import NONE, Domain, Flag, action, always, bound, field
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance, Model, assemble
+from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.format.why_false import MOST_READINGS, Binding, Reason, false_guard, why_broken
+from isrcheck.traces.lanes.table import WIDTH, fitted
+
+
+def why(found: Trace) -> list[str]:
+    return fitted(why_broken(found).lines())
+
+
+def test_all_is_false_for_a_binding_and_helpers_say_why() -> None:
+    assert why(weak_isr()) == [
+        "weak_isr is false",
+        "  same_entry(s, a, b, offset) is false for a = 0, b = 1, offset = 0",
+        "    given presumes_leadership(s, a) and s.isr[a][b] and offset < s.high_watermark[a]",
+        "    has_entry(s, b, offset) is false",
+        "      offset < s.log_end_offset[r] is false for r = 1",
+        "        s.log_end_offset[1] = 0",
+    ]
+
+
+def test_a_lost_record_is_named() -> None:
+    assert why(kafka(CLASSIC, "acked_not_lost")) == [
+        "acked_not_lost is false",
+        "  holds_record(s, s.controller_leader, record) or was_deleted(s, record) is false for record = a",
+        "    given s.acknowledged[record] and s.controller_leader != NONE",
+        "    holds_record(s, s.controller_leader, record) is false",
+        "      s.controller_leader = 1",
+        "      any(s.log_record[r][offset] == record for offset in range(s.log_size)) is false for r = 1",
+        "        s.log_record[1][0] = none, s.log_record[1][1] = none",
+        "    was_deleted(s, record) is false",
+        "      any(s.exposed_record[offset] == record for offset in range(s.log_size) if offset < s.deleted_before)"
+        " is false",
+        "        s.deleted_before = 0",
+    ]
+
+
+def test_the_member_of_the_isr_that_lacks_a_record_is_named() -> None:
+    assert why(kafka(CLASSIC[:-1], "isr_is_complete")) == [
+        "isr_is_complete is false",
+        "  s.log_record[member][offset] == s.exposed_record[offset] is false for member = 1, offset = 0",
+        "    given s.controller_isr[member] and s.exposed_record[offset] != NONE and offset >= s.deleted_before",
+        "    s.log_record[1][0] = none, s.exposed_record[0] = a",
+    ]
+
+
+def test_the_numbers_for_which_it_is_false_are_those_of_the_property_itself() -> None:
+    assert why_broken(kafka(CLASSIC, "acked_not_lost")).numbers() == {"record": 0, "r": 1}
+    # `offset` is bound again deeper, by the helper that is asked about `below`.
+    assert why_broken(fast_fail_over("log_matching")).numbers() == {"a": 0, "b": 1, "offset": 2, "below": 1}
+    twice = (Binding("n", 1, "n = 1"), Binding("n", 2, "n = 2"))
+    assert Reason("outer", False, bindings=twice[:1], deeper=(Reason("inner", False, bindings=twice),)).numbers() == {
+        "n": 1
+    }
+    assert Reason("inner", False, bindings=twice).numbers() == {"n": 1}
+    assert why_broken(kafka(SENT_AGAIN, "no_duplicates", None, "2.1", WHOLE, retries=1)).numbers() == {
+        "r": 1,
+        "offset": 0,
+        "later": 1,
+    }
+
+
+def test_a_marker_is_no_letter() -> None:
+    found = kafka(WITHOUT_MARKER, "isr_is_complete", None, "0.11", transactions=1)
+    assert why(found)[-1] == "    s.log_record[2][1] = none, s.exposed_record[1] = marker"
+
+
+def test_any_that_finds_nothing_shows_what_it_read() -> None:
+    model, protocol = registry.load("published/kip_320")
+    assert why(trace(model.instance(protocol, {"replicas": 2}), [], "leader_in_isr")) == [
+        "leader_in_isr is false",
+        "  any(s.quorum_isr[r] for r in range(s.replicas) if s.quorum_leader == r) is false",
+        "    s.quorum_leader = none",
+    ]
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    return registry.load_file(own_model(tmp_path_factory.mktemp("own")))
+
+
+def test_statements_are_followed_to_the_return_that_counts(own: Model) -> None:
+    # Two parcels, one lost: the local `number` is 1, and the second return is reached.
+    assert why(trace(own.instance(), ["clerk_shelves {a,b} 0", "clerk_loses a"], "nothing_is_lost")) == [
+        "nothing_is_lost is false",
+        "  number == s.count is false",
+        "    number = 1, s.count = 2",
+    ]
+    assert why(trace(own.instance(), ["clerk_shelves {a} 0", "clerk_loses a"], "nothing_is_lost")) == [
+        "nothing_is_lost is false",
+        "  s.count == 0 is false",
+        "    s.count = 1",
+    ]
+
+
+def test_a_helper_that_returns_from_a_loop_is_explained(own: Model) -> None:
+    assert why(trace(own.instance(), ["clerk_shelves {b} 0"], "every_parcel_stays")) == [
+        "every_parcel_stays is false",
+        "  is_somewhere(s, parcel) is false for parcel = a",
+        "    given parcel < s.count",
+        "    s.lies[a][0] = false, s.lies[a][1] = false",
+    ]
+
+
+def test_a_constant_is_explained_by_the_condition_around_it(own: Model) -> None:
+    assert why(trace(own.instance(), ["clerk_shelves {b,c} 1"], "in_order")) == [
+        "in_order is false",
+        "  s.lies[parcel][shelf] and is_below(s, shelf, parcel) is true for shelf = 1, parcel = b",
+        "    s.lies[parcel][shelf] is true",
+        "      s.lies[b][1] = true",
+        "    is_below(s, shelf, parcel) is true",
+        "      s.top[where] > other is true for where = 1, other = b",
+        "        s.top[1] = c",
+    ]
+    assert why(trace(own.instance(), ["clerk_shelves {b} 1"], "nothing_is_busy")) == [
+        "nothing_is_busy is false",
+        "  calm == 1 is true",
+        "    calm = 1",
+    ]
+
+
+def test_the_operand_of_a_conjunction_is_named(own: Model) -> None:
+    assert why(trace(own.instance(), ["clerk_shelves {a,b} 0"], "all_three")) == [
+        "all_three is false",
+        "  s.count != 2 or s.last != NONE is false",
+        "    s.count != 2 is false",
+        "      s.count = 2",
+        "    s.last != NONE is false",
+        "      s.last = none",
+    ]
+
+
+def test_the_branch_of_a_conditional_is_named(own: Model) -> None:
+    steps = ["clerk_shelves {a} 0", "clerk_loses a", "clerk_shelves {a} 0", "clerk_shelves {b} 0"]
+    assert why(trace(own.instance(), steps[:2], "all_three")) == [
+        "all_three is false",
+        "  s.last == NONE is false",
+        "    s.last = 1",
+    ]
+    assert why(trace(own.instance(), ["clerk_shelves {a,b,c} 0"], "all_three")) == [
+        "all_three is false",
+        "  s.count > 5 is false",
+        "    s.count = 3",
+    ]
+
+
+ANY = "any(s.lies[p][x] for p in range(s.parcels) for x in range(s.shelves) if x == 1)"
+
+
+def test_not_any_is_false_for_a_binding(own: Model) -> None:
+    assert why(trace(own.instance(), ["clerk_shelves {b,c} 1"], "either")) == [
+        "either is false",
+        f"  s.count == 0 or not {ANY} is false",
+        "    s.count == 0 is false",
+        "      s.count = 2",
+        "    s.lies[p][x] is true for p = b, x = 1",
+        "      given x == 1",
+        "      s.lies[b][1] = true",
+    ]
+
+
+def test_a_property_of_transitions_shows_both_states(own: Model) -> None:
+    assert why(trace(own.instance(), ["clerk_shelves {b} 0"], "count_stays")) == [
+        "count_stays is false",
+        "  taken != clerk_shelves or after.count == before.count is false",
+        "    taken != clerk_shelves is false",
+        "    after.count == before.count is false",
+        "      after.count = 1, before.count = 0",
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------- guards
+
+
+SET_GUARD = "not any(s.lies[p][x] for p in range(s.parcels) if chosen[p] for x in range(s.shelves))"
+
+
+@pytest.mark.parametrize(
+    ("steps", "refused", "guard", "readings"),
+    [
+        ([], "clerk_shelves {} 0", "any(chosen[p] for p in range(s.parcels))", ""),
+        (
+            ["clerk_shelves {b} 1"],
+            "clerk_shelves {a,b} 0",
+            SET_GUARD,
+            " (s.lies[a][0] = false, s.lies[a][1] = false, s.lies[b][0] = false, s.lies[b][1] = true)",
+        ),
+        (
+            [],
+            "clerk_loses c",
+            "any(s.lies[parcel][x] for x in range(s.shelves))",
+            " (s.lies[c][0] = false, s.lies[c][1] = false)",
+        ),
+    ],
+)
+def test_the_first_false_guard_is_named(own: Model, steps: list[str], refused: str, guard: str, readings: str) -> None:
+    instance = own.instance()
+    cells = trace(instance, steps, None).states[-1]
+    assert false_guard(instance, cells, read_step(instance, refused)) == f"its guard `{guard}` is false{readings}"
+
+
+def test_a_guard_over_several_lines_is_found() -> None:
+    instance = weak_isr().instance
+    cells = trace(instance, ["controller_elects_leader 0", "become_leader 0"], None).states[-1]
+    assert false_guard(instance, cells, read_step(instance, "leader_raises_high_watermark 0")) == (
+        "its guard `all(follows(s, member, leader) and has_entry(s, member, s.high_watermark[leader])"
+        " for member in range(s.replicas) if s.isr[leader][member])` is false"
+        " (s.isr[0][0] = true, s.leader[0] = 0, s.high_watermark[0] = 0, s.log_end_offset[0] = 0)"
+    )
+
+
+# ------------------------------------------------------------------------------------------- a model with many cells
+
+
+class Configuration:
+    size = bound(20, "lamps")
+
+
+class Lamp(Domain, size="size"):
+    pass
+
+
+class State:
+    is_lit = field(Lamp, values=Flag)
+    chosen = field(values=Lamp)
+
+
+@action
+def hand_moves(s, lamp: Lamp):  # type: ignore[no-untyped-def]
+    s.chosen = lamp
+
+
+def brightness(s, least):  # type: ignore[no-untyped-def]
+    total = 0
+    for lamp in range(s.size):
+        total += 1 if s.is_lit[lamp] else 0
+    total -= least
+    return total
+
+
+@always
+def some_light(s):  # type: ignore[no-untyped-def]
+    return brightness(s, 0) > 0  # type: ignore[no-untyped-call]
+
+
+@always
+def bright(s):  # type: ignore[no-untyped-def]
+    return sum(1 for lamp in range(s.size) if s.is_lit[lamp]) >= min(3, s.size) and NONE < 0
+
+
+@pytest.fixture(scope="module")
+def lamps() -> Instance:
+    module = ModuleType("lamps")
+    for name in ("Configuration", "State", "hand_moves", "some_light", "bright"):
+        setattr(module, name, globals()[name])
+    module.__file__ = __file__
+    return assemble("lamps", module).instance()
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("some_light", "brightness(s, 0) > 0"),
+        ("bright", "sum(1 for lamp in range(s.size) if s.is_lit[lamp]) >= min(3, s.size)"),
+    ],
+)
+def test_many_cells_are_cut_off(lamps: Instance, name: str, source: str) -> None:
+    found = why(trace(lamps, [], name))
+    assert found[:2] == [f"{name} is false", f"  {source} is false"]
+    shown = ", ".join(f"s.is_lit[{lamp}] = false" for lamp in range(MOST_READINGS))
+    text = f"{shown}, and {20 - MOST_READINGS} more cells"
+    assert " ".join(line.strip() for line in found[2:]) == text
+    assert [len(line) - len(line.lstrip()) for line in found[2:]] == [4, 8, 8]
+    assert max(map(len, found)) <= WIDTH

@@ -1,0 +1,284 @@
+"""Where two traces part: the whole text, the exit codes, and what cannot be compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.trace import CLASSIC, COMMITTED, kafka, own_model, trace, weak_isr
+from isrcheck.models import registry
+from isrcheck.traces import cli
+from isrcheck.traces.format import folder
+from isrcheck.traces.format.trace import HOLDS, Trace
+from isrcheck.traces.terminal.colour import Ink, Look
+from isrcheck.traces.terminal.diff import Difference, tell
+
+
+def classic(**values: int) -> Trace:
+    return kafka(CLASSIC, "acked_not_lost", **values)
+
+
+def longer() -> Trace:
+    return kafka([*COMMITTED, "broker_crashes 2", *CLASSIC[4:]], "acked_not_lost")
+
+
+PARTED = """\
+A  kafka/0.10, default configuration
+B  kafka/0.10, default configuration
+
+in common up to step 4:
+  0  initially
+  1  producer_appends at 0
+  2  leader_handles_fetch 0 from 1
+  3  follower_applies_response 1 from 0
+  4  leader_handles_fetch 0 from 1
+
+they part at step 5:
+  #  A                              B
+  5  broker_bounces 1 checkpoint 0  broker_crashes 2
+  6  controller_fails_over to 1     broker_bounces 1 checkpoint 0
+  7  -                              controller_fails_over to 1
+
+their states after step 5 differ in
+                      A     B
+  is_up[2]            true  false
+  log_record[1][0]    none  a
+  log_epoch[1][0]     none  0
+  log_end_offset[1]   0     1
+  leader[2]           0     none
+  fetch[1][0]         NONE  PARKED
+  fetch_offset[1][0]  0     1
+  bounces_left        0     1
+  crashes_left        1     0
+
+the states that they end with differ in
+                A     B
+  is_up[2]      true  false
+  leader[2]     0     none
+  crashes_left  1     0
+
+A: VIOLATED at step 6: acked_not_lost
+B: VIOLATED at step 7: acked_not_lost
+"""
+
+
+def test_two_ways_that_part() -> None:
+    found = Difference(classic(), longer())
+    assert (found.position, found.is_none) == (5, False)
+    assert "\n".join(tell(found)) + "\n" == PARTED
+
+
+def test_identical() -> None:
+    found = Difference(classic(), replace(classic(), command="another one"))
+    assert (found.position, found.is_none) == (None, True)
+    same = "identical: 6 steps of kafka/0.10, default configuration; VIOLATED at step 6: acked_not_lost"
+    assert tell(found) == [same]
+
+
+def test_what_is_left_of_a_budget_is_part_of_a_state() -> None:
+    found = Difference(classic(), classic(crashes=2))
+    # What is left of a budget is part of the state.
+    assert tell(found)[3:18] == [
+        "they differ in",
+        "           A  B",
+        "  crashes  1  2",
+        "",
+        "nothing in common: they start in different states",
+        "",
+        "how they go on:",
+        "  #  A                                   B",
+        "  0  initially                           initially",
+        "  1  producer_appends at 0               producer_appends at 0",
+        "  2  leader_handles_fetch 0 from 1       leader_handles_fetch 0 from 1",
+        "  3  follower_applies_response 1 from 0  follower_applies_response 1 from 0",
+        "  4  leader_handles_fetch 0 from 1       leader_handles_fetch 0 from 1",
+        "  5  broker_bounces 1 checkpoint 0       broker_bounces 1 checkpoint 0",
+        "  6  controller_fails_over to 1          controller_fails_over to 1",
+    ]
+
+
+PROTOCOLS = (*COMMITTED[:2], "follower_applies_response 1 from 0")
+
+
+def test_the_same_history_of_two_protocols() -> None:
+    old, new = (kafka(PROTOCOLS, "acked_not_lost", HOLDS, protocol) for protocol in ("0.11", "2.0"))
+    assert tell(Difference(old, new)) == [
+        "A  kafka/0.11, default configuration",
+        "B  kafka/2.0, default configuration",
+        "",
+        "they differ in",
+        "            A       B",
+        "  protocol  0.11    2.0",
+        "  TRUNC     KIP101  KIP279",
+        "",
+        "the same 3 steps, and the same states",
+        "",
+        "A: HOLDS ON THIS PATH: acked_not_lost",
+        "B: HOLDS ON THIS PATH: acked_not_lost",
+    ]
+
+
+def test_the_same_step_can_lead_elsewhere() -> None:
+    old, new = (kafka(PROTOCOLS, "acked_not_lost", HOLDS, protocol) for protocol in ("0.10", "0.11"))
+    assert tell(Difference(old, new))[8:24] == [
+        "in common up to step 0:",
+        "  0  initially",
+        "",
+        "they part at step 1: the same step leads elsewhere",
+        "  #  A                                   B",
+        "  1  producer_appends at 0               producer_appends at 0",
+        "  2  leader_handles_fetch 0 from 1       leader_handles_fetch 0 from 1",
+        "  3  follower_applies_response 1 from 0  follower_applies_response 1 from 0",
+        "",
+        "their states after step 1 differ in",
+        "                     A     B",
+        "  epoch_cache[0][0]  none  0",
+        "",
+        "the states that they end with differ in",
+        "                     A     B",
+        "  epoch_cache[0][0]  none  0",
+    ]
+
+
+def test_swapped_actions_differ() -> None:
+    model = registry.load("published")[0]
+    one, other = (
+        trace(model.instance("kip_320", {"replicas": 2}, swaps), [], None)
+        for swaps in ({}, {"become_follower": "kip_101"})
+    )
+    assert tell(Difference(one, other))[3:6] == [
+        "they differ in",
+        "                      A    B",
+        "  become_follower of  own  kip_101",
+    ]
+
+
+def test_states_of_other_sizes_are_compared_where_both_have_cells() -> None:
+    found = Difference(classic(), classic(replicas=2))
+    assert (found.position, found.own_cells) == (None, (69, 0))
+    assert tell(found)[3:10] == [
+        "they differ in",
+        "            A  B",
+        "  replicas  3  2",
+        "  their states differ in size, A has 69 cells of its own and B has 0 cells of its own, which are not compared",
+        "",
+        "the same 6 steps, and the same states",
+        "",
+    ]
+
+
+def test_one_is_the_beginning_of_the_other() -> None:
+    found = Difference(kafka(COMMITTED, None), classic())
+    assert (found.position, found.is_none) == (5, False)
+    assert tell(found)[10:] == [
+        "A ends there, B goes on:",
+        "  #  A  B",
+        "  5  -  broker_bounces 1 checkpoint 0",
+        "  6  -  controller_fails_over to 1",
+        "",
+        "the states that they end with differ in",
+        "                      A       B",
+        "  controller_leader   0       1",
+        "  controller_epoch    0       1",
+        "  controller_isr[0]   true    false",
+        "  metadata_leader[1]  none    1",
+        "  metadata_isr[1][1]  false   true",
+        "  log_record[1][0]    a       none",
+        "  log_epoch[1][0]     0       none",
+        "  log_end_offset[1]   1       0",
+        "  fetch[1][0]         PARKED  NONE",
+        "  fetch_offset[1][0]  1       0",
+        "  bounces_left        1       0",
+        "",
+        "A: 4 steps, no property is spoken of",
+        "B: VIOLATED at step 6: acked_not_lost",
+    ]
+
+
+def test_another_outcome_alone_is_a_difference() -> None:
+    found = Difference(kafka(COMMITTED, "acked_not_lost", HOLDS), kafka(COMMITTED, "isr_is_complete", HOLDS))
+    assert (found.position, found.is_none) == (None, False)
+    assert tell(found)[3:] == [
+        "the same 4 steps, and the same states",
+        "",
+        "A: HOLDS ON THIS PATH: acked_not_lost",
+        "B: HOLDS ON THIS PATH: isr_is_complete",
+    ]
+
+
+def test_the_full_view_shows_what_they_have_in_common() -> None:
+    lines = tell(Difference(classic(), longer()), full=True)
+    assert lines[3:8] == [
+        "in common up to step 4:",
+        "  0  initially",
+        "       controller_leader          0",
+        "       controller_epoch           0",
+        "       controller_isr             {0,1}",
+    ]
+    assert sum(line.startswith("       is_up ") for line in lines) == 5
+
+
+@pytest.mark.parametrize("width", [1, 10, 20, 40, 60, 80])
+def test_it_fits(width: int) -> None:
+    for one, other in ((classic(), longer()), (classic(), classic(replicas=2)), (weak_isr(), weak_isr())):
+        for is_coloured in (False, True):
+            look = Look(width, Ink(is_coloured), fits=True)
+            lines = tell(Difference(one, other), full=width == 20, look=look)
+            assert is_coloured or max(map(len, lines)) <= width
+
+
+def test_where_no_table_fits_the_two_stand_below_each_other() -> None:
+    lines = tell(Difference(classic(), longer()), look=Look(40, Ink(), fits=True))
+    assert lines[10:20] == [
+        "they part at step 5:",
+        "  5",
+        "    A: broker_bounces 1 checkpoint 0",
+        "    B: broker_crashes 2",
+        "  6",
+        "    A: controller_fails_over to 1",
+        "    B: broker_bounces 1 checkpoint 0",
+        "  7",
+        "    A: -",
+        "    B: controller_fails_over to 1",
+    ]
+
+
+# --------------------------------------------------------------------------------------------------------- the command
+
+
+def test_the_command_and_its_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = (str(folder.write(found, tmp_path)) for found in (classic(), longer()))
+    assert cli.main(["diff", one, other]) == 1
+    assert capsys.readouterr() == (PARTED, "")
+    assert cli.main(["diff", one, one]) == 0
+    assert capsys.readouterr().out.startswith("identical: 6 steps of kafka/0.10, ")
+    assert cli.main(["diff", one, other, "--color", "always"]) == 1
+    assert "\x1b[1;31mVIOLATED\x1b[0m at step 6: acked_not_lost\n" in capsys.readouterr().out
+    assert cli.main(["diff", one, other, "--full", "--width", "80"]) == 1
+    assert (
+        capsys.readouterr().out
+        == "\n".join(tell(Difference(classic(), longer()), True, Look(80, Ink(), fits=True))) + "\n"
+    )
+
+
+def test_what_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def complaint(*arguments: object) -> str:
+        assert cli.main(["diff", *map(str, arguments)]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.count("\n") == 1
+        return err
+
+    one, other = (folder.write(found, tmp_path) for found in (classic(), weak_isr()))
+    assert complaint(one, other) == (
+        "trace: the one is a trace of kafka, the other of published; give two traces of one model\n"
+    )
+    assert complaint(one) == "trace: the following arguments are required: B; see trace diff --help\n"
+    assert "none: cannot be read: " in complaint(one, tmp_path / "none")
+    (tmp_path / "cut").write_text(one.read_text()[:500])
+    assert f"{tmp_path / 'cut'}: not JSON (" in complaint(tmp_path / "cut", one)
+    own = folder.write(trace(registry.load_file(own_model(tmp_path)).instance(), [], None), tmp_path)
+    assert complaint(own, own).endswith(f"give it: --model {tmp_path / 'parcels.py'}\n")
+    assert cli.main(["diff", str(own), str(own), "--model", str(tmp_path / "parcels.py")]) == 0

@@ -1,0 +1,378 @@
+"""`trace explore`: its keys and its screen, in textual's own headless terminal and in a real one without eyes."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.content import Content
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList, Static
+
+from conformance.tests.support.places import PROJECT
+from conformance.tests.support.trace import CLASSIC, COMMAND, kafka, own_model, weak_isr
+from conformance.tests.traces.terminal.test_walk import of_kafka
+from isrcheck.models import registry
+from isrcheck.traces import cli
+from isrcheck.traces.format import folder
+from isrcheck.traces.terminal.explore import Explorer, Guards, WholeState, told
+from isrcheck.traces.terminal.show import view
+from isrcheck.traces.terminal.walk import Walk
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a walk is saved as by the way does not stay in the project."""
+    monkeypatch.chdir(tmp_path)
+
+
+def drive(
+    walk: Walk,
+    play: Callable[[Explorer, Pilot[None]], Awaitable[None]],
+    out: Path = Path("none"),
+    size: tuple[int, int] = (80, 24),
+) -> Explorer:
+    """Play with a walk on a screen of this size."""
+    app = Explorer(walk, out)
+
+    async def session() -> None:
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            await play(app, pilot)
+
+    asyncio.run(session())
+    return app
+
+
+async def take(app: Explorer, pilot: Pilot[None], *texts: str) -> None:
+    """Put the cursor on each of these options in turn, and press Enter."""
+    for text in texts:
+        app.query_one("#options", OptionList).highlighted = [option.text for option in app.shown].index(text)
+        await pilot.press("enter")
+        await pilot.pause()
+
+
+def text_of(app: Explorer, name: str) -> str:
+    return str(app.screen.query_one(name, Static).content)
+
+
+def screen(app: Explorer) -> list[str]:
+    """What the terminal shows."""
+    return ["".join(part.text for part in strip).rstrip() for strip in app.screen._compositor.render_strips()]
+
+
+def begun() -> Walk:
+    walk = Walk(of_kafka(), COMMAND)
+    walk.take(walk.options()[0])
+    return walk
+
+
+def test_a_known_history_is_walked_and_a_property_turns_false(tmp_path: Path) -> None:
+    walk = Walk(of_kafka(), COMMAND)
+
+    async def play(app: Explorer, pilot: Pilot[None]) -> None:
+        assert text_of(app, "#where") == "kafka/0.10: choose an initial state"
+        assert [option.text for option in app.shown] == [f"initial state {i}" for i in range(3)]
+        await take(app, pilot, "initial state 0", *CLASSIC[:4])
+        assert text_of(app, "#properties").startswith("true: offsets_ordered, acked_not_lost, isr_is_complete,")
+        await take(app, pilot, CLASSIC[4])
+        assert text_of(app, "#properties").splitlines()[:2] == [
+            "isr_is_complete VIOLATED, now",
+            "isr_is_complete is false",
+        ]
+        await take(app, pilot, CLASSIC[5])
+        assert text_of(app, "#where") == "kafka/0.10: step 6"
+        lines = text_of(app, "#properties").splitlines()
+        assert lines[:4] == [
+            "acked_not_lost VIOLATED, now",
+            "acked_not_lost is false",
+            "  holds_record(s, s.controller_leader, record) or was_deleted(s, record) is false for record = a",
+            "    given s.acknowledged[record] and s.controller_leader != NONE",
+        ]
+        assert "isr_is_complete VIOLATED, first at step 5" in lines
+        assert any("acked_not_lost VIOLATED, now" in line for line in screen(app))
+        assert any("6  controller_fails_over to 1" in line for line in screen(app))
+        await pilot.press("s")
+        assert len(app.saved) == 1
+        await pilot.press("backspace", "s")
+        assert text_of(app, "#where") == "kafka/0.10: step 5"
+        entries = app.query_one("#options", OptionList)
+        assert app.shown[entries.highlighted or 0].text == CLASSIC[5]
+        await pilot.press("f")
+        assert walk.position == 6
+        await pilot.press("q")
+
+    app = drive(walk, play, tmp_path)
+    assert [path.name.split("_1.0")[0].rsplit("_", 2)[0] for path in app.saved] == [
+        "kafka_0.10_acked_not_lost",
+        "kafka_0.10_isr_is_complete",
+    ]
+    assert cli.main(["show", str(app.saved[0])]) == 0
+
+
+def test_what_is_false_is_red_and_what_is_permitted_is_not() -> None:
+    def styles(content: Content) -> list[tuple[str, str]]:
+        return [(content.plain[span.start : span.end], str(span.style)) for span in content.spans]
+
+    assert styles(told(Walk.along(kafka(CLASSIC, "acked_not_lost"), None, COMMAND)))[:2] == [
+        ("acked_not_lost VIOLATED, now", "bold $error"),
+        ("isr_is_complete VIOLATED, first at step 5", "bold $error"),
+    ]
+    lost = kafka(["producer_appends at 0", "controller_fails_over to 1"], "acked_not_lost", acks=1)
+    assert styles(told(Walk.along(lost, None, COMMAND)))[0] == ("acked_not_lost PERMITTED, now", "bold $warning")
+
+
+def test_the_cursor_shows_what_an_option_would_change() -> None:
+    async def play(app: Explorer, pilot: Pilot[None]) -> None:
+        assert text_of(app, "#preview").splitlines()[0] == "log_record[0][0]: none -> a"
+        await pilot.press("down")
+        assert text_of(app, "#preview") == "fetch[1][0]: NONE -> PARKED"
+
+    drive(begun(), play)
+
+
+def test_a_filter_leaves_the_steps_that_have_its_words() -> None:
+    async def play(app: Explorer, pilot: Pilot[None]) -> None:
+        await pilot.press("slash", *"crash", "space", "2")
+        assert [option.text for option in app.shown] == ["broker_crashes 2"]
+        await pilot.press("enter", "enter")
+        assert text_of(app, "#where") == "kafka/0.10: step 1"
+        assert app.query_one("#filter", Input).value == ""
+        await pilot.press("slash", *"nothing", "enter", "enter")
+        assert app.shown == []
+        assert any("no step has nothing" in line for line in screen(app))
+        await pilot.press("escape")
+        assert len(app.shown) == len(app.walk.options())
+
+    drive(begun(), play)
+
+
+def test_why_a_step_is_not_enabled() -> None:
+    async def play(app: Explorer, pilot: Pilot[None]) -> None:
+        await pilot.press("down", "g")
+        await pilot.pause()
+        assert isinstance(app.screen, Guards)
+        actions = app.screen.query_one("#actions", OptionList)
+        assert (
+            str(actions.get_option_at_index(actions.highlighted or 0).prompt) == "leader_handles_fetch: 2 of 9 enabled"
+        )
+        lines = text_of(app, "#reasons").splitlines()
+        assert lines[1] == "leader_handles_fetch 0 from 1: enabled"
+        assert lines[3] == (
+            "leader_handles_fetch 1 from 0: its guard `may_fetch(s, follower, leader)` is false (s.leader[1] = 0)"
+        )
+        await pilot.press("escape", "v")
+        await pilot.pause()
+        assert isinstance(app.screen, WholeState)
+        assert any(line.startswith("│controller_leader          0") for line in screen(app))
+        await pilot.press("v")
+        await pilot.pause()
+        assert app.screen is app.screen_stack[0]
+
+    drive(begun(), play)
+
+
+@pytest.mark.parametrize("size", [(200, 60), (80, 24), (40, 15), (20, 24), (10, 4)])
+def test_any_terminal_will_do(size: tuple[int, int]) -> None:
+    async def play(app: Explorer, pilot: Pilot[None]) -> None:
+        await pilot.press("backspace", "enter", "g", "down", "escape", "v", "escape", "s")
+        assert app.walk.position == 6
+
+    drive(Walk.along(kafka(CLASSIC, "acked_not_lost"), None, COMMAND), play, size=size)
+
+
+def test_another_size_lays_the_history_out_anew() -> None:
+    async def play(app: Explorer, pilot: Pilot[None]) -> None:
+        wide = text_of(app, "#history")
+        assert max(map(len, wide.splitlines())) == 114
+        await pilot.resize_terminal(105, 30)
+        await pilot.pause()
+        assert max(map(len, text_of(app, "#history").splitlines())) <= 103
+
+    drive(Walk.along(kafka(CLASSIC, "acked_not_lost"), None, COMMAND), play, size=(130, 40))
+
+
+def test_a_model_of_ones_own_in_which_there_is_nothing_to_do(tmp_path: Path) -> None:
+    walk = Walk(registry.load_file(own_model(tmp_path)).instance(None, {"LOCKED": 1}), COMMAND)
+
+    async def play(app: Explorer, pilot: Pilot[None]) -> None:
+        assert text_of(app, "#titles").split() == ["#", "step", "shelf", "0", "shelf", "1", "global"]
+        assert any("no step is enabled: a dead end" in line for line in screen(app))
+        await pilot.press("enter", "g", "escape", "backspace", "f")
+        assert text_of(app, "#where") == "parcels: step 0"
+
+    drive(walk, play)
+
+
+def test_nothing_that_a_model_says_is_markup_or_moves_the_cursor(tmp_path: Path) -> None:
+    path = own_model(tmp_path)
+    text = path.read_text().replace(
+        "    BUSY = 1\n",
+        "    BUSY = 1\n\n    @property\n    def spelling(self):\n        return '[red]\\x1b[2J' + self.name\n",
+    )
+    path.write_text(text)
+    walk = Walk(registry.load_file(path).instance(), COMMAND)
+
+    async def play(app: Explorer, pilot: Pilot[None]) -> None:
+        assert "mood_of[0]: [red]\\x1b[2JCALM -> [red]\\x1b[2JBUSY" in text_of(app, "#preview")
+        await take(app, pilot, "clerk_shelves {a} 0")
+        assert "[red]\\x1b[2JBUSY" in text_of(app, "#history")
+        await pilot.press("v")
+        assert not any("\x1b" in line for line in screen(app))
+
+    drive(walk, play)
+
+
+def test_a_walk_that_cannot_be_saved_says_so_and_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    async def play(app: Explorer, pilot: Pilot[None]) -> None:
+        await pilot.press("s")
+        await pilot.pause()
+        assert app.saved == []
+        assert [note.severity for note in app._notifications] == ["error"]
+        await take(app, pilot, "producer_appends at 0")
+        assert app.walk.position == 1
+
+    drive(begun(), play, tmp_path / "file")
+
+
+# ----------------------------------------------------------------------------------------------------- the command
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    assert cli.main(["explore", *map(str, arguments)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    return err.removeprefix("trace: ").rstrip("\n")
+
+
+def test_one_line_for_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder.write(weak_isr(), tmp_path)
+    assert complaint(capsys) == "name a model, as in: trace explore kafka --protocol 2.1; or a trace: --from FILE"
+    assert complaint(capsys, "kafak").startswith("no model kafak; did you mean kafka?")
+    assert complaint(capsys, "kafka") == "kafka needs --protocol; there are: 0.10, 0.11, 2.0, 2.1"
+    assert (
+        complaint(capsys, "kafka/2.1", "--replicas")
+        == "argument --replicas: expected one argument; see trace explore --help"
+    )
+    assert complaint(capsys, "kafka/2.1", "--replica", 3) == "kafka has no option --replica; did you mean --replicas?"
+    assert complaint(capsys, "kafka/2.1", "--step", 3).startswith("--step goes with --from FILE")
+    assert complaint(capsys, "--from", path, "--step", "x").startswith("argument --step: x is not the number of a step")
+    assert complaint(capsys, "--from", path, "--step", 9) == "--step 9: the trace has the steps 0..8"
+    assert (
+        complaint(capsys, "kafka", "--from", path)
+        == f"{path} is a trace of published, not of kafka; leave the model out"
+    )
+    assert complaint(capsys, "--from", path, "--acks", 1) == (
+        f"{path} says how its model is configured; leave --acks out"
+    )
+    assert complaint(capsys, "--from", tmp_path / "none").endswith("trace list shows the traces that there are")
+
+
+def test_without_a_terminal_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    no_terminal = "explore needs a terminal, and its input or output is none; for a pipe: trace show FILE"
+    path = folder.write(weak_isr(), tmp_path)
+    for words in (["kafka/2.1", "--replicas", "2"], ["--from", path, "--step", "0"], ["published", "--from", path]):
+        assert complaint(capsys, *words) == no_terminal
+
+
+class _Terminal:
+    """A stream that says it is one."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def isatty(self) -> bool:
+        return True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def on_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, _Terminal(getattr(sys, name)))
+
+
+def test_without_textual_the_line_names_the_cure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name.partition(".")[0] == "textual":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return whole(name, *rest, **more)
+
+    monkeypatch.delitem(sys.modules, "isrcheck.traces.terminal.explore")
+    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setenv("TERM", "xterm")
+    on_terminals(monkeypatch)
+    assert (
+        complaint(capsys, "kafka/2.1")
+        == "explore needs textual, which is not installed: pip install 'isrcheck[viewer]'"
+    )
+
+
+def test_a_terminal_without_a_cursor_will_not_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    on_terminals(monkeypatch)
+    assert complaint(capsys, "kafka/2.1").startswith("explore needs a terminal with a cursor, and TERM says")
+
+
+def test_textual_is_loaded_for_this_command_alone() -> None:
+    code = "import sys, isrcheck.traces.cli; sys.exit('textual' in sys.modules)"
+    root = PROJECT
+    assert subprocess.run([sys.executable, "-c", code], cwd=root, check=False).returncode == 0
+
+
+def test_on_a_real_terminal(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    root = PROJECT
+    environment = {**os.environ, "PYTHONPATH": str(root), "TERM": "xterm-256color"}
+    words = ["explore", "kafka/0.10", "--replicas", "2", "--out", str(tmp_path)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "isrcheck.traces.cli", *words],
+        stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
+    seen = b""
+    for awaited, key in ((b"controller_fails_over", b"\r"), (b"step 1", b"s"), (b"saved:", b"q")):
+        while awaited not in seen:
+            assert select.select([ours], [], [], 60)[0], f"no {awaited!r} in {seen!r}"
+            seen += os.read(ours, 1 << 16)
+        os.write(ours, key)
+        seen = b""
+    while True:
+        try:
+            part = os.read(ours, 1 << 16)
+        except OSError:
+            break
+        if not part:
+            break
+        seen += part
+    os.close(ours)
+    assert process.wait() == 0
+    (path,) = tmp_path.glob("kafka_0.10_behaviour_*.itf.json")
+    assert f"saved {path}; see it with: trace show {path}" in seen.decode()
+    found = folder.read(path)
+    assert found.command == "trace explore kafka/0.10 --replicas 2"
+    assert found.length == 1
+    assert view(found)[0] == "kafka/0.10, replicas=2"

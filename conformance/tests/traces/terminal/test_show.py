@@ -1,0 +1,187 @@
+"""The terminal view, to the letter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.tests.support.trace import CLASSIC, COMMAND, COMMITTED, kafka, own_model, trace
+from isrcheck.models import registry
+from isrcheck.models.language.model import Model
+from isrcheck.traces.format.trace import HOLDS
+from isrcheck.traces.kafka.lanes import rows
+from isrcheck.traces.lanes import generic_lanes
+from isrcheck.traces.lanes.table import Row, lay_out
+from isrcheck.traces.terminal.show import view
+
+CLASSIC_VIEW = """\
+kafka/0.10, default configuration
+
+  #  step                                controller          broker 0         broker 1  broker 2  clients
+  0  initially                           e0 leader 0 isr 01  L0 |             f0 |      f0 |      ·
+  1  producer_appends at 0               ·                   L0 |a0           ·         ·         ·
+  2  leader_handles_fetch 0 from 1       ·                   ·                ·         ·         ·
+  3  follower_applies_response 1 from 0  ·                   ·                f0 |a0    ·         ·
+  4  leader_handles_fetch 0 from 1       ·                   L0 a0|           ·         ·         reads a, acked a
+  5  broker_bounces 1 checkpoint 0       ·                   ·                f0 |      ·         ·
+  6  controller_fails_over to 1          e1 leader 1 isr 1   L0 a0| (isr 01)  ·         ·         ·
+
+VIOLATED at step 6: acked_not_lost: The controller's leader holds every record that a producer takes for written, unless
+    it was deleted.
+acked_not_lost is false
+  holds_record(s, s.controller_leader, record) or was_deleted(s, record) is false for record = a
+    given s.acknowledged[record] and s.controller_leader != NONE
+    holds_record(s, s.controller_leader, record) is false
+      s.controller_leader = 1
+      any(s.log_record[r][offset] == record for offset in range(s.log_size)) is false for r = 1
+        s.log_record[1][0] = none, s.log_record[1][1] = none
+    was_deleted(s, record) is false
+      any(s.exposed_record[offset] == record for offset in range(s.log_size) if offset < s.deleted_before) is false
+        s.deleted_before = 0
+record a: acknowledged at step 4 by leader_handles_fetch 0 from 1
+  removed from broker 1 at step 5 by broker_bounces 1 checkpoint 0
+  lost at step 6 by controller_fails_over to 1
+not permitted: acks=all promises it, and no unclean election, loss of power or loss of a disk took place
+reproduce: check something --bound 8
+"""
+
+
+def test_the_classic_loss() -> None:
+    assert "\n".join(view(kafka(CLASSIC, "acked_not_lost"))) + "\n" == CLASSIC_VIEW
+    assert max(map(len, CLASSIC_VIEW.splitlines())) <= 120
+
+
+def test_a_broker_that_is_down_keeps_its_log_and_a_new_epoch_shows() -> None:
+    # With min.insync.replicas=1 the first cluster has the ISR 0 alone, and broker 1 joins it with its second fetch.
+    steps = [
+        *COMMITTED,
+        "broker_crashes 0",
+        "controller_fails_over to 1",
+        "broker_becomes_leader 1 in epoch 1",
+        "producer_appends at 1",
+    ]
+    found = rows(kafka(steps, "acked_not_lost", HOLDS, min_insync_replicas=1))
+    assert [row.cells[0] for row in found if row.cells[0]] == [
+        ("e0 leader 0 isr 0",),
+        ("e0 leader 0 isr 01",),
+        ("e1 leader 1 isr 1",),
+    ]
+    assert [row.cells[1] for row in found] == [("L0 |",), ("L0 a0|",), (), (), (), ("x  a0|",), (), (), ()]
+    assert [row.cells[2] for row in found] == [("f0 |",), (), (), ("f0 a0|",), (), (), (), ("L1 a0|",), ("L1 a0 b1|",)]
+    assert [row.cells[4] for row in found if row.cells[4]] == [("reads a, acked a",), ("reads b, acked b",)]
+
+
+def test_a_leader_that_believes_in_another_isr_says_so() -> None:
+    last = rows(kafka(CLASSIC, "acked_not_lost"))[-1]
+    assert last.cells == (("e1 leader 1 isr 1",), ("L0 a0| (isr 01)",), (), (), ())
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    return registry.load_file(own_model(tmp_path_factory.mktemp("own")))
+
+
+OWN_VIEW = """\
+parcels, shelves=3 mood=BUSY
+
+  #  step                   shelf 0       shelf 1       shelf 2       global
+  0  initially              top none      top none      top none      lies [{} {} {}]
+                            mood_of CALM  mood_of CALM  mood_of CALM  is_lost {}
+                                                                      count 0
+                                                                      last none
+  1  clerk_shelves {a,c} 1  ·             top c         ·             lies[a] {1}
+                                          mood_of BUSY                lies[c] {1}
+                                                                      count 2
+  2  clerk_loses c          ·             top none      ·             lies[c] {}
+                                                                      is_lost {c}
+                                                                      last 2
+
+VIOLATED at step 2: nothing_is_lost
+nothing_is_lost is false
+  number == s.count is false
+    number = 1, s.count = 2
+reproduce: check something --bound 8
+"""
+
+
+def test_any_other_model_gets_a_column_per_element(own: Model) -> None:
+    instance = own.instance(None, {"shelves": 3, "mood": 1})
+    found = trace(instance, ["clerk_shelves {a,c} 1", "clerk_loses c"], "nothing_is_lost")
+    assert "\n".join(view(found)) + "\n" == OWN_VIEW
+
+
+OWN_FULL = """\
+parcels, default configuration
+
+  0  initially
+       top      [none none]
+       lies     [{} {} {}]
+       mood_of  [CALM CALM]
+       is_lost  {}
+       count    0
+       last     none
+  1  clerk_shelves {a} 0
+       top      [a none]
+       lies     [{0} {} {}]
+       mood_of  [BUSY CALM]
+       is_lost  {}
+       count    1
+       last     none
+
+VIOLATED at step 1: count_stays
+count_stays is false
+  taken != clerk_shelves or after.count == before.count is false
+    taken != clerk_shelves is false
+    after.count == before.count is false
+      after.count = 1, before.count = 0
+reproduce: check something --bound 8
+"""
+
+
+def test_full_shows_every_field_of_every_state(own: Model) -> None:
+    found = trace(own.instance(), ["clerk_shelves {a} 0"], "count_stays")
+    assert "\n".join(view(found, full=True)) + "\n" == OWN_FULL
+
+
+def test_the_verdicts_of_a_path_that_breaks_nothing(own: Model) -> None:
+    reached = view(trace(own.instance(), ["clerk_shelves {a,b,c} 0"], "full"))
+    assert reached[-2:] == ["REACHED at step 1: full", f"reproduce: {COMMAND}"]
+    holds = view(trace(own.instance(), ["clerk_shelves {a,b,c} 0"], "nothing_is_lost", HOLDS))
+    assert holds[-2:] == ["HOLDS ON THIS PATH: nothing_is_lost", f"reproduce: {COMMAND}"]
+    plain = view(trace(own.instance(), [], None))
+    assert plain[-2:] == ["", f"reproduce: {COMMAND}"]
+
+
+def test_what_the_protocol_sets_is_no_news(own: Model) -> None:
+    usual = own.protocols[""]
+    model = replace(own, protocols={"shut": replace(usual, name="shut", switches={"LOCKED": 1})})
+    assert view(trace(model.instance(), [], None))[0] == "parcels/shut, default configuration"
+    assert view(trace(model.instance(None, {"LOCKED": 0}), [], None))[0] == "parcels/shut, LOCKED=off"
+
+
+def test_swapped_actions_stand_in_the_heading() -> None:
+    model = registry.load("published")[0]
+    instance = model.instance("kip_320", {"replicas": 2}, {"become_follower": "kip_101"})
+    assert view(trace(instance, [], None))[0] == "published/kip_320, replicas=2 become_follower of kip_101"
+
+
+def test_the_columns_are_those_of_the_domain_that_most_fields_range_over() -> None:
+    titles = {name: generic_lanes.titles(registry.load(name)[0].instance(protocol)) for name, protocol in MODELS}
+    assert titles == {
+        "published/kip_101": ["replica 0", "replica 1", "replica 2", "global"],
+        "examples/two_phase_commit": ["resource manager 0", "resource manager 1", "resource manager 2", "global"],
+    }
+
+
+MODELS = [("published/kip_101", "kip_101"), ("examples/two_phase_commit", None)]
+
+
+def test_a_table_is_as_narrow_as_its_contents() -> None:
+    rows = [Row(0, "initially", (("x",), ("long", "er"))), Row(10, "go", ((), ()))]
+    assert lay_out(["one", "b"], rows) == [
+        "   #  step       one  b",
+        "   0  initially  x    long",
+        "                      er",
+        "  10  go         ·    ·",
+    ]

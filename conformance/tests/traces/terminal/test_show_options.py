@@ -1,0 +1,362 @@
+"""`trace show` with one step, with only the reason, and with expressions that are evaluated in every state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.trace import CLASSIC, COMMITTED, fast_fail_over, kafka, own_model, trace
+from isrcheck.models import registry
+from isrcheck.models.language.model import Model
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces import cli
+from isrcheck.traces.explaining.evaluate import question
+from isrcheck.traces.format import folder
+from isrcheck.traces.format.certify import from_any_state
+from isrcheck.traces.format.trace import HOLDS, Trace
+from isrcheck.traces.terminal.colour import Ink, Look
+from isrcheck.traces.terminal.one_step import view_step
+from isrcheck.traces.terminal.show import view, why
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
+    return registry.load_file(own_model(tmp_path_factory.mktemp("own")))
+
+
+@pytest.fixture(scope="module")
+def parcels(own: Model) -> Trace:
+    return trace(own.instance(), ["clerk_shelves {a,c} 1", "clerk_loses c"], "nothing_is_lost")
+
+
+@pytest.fixture(scope="module")
+def classic() -> Trace:
+    return kafka(CLASSIC, "acked_not_lost")
+
+
+def refused(given: Trace, text: str) -> str:
+    with pytest.raises(UsageError) as error:
+        view(given, asked=[question(given.instance, text)])
+    return str(error.value)
+
+
+# ------------------------------------------------------------------------------------------------------------ one step
+
+LAST_STEP = """\
+parcels, default configuration
+
+step 2 of 2: clerk_loses c
+
+changed:
+  top[1]      c -> none
+  lies[c][1]  true -> false
+  is_lost[c]  false -> true
+  last        none -> 2
+
+the state:
+  top      [none none]
+  lies     [{1} {} {}]
+  mood_of  [CALM BUSY]
+  is_lost  {c}
+  count    2
+  last     2
+  s.top[1]  none
+
+false here:
+  nothing_is_lost (VIOLATED)
+    number == s.count is false
+      number = 1, s.count = 2
+  every_parcel_stays (VIOLATED)
+    is_somewhere(s, parcel) is false for parcel = b
+      given parcel < s.count
+      s.lies[b][0] = false, s.lies[b][1] = false
+  all_three (VIOLATED)
+    s.last == NONE is false
+      s.last = 2
+  either (VIOLATED)
+    s.count == 0 or not any(s.lies[p][x] for p in range(s.parcels) for x in range(s.shelves) if x == 1) is false
+      s.count == 0 is false
+        s.count = 2
+      s.lies[p][x] is true for p = a, x = 1
+        given x == 1
+        s.lies[a][1] = true
+"""
+
+
+def test_one_step(parcels: Trace) -> None:
+    found = view_step(parcels, -1, asked=[question(parcels.instance, "s.top[1]")])
+    assert found == LAST_STEP.splitlines()
+
+
+def test_the_first_state_has_no_step(parcels: Trace) -> None:
+    found = view_step(parcels, 0)
+    assert found[:5] == ["parcels, default configuration", "", "step 0 of 2: initially", "", "the state:"]
+    assert found[-2:] == ["", "false here: none of 7 properties"]
+
+
+def test_the_steps_are_counted_from_both_ends(classic: Trace) -> None:
+    assert view_step(classic, -7) == view_step(classic, 0)
+    assert view_step(classic, 6) == view_step(classic, -1)
+    for number in (7, -8):
+        with pytest.raises(UsageError) as error:
+            view_step(classic, number)
+        assert str(error.value) == (
+            f"--step {number}: the trace has the states 0..6; -1 is the last of them, -2 the one before"
+        )
+
+
+def test_what_is_false_on_the_way_and_what_is_reached(classic: Trace) -> None:
+    found = view_step(classic, 5)
+    assert found[4:11] == [
+        "changed:",
+        "  log_record[1][0]    a -> none",
+        "  log_epoch[1][0]     0 -> none",
+        "  log_end_offset[1]   1 -> 0",
+        "  fetch[1][0]         PARKED -> NONE",
+        "  fetch_offset[1][0]  1 -> 0",
+        "  bounces_left        1 -> 0",
+    ]
+    assert found[-6:] == [
+        "false here:",
+        "  isr_is_complete (VIOLATED)",
+        "    s.log_record[member][offset] == s.exposed_record[offset] is false for member = 1, offset = 0",
+        "      given s.controller_isr[member] and s.exposed_record[offset] != NONE and offset >= s.deleted_before",
+        "      s.log_record[1][0] = none, s.exposed_record[0] = a",
+        "reached here: a_committed_record_is_read, a_record_is_exposed, a_follower_truncates",
+    ]
+
+
+def test_a_property_of_transitions_is_judged_on_its_step(own: Model) -> None:
+    found = view_step(trace(own.instance(), ["clerk_shelves {a} 0"], "count_stays"), 1)
+    assert found[found.index("  count_stays (VIOLATED)") + 1 :][:3] == [
+        "    taken != clerk_shelves or after.count == before.count is false",
+        "      taken != clerk_shelves is false",
+        "      after.count == before.count is false",
+    ]
+
+
+def test_a_step_of_a_state_that_need_not_be_reachable(own: Model) -> None:
+    instance = own.instance()
+    empty = instance.initial_states[0]
+    found = from_any_state(instance, empty, instance.step(instance.number("clerk_shelves", (1, 0))), "count_stays", "x")
+    assert view_step(found, 0)[2] == "step 0 of 1: from this state"
+
+
+@pytest.mark.parametrize("width", [1, 20, 80])
+def test_one_step_fits(classic: Trace, width: int) -> None:
+    for number in range(7):
+        found = view_step(classic, number, Look(width, Ink(), fits=True))
+        assert max(map(len, found)) <= width
+
+
+# ------------------------------------------------------------------------------------------------------------- the why
+
+
+def test_only_why(classic: Trace, own: Model) -> None:
+    assert why(classic) == view(classic)[11:-1]
+    assert why(classic)[0].startswith("VIOLATED at step 6: acked_not_lost: ")
+    assert why(classic)[-1].startswith("not permitted: ")
+    assert why(trace(own.instance(), [], "nothing_is_lost", HOLDS)) == ["HOLDS ON THIS PATH: nothing_is_lost"]
+    assert why(trace(own.instance(), [], None)) == ["a behaviour: no property is spoken of"]
+
+
+# --------------------------------------------------------------------------------------------------------- expressions
+
+EVALUATED = """\
+  #  step                   shelf 0       shelf 1       global           s.top[1]  shelved(s)  s.lies[2][1]
+  0  initially              top none      top none      lies [{} {} {}]  none      0           false
+                            mood_of CALM  mood_of CALM  is_lost {}
+                                                        count 0
+                                                        last none
+  1  clerk_shelves {a,c} 1  ·             top c         lies[a] {1}      c         2           true
+                                          mood_of BUSY  lies[c] {1}
+                                                        count 2
+  2  clerk_loses c          ·             top none      lies[c] {}       none      1           false
+                                                        is_lost {c}
+                                                        last 2
+"""
+
+
+def test_an_expression_is_a_column(parcels: Trace) -> None:
+    asked = [question(parcels.instance, text) for text in ("s.top[1]", "shelved(s)", "s.lies[2][1]")]
+    assert view(parcels, asked=asked)[2:13] == EVALUATED.splitlines()
+
+
+def test_an_answer_that_did_not_change_is_not_said_again(parcels: Trace) -> None:
+    lines = view(parcels, asked=[question(parcels.instance, "s.top[0]")])
+    assert [line.split()[-1] for line in lines if line[:4].strip().isdigit()] == ["none", "·", "·"]
+
+
+def test_an_expression_in_the_full_view_and_in_a_narrow_one(parcels: Trace) -> None:
+    asked = [question(parcels.instance, "s.top[1]")]
+    assert [line for line in view(parcels, True, asked=asked) if "s.top" in line] == [
+        "       s.top[1]  none",
+        "       s.top[1]  c",
+        "       s.top[1]  none",
+    ]
+    narrow = view(parcels, look=Look(30, Ink(), fits=True), asked=asked)
+    assert [line for line in narrow if "s.top" in line] == [
+        "    s.top[1]: none",
+        "    s.top[1]: c",
+        "    s.top[1]: none",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "answers"),
+    [
+        ("s.top[0]", ["none", "b", "b"]),
+        ("s.top[0] if s.count > 0 else NONE", ["none", "b", "b"]),
+        ("s.mood_of[0] if s.count > 0 else NONE", ["-1", "BUSY", "BUSY"]),
+        ("s.top[0] if s.count > 0 else s.mood_of[1]", ["0", "1", "1"]),
+        ("min(s.top[0], s.top[1])", ["none", "none", "none"]),
+        ("max(s.top[0], s.top[1])", ["none", "b", "b"]),
+        ("s.top[0] + 1", ["0", "2", "2"]),
+        ("s.mood_of[0]", ["CALM", "BUSY", "BUSY"]),
+        ("s.mood_of[0] == Mood.BUSY", ["false", "true", "true"]),
+        ("s.lies[1][0]", ["false", "true", "true"]),
+        ("s.last", ["none", "none", "2"]),
+        ("is_somewhere(s, 1)", ["false", "true", "true"]),
+        ("sum(1 for p in range(s.parcels) if s.lies[p][0])", ["0", "2", "1"]),
+        ("any(s.is_lost[p] for p in range(s.parcels))", ["false", "false", "true"]),
+        ("nothing_is_lost(s)", ["true", "true", "false"]),
+        ("not s.LOCKED and s.mood == Mood.CALM", ["true", "true", "true"]),
+        ("  s.count - -1", ["1", "3", "3"]),
+    ],
+)
+def test_values_as_people_read_them(own: Model, text: str, answers: list[str]) -> None:
+    found = trace(own.instance(), ["clerk_shelves {a,b} 0", "clerk_loses a"], None)
+    asked = question(found.instance, text)
+    assert [asked.answer(cells, "") for cells in found.states] == answers
+
+
+def test_helpers_of_kafka_and_letters_through_them(classic: Trace) -> None:
+    def answers(text: str) -> list[str]:
+        asked = question(classic.instance, text)
+        return [asked.answer(cells, "") for cells in classic.states]
+
+    assert answers("last_stable_offset(s, 0)") == ["0", "0", "0", "0", "1", "1", "1"]
+    assert answers("first_read(s, 0)") == ["none", "none", "none", "none", "a", "a", "a"]
+    assert answers("s.high_watermark[0] <= s.log_end_offset[0]") == ["true"] * 7
+    assert answers("s.log_record[1][0]") == ["none", "none", "none", "a", "a", "none", "none"]
+    assert answers("acked_not_lost(s)") == ["true"] * 6 + ["false"]
+
+
+LANGUAGE = (
+    "expressions are numbers, truth values, names, cells, + -, comparisons, and/or/not, if-else,"
+    " min max all any sum and helpers"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "column 1: invalid syntax; write an expression about the state `s`"),
+        ("s.count +", "column 1: invalid syntax; write an expression about the state `s`"),
+        ("s.count; s.last", "column 8: invalid syntax; write an expression about the state `s`"),
+        ("s.count = 1", "column 9: invalid syntax; write an expression about the state `s`"),
+        ("1 if s.count > 0 else s.conut", "column 23: the state has no field `conut`; did you mean count?"),
+        ("s.count + shelvd(s)", "column 11: nothing is called `shelvd`; did you mean shelved?"),
+        ("s.count * 2", "column 1: operator Mult; arithmetic is + and -"),
+        ("s.top", "column 1: `top` takes 1 index, not 0; write every index: there are no slices and no rows"),
+        ("s.lies[0]", "column 1: `lies` takes 2 indices, not 1; write every index: there are no slices and no rows"),
+        ("s", "column 1: the whole state `s` is used as a value; read its fields, or pass it on"),
+        ("'a'", "column 1: the constant 'a'; values are whole numbers and truth values"),
+        ("1.5", "column 1: the constant 1.5; values are whole numbers and truth values"),
+        ("9999999999", "column 1: the constant 9999999999; numbers lie in -2147483648..2147483647"),
+        ("shelved", "column 1: `shelved` is a function; only whole numbers can be named"),
+        ("clerk_loses(s, 0)", "column 1: nothing is called `clerk_loses`; there are: s, NONE, Mood, is_somewhere, "),
+        ("[s.count]", f"column 1: `[s.count]` is not in the language; {LANGUAGE}"),
+        ("(lambda: 0)()", "column 1: `lambda: 0(...)`; call helpers by their plain name"),
+        ("s.count == (yield)", f"column 13: `(yield)` is not in the language; {LANGUAGE}"),
+        ("(x := 1)", f"column 2: `(x := 1)` is not in the language; {LANGUAGE}"),
+        ("f'{s}'", f"column 1: `f'{{s}}'` is not in the language; {LANGUAGE}"),
+        ("__import__('os').system('x')", "column 1: `__import__('os').system(...)`; call helpers by their plain name"),
+        ("Mood.__class__", "column 1: Mood has no __class__; it has CALM, BUSY"),
+        ("s._cells", "column 1: the state has no field `_cells`; "),
+        ("shelved.__globals__", "column 1: `shelved.__globals__`; attributes are those of the state or of an IntEnum"),
+        ("__builtins__", "column 1: nothing is called `__builtins__`; there are: s, "),
+        ("min(s.count)", "column 1: min with fewer than two arguments; write min(a, b)"),
+        ("all(s.lies)", "column 1: all without a generator; write all(... for x in range(n))"),
+        ("sum(1 for x in range(s.count))", "column 22: a range that depends on `s.count`; "),
+        ("open(0)", "column 1: nothing is called `open`; "),
+    ],
+)
+def test_what_is_no_expression_of_the_language(parcels: Trace, text: str, message: str) -> None:
+    found = refused(parcels, text)
+    assert found.startswith(f"--eval `{text}`, {message}")
+    assert "\n" not in found
+
+
+def test_what_is_no_line_of_text(parcels: Trace) -> None:
+    assert refused(parcels, "s.count\n+ 1").startswith(
+        r"--eval `'s.count\n+ 1'`: an expression is one line of text; leave the control characters out"
+    )
+    assert refused(parcels, "\x1b[2J").startswith(r"--eval `'\x1b[2J'`: an expression is one line of text")
+    assert refused(parcels, "1" * 1001) == (
+        "--eval an expression of 1001 characters: at most 1000; write it into the model"
+    )
+    assert "\n" not in refused(parcels, "(" * 900)
+    deep = "-" * 900 + "1"
+    assert refused(parcels, deep) == f"--eval `{deep}` is nested more than 60 deep; write it simpler"
+
+
+def test_an_index_that_is_none_is_told_with_its_step_and_column(parcels: Trace) -> None:
+    assert refused(parcels, "s.count == 0 or s.lies[s.top[0] - 1][0]") == (
+        "--eval `s.count == 0 or s.lies[s.top[0] - 1][0]`, column 17: at step 1 (clerk_shelves {a,c} 1):"
+        " index -2 of lies is outside 0..2; test the index before it is used"
+    )
+    assert refused(parcels, "any(s.lies[p - 1][0] for p in range(s.parcels))").startswith(
+        "--eval `any(s.lies[p - 1][0] for p in range(s.parcels))`, column 5: at the initial state: index -1 of lies"
+    )
+
+
+def test_python_is_out_of_reach(parcels: Trace) -> None:
+    asked = question(parcels.instance, "s.count > NONE and nothing_is_lost(s)").function
+    names = asked.python.__globals__
+    assert sorted(names["__builtins__"]) == ["all", "any", "max", "min", "range", "sum"]
+    assert names.keys() == {"NONE", "__builtins__", "nothing_is_lost"}
+    assert {"Mood", "NONE", "shelved", "nothing_is_lost"} <= asked.names.keys()
+    assert not {"clerk_loses", "Shelf", "IntEnum", "require", "field", "__name__", "__loader__"} & names.keys()
+
+
+# --------------------------------------------------------------------------------------------------------- the command
+
+
+def test_the_options_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = fast_fail_over("log_matching")
+    path = str(folder.write(found, tmp_path))
+
+    def shown(*arguments: str) -> list[str]:
+        assert cli.main(["show", path, *arguments]) == 0
+        return capsys.readouterr().out.splitlines()
+
+    def complained(*arguments: str) -> str:
+        assert cli.main(["show", path, *arguments]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        return err
+
+    assert shown("--why") == why(found)
+    assert shown("--step", "-2") == view_step(found, 10)
+    asked = [question(found.instance, text) for text in ("s.controller_epoch", "latest_epoch(s, 1)")]
+    options = ["--eval", "s.controller_epoch", "--eval", "latest_epoch(s, 1)"]
+    assert shown(*options) == view(found, asked=asked)
+    assert shown("--full", *options) == view(found, full=True, asked=asked)
+    assert shown("--step", "3", *options) == view_step(found, 3, asked=asked)
+    assert complained("--why", *options) == (
+        "trace: --why shows no states to evaluate --eval in; leave one of them out\n"
+    )
+    assert complained("--why", "--full") == (
+        "trace: argument --full: not allowed with argument --why; see trace show --help\n"
+    )
+    assert complained("--step", "x").startswith("trace: argument --step: invalid int value: 'x'")
+    assert complained("--eval", "s.foo").startswith("trace: --eval `s.foo`, column 1: the state has no field `foo`; ")
+
+
+def test_an_expression_in_a_file_is_only_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder.write(kafka(COMMITTED, None), tmp_path)
+    path.write_text(path.read_text().replace("check something", "trace show --eval print(1)"))
+    assert cli.main(["show", str(path)]) == 0
+    assert "print(1)" not in capsys.readouterr().out

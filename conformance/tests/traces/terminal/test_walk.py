@@ -1,0 +1,221 @@
+"""A walk by hand: what can be done, what it changes, what is false, and what is saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.trace import CLASSIC, COMMAND, kafka, own_model, weak_isr
+from isrcheck.models import registry
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.traces.format import folder
+from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, REACHED, VIOLATED, Trace
+from isrcheck.traces.terminal.walk import BROKEN, Walk
+
+
+def of_kafka(**values: int) -> Instance:
+    return registry.load("kafka")[0].instance("0.10", values)
+
+
+def take(walk: Walk, *texts: str) -> Walk:
+    for text in texts:
+        walk.take({option.text: option for option in walk.options()}[text])
+    return walk
+
+
+def classic(**values: int) -> Walk:
+    return take(Walk(of_kafka(**values), COMMAND), "initial state 0", *CLASSIC)
+
+
+LOST = [("acked_not_lost", VIOLATED, 6), ("isr_is_complete", VIOLATED, 5)]
+
+
+def told(walk: Walk) -> list[tuple[str, str | None, int]]:
+    return [(one.prop.name, one.verdict, one.first) for one in walk.standings() if one.verdict in BROKEN]
+
+
+def test_it_begins_with_the_choice_of_an_initial_state() -> None:
+    walk = Walk(of_kafka(), COMMAND)
+    assert [option.text for option in walk.options()] == ["initial state 0", "initial state 1", "initial state 2"]
+    assert not walk.has_begun
+    assert walk.standings() == []
+    assert not walk.back()
+    with pytest.raises(UsageError, match="nothing to save before an initial state is chosen"):
+        walk.save(Path("none"))
+    take(walk, "initial state 1")
+    assert walk.has_begun
+    assert walk.position == 0
+    assert walk.cells == walk.instance.initial_states[1]
+    assert walk.back()
+    assert not walk.has_begun
+
+
+def test_it_has_begun_where_there_is_one_initial_state() -> None:
+    walk = Walk(registry.load("examples/two_phase_commit")[0].instance(None), COMMAND)
+    assert walk.has_begun
+    assert not walk.back()
+
+
+def test_the_options_are_the_enabled_steps_in_their_order() -> None:
+    walk = take(Walk(of_kafka(), COMMAND), "initial state 0")
+    assert [option.text for option in walk.options()] == [
+        "producer_appends at 0",
+        "leader_handles_fetch 0 from 1",
+        "leader_handles_fetch 0 from 2",
+        "leader_shrinks_isr 0 by {1}",
+        "controller_fails_over to 1",
+        "broker_bounces 1 checkpoint 0",
+        "broker_bounces 2 checkpoint 0",
+        "broker_crashes 0",
+        "broker_crashes 1",
+        "broker_crashes 2",
+    ]
+
+
+def test_what_an_option_would_change() -> None:
+    walk = take(Walk(of_kafka(), COMMAND), "initial state 0")
+    options = {option.text: option for option in walk.options()}
+    assert walk.changes(options["producer_appends at 0"]) == [
+        "log_record[0][0]: none -> a",
+        "log_epoch[0][0]: none -> 0",
+        "log_end_offset[0]: 0 -> 1",
+        "next_record: 0 -> 1",
+        "pending[a]: none -> 0",
+    ]
+    assert walk.position == 0
+
+
+def test_a_known_history_turns_properties_false_one_after_the_other() -> None:
+    walk = classic()
+    assert walk.position == 6
+    assert told(walk) == LOST
+    turned = walk.turned()
+    assert turned is not None
+    assert turned.prop.name == "acked_not_lost"
+    assert walk.why(turned)[:2] == [
+        "acked_not_lost is false",
+        "  holds_record(s, s.controller_leader, record) or was_deleted(s, record) is false for record = a",
+    ]
+    assert walk.back()
+    assert told(walk) == [("isr_is_complete", VIOLATED, 5)]
+    assert walk.back()
+    assert told(walk) == []
+    assert walk.turned() is None
+    reached = {one.prop.name: one.first for one in walk.standings() if one.verdict == REACHED}
+    assert reached == {"a_record_is_exposed": 4, "a_write_is_acknowledged": 4, "a_committed_record_is_read": 4}
+    assert walk.forward()
+    assert walk.forward()
+    assert not walk.forward()
+    assert told(walk) == LOST
+
+
+def test_what_was_gone_back_from_lies_ahead_until_another_way_is_taken() -> None:
+    walk = classic()
+    walk.back()
+    walk.back()
+    take(walk, CLASSIC[4])
+    assert walk.forward()
+    walk.back()
+    walk.back()
+    take(walk, "producer_appends at 0")
+    assert not walk.forward()
+
+
+def test_the_first_false_guard_of_every_step_that_is_not_enabled() -> None:
+    walk = Walk(of_kafka(replicas=2), COMMAND)
+    unanswered = "its guard `s.fetch[follower][leader] == Fetch.ANSWERED` is false (s.fetch[{}][0] = NONE)"
+    leaderless = "its guard `follows(s, follower, leader)` is false (s.leader[{}] = {})"
+    assert walk.guards("follower_applies_response") == [
+        ("follower_applies_response 0 from 0", unanswered.format(0)),
+        ("follower_applies_response 0 from 1", leaderless.format(0, 0)),
+        ("follower_applies_response 1 from 0", unanswered.format(1)),
+        ("follower_applies_response 1 from 1", leaderless.format(1, 0)),
+    ]
+    assert dict(walk.guards("leader_handles_fetch"))["leader_handles_fetch 0 from 1"] == ""
+    assert walk.actions[0] == "producer_appends"
+
+
+def test_a_walk_is_saved_as_a_trace_of_what_has_just_turned_false(tmp_path: Path) -> None:
+    walk = classic()
+    found = folder.read(walk.save(tmp_path))
+    assert (found.property_name, found.verdict, found.length) == ("acked_not_lost", VIOLATED, 6)
+    walk.back()
+    found = folder.read(walk.save(tmp_path))
+    assert (found.property_name, found.verdict, found.length) == ("isr_is_complete", VIOLATED, 5)
+    walk.back()
+    found = folder.read(walk.save(tmp_path))
+    assert (found.property_name, found.verdict, found.length, found.command) == (None, None, 4, COMMAND)
+
+
+def test_one_step_after_it_was_broken_the_walk_is_a_plain_behaviour(tmp_path: Path) -> None:
+    walk = take(classic(), "broker_crashes 2")
+    assert walk.turned() is None
+    assert folder.read(walk.save(tmp_path)).property_name is None
+
+
+def test_what_the_configuration_permits_is_saved_as_that(tmp_path: Path) -> None:
+    walk = take(
+        Walk(of_kafka(acks=1), COMMAND), "initial state 0", "producer_appends at 0", "controller_fails_over to 1"
+    )
+    assert told(walk) == [("acked_not_lost", PERMITTED, 2)]
+    assert folder.read(walk.save(tmp_path)).verdict == PERMITTED
+
+
+def test_of_several_that_turn_false_at_once_a_violated_one_is_saved(tmp_path: Path) -> None:
+    path = own_model(tmp_path)
+    lost = "def ever(s):\n    return True\n\n\n@always(permitted=ever)\ndef nothing_is_lost(s):"
+    path.write_text(path.read_text().replace("@always\ndef nothing_is_lost(s):", lost))
+    walk = take(Walk(registry.load_file(path).instance(), COMMAND), "clerk_shelves {a} 0", "clerk_loses a")
+    assert told(walk)[:2] == [("nothing_is_lost", PERMITTED, 2), ("every_parcel_stays", VIOLATED, 2)]
+    turned = walk.turned()
+    assert turned is not None
+    assert turned.prop.name == "every_parcel_stays"
+
+
+def test_a_walk_goes_on_from_a_step_of_a_trace(tmp_path: Path) -> None:
+    found = kafka(CLASSIC, "acked_not_lost")
+    assert Walk.along(found, None, COMMAND).position == 6
+    walk = Walk.along(found, 4, COMMAND)
+    assert walk.position == 4
+    assert walk.cells == found.states[4]
+    assert walk.forward()
+    assert walk.forward()
+    assert walk.trace.states == found.states
+    assert Walk.along(weak_isr(), 0, COMMAND).position == 0
+    for step in (7, -1):
+        with pytest.raises(UsageError, match=f"--step {step}: the trace has the steps 0..6"):
+            Walk.along(found, step, COMMAND)
+
+
+def test_no_walk_leads_to_a_state_that_need_not_be_reachable() -> None:
+    found = kafka(CLASSIC, "acked_not_lost")
+    with pytest.raises(UsageError, match="no walk leads there"):
+        Walk.along(Trace(found.instance, found.states[4:], found.steps[4:], "x", NOT_INDUCTIVE, ""), None, COMMAND)
+
+
+def test_a_step_in_which_the_model_leaves_its_declaration_is_shown_and_cannot_be_taken(tmp_path: Path) -> None:
+    path = own_model(tmp_path)
+    path.write_text(
+        path.read_text().replace("count = field(values=between(0, 9))", "count = field(values=between(0, 1))")
+    )
+    walk = Walk(registry.load_file(path).instance(), COMMAND)
+    option = next(option for option in walk.options() if option.text == "clerk_shelves {a,b} 0")
+    assert option.after is None
+    assert "2 is written to count, whose values are 0..1" in option.problem
+    assert walk.changes(option) == []
+    assert dict(walk.guards("clerk_shelves"))["clerk_shelves {a,b} 0"] == option.problem
+    with pytest.raises(ModelError, match="2 is written to count"):
+        walk.take(option)
+    assert walk.position == 0
+
+
+def test_a_property_that_cannot_be_asked_says_so(tmp_path: Path) -> None:
+    path = own_model(tmp_path)
+    text = path.read_text().replace("return s.count < 9 and", "return s.top[s.count] < 9 and")
+    path.write_text(text)
+    walk = take(Walk(registry.load_file(path).instance(), COMMAND), "clerk_shelves {a,b} 0")
+    problems = {one.prop.name: one.problem for one in walk.standings() if one.problem}
+    assert list(problems) == ["all_three"]
+    assert "index 2 of top is outside 0..1" in problems["all_three"]

@@ -1,0 +1,309 @@
+"""The command `trace`: what it prints, its exit codes, and one line for every bad input."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.places import PROJECT
+from conformance.tests.support.trace import CLASSIC, kafka, own_model, trace, weak_isr
+from isrcheck.models import registry
+from isrcheck.traces import cli
+from isrcheck.traces.format import folder
+from isrcheck.traces.format.itf import spell_configuration
+from isrcheck.traces.format.trace import PERMITTED
+from isrcheck.traces.kafka.lanes import BASICS, LEGEND
+from isrcheck.traces.terminal.show import view
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    return folder.write(weak_isr(), tmp_path)
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """The one line on stderr that bad input gets, without the name of the command."""
+    assert cli.main([str(argument) for argument in arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("trace: ")
+    assert err.count("\n") == 1
+    return err.removeprefix("trace: ").rstrip("\n")
+
+
+def test_show(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["show", str(written)]) == 0
+    assert capsys.readouterr() == ("\n".join(view(weak_isr())) + "\n", "")
+    assert cli.main(["show", "--full", str(written)]) == 0
+    assert capsys.readouterr() == ("\n".join(view(weak_isr(), full=True)) + "\n", "")
+
+
+def test_help_explains_every_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["show", "--help"])
+    out = capsys.readouterr().out
+    for example, meaning in (*BASICS, *LEGEND.values()):
+        assert re.search(rf"^  {re.escape(example)} +{re.escape(meaning)}$", out, re.MULTILINE)
+
+
+def test_list(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.write(weak_isr(), tmp_path / "counterexamples")
+    folder.write(
+        kafka(["producer_appends at 0", "controller_fails_over to 1"], "acked_not_lost", PERMITTED, acks=1, replicas=2),
+        tmp_path / "counterexamples",
+    )
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["list"]) == 0
+    out, err = capsys.readouterr()
+    lines = [re.split(r"  +", line) for line in out.splitlines()]
+    digest = lines[1][0].removeprefix("kafka_0.10_acked_not_lost_").removesuffix("_1.itf.json")
+    assert re.fullmatch("[0-9a-f]{8}", digest)
+    assert lines == [
+        ["file", "model", "protocol", "property", "verdict", "steps", "configuration"],
+        [
+            f"kafka_0.10_acked_not_lost_{digest}_1.itf.json",
+            "kafka",
+            "0.10",
+            "acked_not_lost",
+            "PERMITTED",
+            "2",
+            "replicas=2 acks=1",
+        ],
+        [
+            "published_truncate_to_high_watermark_weak_isr_6f5877bf_1.itf.json",
+            "published",
+            "truncate_to_high_watermark",
+            "weak_isr",
+            "VIOLATED",
+            "8",
+            "replicas=2 log_size=1 records=1",
+        ],
+    ]
+    assert err == ""
+    assert cli.main(["list", str(tmp_path)]) == 0
+    assert capsys.readouterr() == (f"no traces in {tmp_path}\n", "")
+
+
+def test_list_tells_the_configuration_as_far_as_it_is_not_the_default_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def configuration(made: Path) -> str:
+        assert cli.main(["list", str(made.parent)]) == 0
+        header, line = capsys.readouterr().out.splitlines()
+        return line[header.index("configuration") :]
+
+    plain = kafka(CLASSIC, "acked_not_lost")
+    made = folder.write(plain, tmp_path / "plain")
+    assert configuration(made) == "default"
+    # Of a model that is not there, or that is not loaded for a list, everything is told.
+    whole = " ".join(f"{name}={value}" for name, value in spell_configuration(plain.instance).items())
+    text = made.read_text()
+    made.write_text(text.replace('"model": "kafka"', '"model": "kafak"'))
+    assert configuration(made) == whole
+    made.write_text(text.replace('"model-file": null', '"model-file": "mine.py"'))
+    assert configuration(made) == whole
+    made.write_text(text.replace('"swaps": {}', '"swaps": {"broker_bounces": "0.11"}'))
+    assert configuration(made) == "broker_bounces of 0.11"
+
+
+def test_list_goes_on_after_a_damaged_file(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (written.parent / "a.itf.json").write_text('{"states"')
+    assert cli.main(["list", str(written.parent)]) == 2
+    out, err = capsys.readouterr()
+    assert written.name in out
+    assert err.startswith(f"trace: {written.parent / 'a.itf.json'}: not JSON (")
+    assert err.count("\n") == 1
+
+
+def test_one_line_for_every_bad_argument(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert complaint(capsys) == "the following arguments are required: COMMAND; see trace --help"
+    assert complaint(capsys, "shout").startswith("argument COMMAND: invalid choice: 'shout'")
+    assert complaint(capsys, "show") == "the following arguments are required: FILE; see trace show --help"
+    assert complaint(capsys, "show", "x", "--quick").endswith("--quick; see trace --help")
+    assert complaint(capsys, "list", tmp_path / "none").endswith(
+        "none: no such folder; check writes traces to ./counterexamples, or to --out DIR"
+    )
+
+
+def test_one_line_for_every_file_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert complaint(capsys, "show", tmp_path / "none") == (
+        f"{tmp_path / 'none'}: cannot be read: No such file or directory; trace list shows the traces that there are"
+    )
+    assert complaint(capsys, "show", tmp_path) == (
+        f"{tmp_path}: a folder, not a trace; see what is in it with: trace list DIR"
+    )
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    assert complaint(capsys, "show", tmp_path / "bytes").endswith("not text in UTF-8; give a file that check wrote")
+    os.mkfifo(tmp_path / "pipe")
+    assert complaint(capsys, "show", tmp_path / "pipe").endswith("not a regular file; give a file that check wrote")
+    with (tmp_path / "huge").open("wb") as file:
+        file.truncate(17 << 20)
+    assert complaint(capsys, "show", tmp_path / "huge").endswith(
+        "17 MiB are too much for a trace; give a file that check wrote"
+    )
+    (tmp_path / "loop").symlink_to("loop")
+    assert "cannot be read: " in complaint(capsys, "show", tmp_path / "loop")
+
+
+def test_one_line_for_a_file_that_is_cut_off_anywhere(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = written.read_text()
+    for end in range(0, len(text) - 2, 97):
+        written.write_text(text[:end])
+        assert complaint(capsys, "show", written).startswith(f"{written}: not JSON (")
+
+
+def test_a_file_cannot_write_on_the_terminal(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = written.read_text()
+    written.write_text(text.replace('"leader_writes"', '"\\u001b[31mleader\\nwrites"'))
+    assert complaint(capsys, "show", written) == (
+        f"{written}: state 4: its mbt::actionTaken is missing, or no line of text; write the trace anew"
+    )
+    written.write_text(text.replace('"isr": [[false', '"\\u001b[31m": 0, "isr": [[false', 1))
+    assert '"\\u001b[31m" is no field of the model' in complaint(capsys, "show", written)
+    written.write_text(text.replace('"records": "1"', '"\\u202e": "1"'))
+    assert complaint(capsys, "show", written).endswith(
+        "its configuration is missing, or no line of text; write the trace anew"
+    )
+    written.write_text(text.replace('"model": "published"', f'"model": "{"x" * 4000}"'))
+    assert len(complaint(capsys, "show", written)) == cli.MOST_MESSAGE
+    assert complaint(capsys, "show", "\x1b[2J\nnone").startswith(r"\x1b[2J\nnone: cannot be read: ")
+
+
+# -------------------------------------------------------------------------------------------------- one's own models
+
+
+def test_nothing_that_ones_own_model_says_moves_the_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Spellings, the way that a step is shown, docstrings; and a trace with such a configuration can be read again."""
+    path = own_model(tmp_path)
+    text = path.read_text(encoding="utf-8")
+    for old, new in (
+        (
+            "    BUSY = 1\n",
+            "    BUSY = 1\n\n    @property\n    def spelling(self):\n        return '\\x1b[2J' + self.name\n",
+        ),
+        ("@action\ndef clerk_loses", "@action(shows='\\x1b[2J{parcel}')\ndef clerk_loses"),
+        ("def nothing_is_lost(s):\n", 'def nothing_is_lost(s):\n    """Lost\\u202e\\x9b."""\n'),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+    instance = registry.load_file(path).instance(values={"mood": 1})
+    file = folder.write(trace(instance, ("clerk_shelves {a} 0", "clerk_loses \\x1b[2Ja"), "nothing_is_lost"), tmp_path)
+    assert cli.main(["show", str(file), "--model", str(path), "--width", "200"]) == 0
+    out = capsys.readouterr().out
+    assert out.replace("\n", "").isprintable()
+    for told in (r"mood=\x1b[2JBUSY", r"2  clerk_loses \x1b[2Ja", r"Lost\u202e\x9b.", r"mood_of \x1b[2JBUSY"):
+        assert told in out
+
+
+def test_ones_own_model_is_loaded_only_when_it_is_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = own_model(tmp_path)
+    found = trace(registry.load_file(model).instance(), ["clerk_shelves {a} 0"], "count_stays")
+    path = folder.write(found, Path("out"))
+    model.write_text("raise SystemExit('this file was run')")
+    assert complaint(capsys, "show", path) == (
+        f"{path}: its model is the file parcels.py, which is never loaded by itself; give it: --model parcels.py"
+    )
+    own_model(tmp_path)
+    assert cli.main(["show", str(path), "--model", "parcels.py"]) == 0
+    assert capsys.readouterr().out.startswith("parcels, default configuration\n")
+
+
+def test_another_version_of_a_model_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = own_model(tmp_path)
+    digest = registry.load_file(model).digest[:8]
+    found = trace(registry.load_file(model).instance(), ["clerk_shelves {a} 0"], "count_stays")
+    path = folder.write(found, Path("out"))
+    with model.open("a") as file:
+        file.write("\n\n@always\ndef one_more(s):\n    return True\n")
+    assert complaint(capsys, "show", path, "--model", model) == (
+        f"{path}: made with another version of model parcels (digest {digest}, given"
+        f" {registry.load_file(model).digest[:8]}); make the trace anew with check"
+    )
+    assert complaint(capsys, "show", path, "--model", "none.py").startswith("none.py: ")
+
+
+# ----------------------------------------------------------------------------------------------------- as a process
+
+
+def run(*arguments: object, **options: str) -> subprocess.CompletedProcess[str]:
+    root = PROJECT
+    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1", **options}
+    command = [sys.executable, "-m", "isrcheck.traces.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def test_without_utf_8_the_view_is_still_shown(written: Path) -> None:
+    found = run("show", written, PYTHONIOENCODING="ascii")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout == "\n".join(view(weak_isr())).replace("·", ".") + "\n"
+    assert "\x1b" not in found.stdout
+
+
+@pytest.mark.parametrize("arguments", ["show FILE", "list FOLDER", "--help"])
+def test_a_broken_pipe_makes_no_noise(written: Path, arguments: str) -> None:
+    root = PROJECT
+    words = arguments.replace("FILE", str(written)).replace("FOLDER", str(written.parent)).split()
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = subprocess.run(
+        [sys.executable, "-m", "isrcheck.traces.cli", *words],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        cwd=root,
+        check=False,
+    )
+    os.close(writing)
+    assert (process.returncode, process.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_behind_stdout_is_one_line(written: Path) -> None:
+    root = PROJECT
+    with Path("/dev/full").open("wb") as full:
+        process = subprocess.run(
+            [sys.executable, "-m", "isrcheck.traces.cli", "show", str(written)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            cwd=root,
+            check=False,
+        )
+    assert process.returncode == 2
+    assert process.stderr == b"trace: the output cannot be written: No space left on device; send it elsewhere\n"
+
+
+def test_ctrl_c(written: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(folder, "read", interrupt)
+    assert cli.main(["show", str(written)]) == 130
+    assert capsys.readouterr() == ("", "trace: interrupted\n")
+
+
+def test_traces_needs_the_standard_library_alone() -> None:
+    code = (
+        "import sys; import isrcheck.traces.cli, isrcheck.traces.format.certify, isrcheck.traces.format.folder;"
+        "print(sorted({'numpy', 'numba', 'z3', 'checker', 'pyspark', 'networkx'} & set(sys.modules)))"
+    )
+    root = PROJECT
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=True)
+    assert found.stdout == "[]\n"
+
+
+def test_a_kafka_trace_as_a_process(tmp_path: Path) -> None:
+    path = folder.write(kafka(CLASSIC, "acked_not_lost"), tmp_path)
+    found = run("show", path)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert "lost at step 6 by controller_fails_over to 1" in found.stdout

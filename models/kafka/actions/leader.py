@@ -1,0 +1,115 @@
+"""What a leader does: it serves fetches, answers parked ones, drops followers from the ISR, and deletes records."""
+
+from isrcheck.models.kafka.state.commit import advance_high_watermark
+from isrcheck.models.kafka.state.fields import EndOffset, Fetch, Replica, ReplicaSet, ShrinkRule
+from isrcheck.models.kafka.state.log import raise_log_start
+from isrcheck.models.kafka.state.readers import expose
+from isrcheck.models.kafka.state.roles import clear_fetch, is_controllers_leader, may_fetch, presumes_leadership
+from isrcheck.models.language import action, require
+from isrcheck.models.log import has_entry
+
+
+def send_response(s, leader, follower, high_watermark):
+    """Answer a fetch with everything from its offset to the log end, and with this high watermark."""
+    s.fetch[follower][leader] = Fetch.ANSWERED
+    s.response_high_watermark[follower][leader] = high_watermark
+    s.response_log_start_offset[follower][leader] = s.log_start_offset[leader]
+    for offset in range(s.log_size):
+        if offset >= s.fetch_offset[follower][leader] and has_entry(s, leader, offset):
+            s.response_record[follower][leader][offset] = s.log_record[leader][offset]
+            s.response_epoch[follower][leader][offset] = s.log_epoch[leader][offset]
+
+
+def may_join_isr(s, leader, follower):
+    """Kafka: Partition.maybeExpandIsr: it holds what the leader has exposed, and the write of the ISR would succeed.
+
+    Since 2.1 (KAFKA-7128) it also holds what was there before the leader's epoch: the high watermark may lag.
+    """
+    return (
+        is_controllers_leader(s, leader)
+        and not s.isr[leader][follower]
+        and s.log_end_offset[follower] >= s.high_watermark[leader]
+        and (not s.EXPAND_EPOCH_START or s.log_end_offset[follower] >= s.epoch_start_offset[leader])
+    )
+
+
+def write_isr(s, leader, r, is_member):
+    """The leader's conditional write: its own ISR and the one of record change together, the epoch stays."""
+    s.isr[leader][r] = is_member
+    s.controller_isr[r] = is_member
+
+
+@action(shows="{leader} from {follower}")
+def leader_handles_fetch(s, leader: Replica, follower: Replica):
+    """The leader serves one fetch: it answers with what it has, and learns how far the follower has come.
+
+    The answer carries the high watermark from before this fetch took effect, which is why followers lag by a round.
+    A fetch that finds nothing new is parked. Before 2.1 nothing compares epochs: an old follower is as good as a new.
+    One that is truncating does not fetch; one outside the leader's log is answered OFFSET_OUT_OF_RANGE (follower.py).
+    Kafka: ReplicaManager.fetchMessages, Partition.updateReplicaLogReadResult, maybeExpandIsr, maybeIncrementLeaderHW.
+    """
+    require(may_fetch(s, follower, leader))
+    require(s.log_start_offset[leader] <= s.log_end_offset[follower] <= s.log_end_offset[leader])
+    high_watermark_before = s.high_watermark[leader]
+    s.fetch_offset[follower][leader] = s.log_end_offset[follower]
+    s.remote_log_end_offset[leader][follower] = s.log_end_offset[follower]
+    if may_join_isr(s, leader, follower):
+        write_isr(s, leader, follower, True)
+    advance_high_watermark(s, leader)
+    if s.log_end_offset[follower] < s.log_end_offset[leader]:
+        send_response(s, leader, follower, high_watermark_before)
+    else:
+        s.fetch[follower][leader] = Fetch.PARKED
+
+
+@action(shows="{leader} to {follower}")
+def leader_answers_parked_fetch(s, leader: Replica, follower: Replica):
+    """A parked fetch is answered with the records and the high watermark of this moment.
+
+    What the leader knows of the follower stays as it is. A fetch from below a log start that has moved meanwhile is
+    answered with an error. Kafka: DelayedFetch.onComplete.
+    """
+    require(presumes_leadership(s, leader))
+    require(s.fetch[follower][leader] == Fetch.PARKED)
+    if s.fetch_offset[follower][leader] < s.log_start_offset[leader]:
+        clear_fetch(s, follower, leader)
+    else:
+        send_response(s, leader, follower, s.high_watermark[leader])
+
+
+def may_be_dropped(s, leader, r):
+    """Time is not modelled, so any follower can have been slow; later releases spare one that has everything."""
+    return s.isr[leader][r] and (
+        s.SHRINK_RULE == ShrinkRule.LAST_CAUGHT_UP or s.remote_log_end_offset[leader][r] < s.log_end_offset[leader]
+    )
+
+
+@action(shows="{leader} by {removed}")
+def leader_shrinks_isr(s, leader: Replica, removed: ReplicaSet):
+    """The leader drops followers from the ISR, all at once, and looks at its high watermark again.
+
+    Kafka: Partition.maybeShrinkIsr; a conditional write, so a zombie's fails. There is no lower limit but the leader.
+    """
+    require(is_controllers_leader(s, leader))
+    require(not removed[leader])
+    require(any(removed[r] for r in range(s.replicas)))
+    require(all(may_be_dropped(s, leader, r) for r in range(s.replicas) if removed[r]))
+    for r in range(s.replicas):
+        if removed[r]:
+            write_isr(s, leader, r, False)
+    advance_high_watermark(s, leader)
+
+
+@action(shows="at {leader} before {offset}")
+def leader_deletes_records(s, leader: Replica, offset: EndOffset):
+    """DeleteRecords: the log start moves up, at most to the high watermark; followers learn of it from responses.
+
+    Kafka: Partition.deleteRecordsOnLeader, since 0.11. Not tied to an epoch: a new leader may not know of it.
+    """
+    require(s.delete_records_left > 0)
+    require(presumes_leadership(s, leader))
+    require(s.log_start_offset[leader] < offset <= s.high_watermark[leader])
+    s.delete_records_left -= 1
+    s.deleted_before = max(s.deleted_before, offset)
+    raise_log_start(s, leader, offset)
+    expose(s, leader)  # an open transaction that is gone no longer holds read_committed readers back

@@ -1,0 +1,68 @@
+"""What a broker does when it hears of an election, late and perhaps not of every one (LeaderAndIsr)."""
+
+from isrcheck.models.kafka.state.commit import begin_to_lead
+from isrcheck.models.kafka.state.fields import FollowerSkip, LeaderEpoch, Replica
+from isrcheck.models.kafka.state.log import begin_to_follow
+from isrcheck.models.kafka.state.roles import (
+    drop_parked_fetches,
+    follows,
+    forget_followers,
+    forget_heard_metadata,
+    forget_own_fetches,
+    presumes_leadership,
+    stop_leading,
+)
+from isrcheck.models.language import NONE, action, require
+
+
+@action(shows="{broker} in epoch {epoch}")
+def broker_becomes_leader(s, broker: Replica, epoch: LeaderEpoch):
+    """A broker learns that it was elected. Its log stays: a leader never truncates itself.
+
+    It waits for every member of the ISR to fetch before the high watermark moves. One that leads already, because it
+    missed its demotion, keeps what it knew of its followers. Kafka: Partition.makeLeader.
+    """
+    require(s.is_up[broker])
+    require(epoch > s.leader_epoch[broker])
+    require(s.metadata_leader[epoch] == broker)
+    if not presumes_leadership(s, broker) or not s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER:
+        forget_followers(s, broker)
+    forget_own_fetches(s, broker)
+    drop_parked_fetches(s, broker)
+    s.is_truncating[broker] = False
+    s.leader[broker] = broker
+    s.leader_epoch[broker] = epoch
+    for r in range(s.replicas):
+        s.isr[broker][r] = s.metadata_isr[epoch][r]
+    begin_to_lead(s, broker)
+    forget_heard_metadata(s)
+
+
+def keeps_fetching(s, broker, epoch):
+    """FOLLOWER_SKIP: up to 2.0 a broker whose leader stays the same goes on as if nothing had happened (KAFKA-7164).
+
+    In 2.0.1 only if it missed no epoch in between, since 2.1 never: a new epoch is a new start.
+    """
+    return follows(s, broker, s.metadata_leader[epoch]) and (
+        s.FOLLOWER_SKIP == FollowerSkip.SAME_LEADER
+        or (s.FOLLOWER_SKIP == FollowerSkip.SAME_LEADER_NEXT_EPOCH and epoch == s.leader_epoch[broker] + 1)
+    )
+
+
+@action(shows="{broker} in epoch {epoch}")
+def broker_becomes_follower(s, broker: Replica, epoch: LeaderEpoch):
+    """A broker learns that another one leads; before it fetches, it has to agree with it about the log (log.py).
+
+    What it had fetched from elsewhere is dropped. Kafka: ReplicaManager.makeFollowers.
+    """
+    require(s.is_up[broker])
+    require(epoch > s.leader_epoch[broker])
+    require(s.metadata_leader[epoch] != NONE)
+    require(s.metadata_leader[epoch] != broker)
+    if not keeps_fetching(s, broker, epoch):
+        stop_leading(s, broker)
+        forget_own_fetches(s, broker)
+        begin_to_follow(s, broker)
+        s.leader[broker] = s.metadata_leader[epoch]
+    s.leader_epoch[broker] = epoch
+    forget_heard_metadata(s)

@@ -1,0 +1,90 @@
+"""What the producer does: it sends its records in order to a broker that takes itself for the leader, perhaps again.
+
+Several requests can be under way at once; one that is not answered in time is given up, or sent again. Without
+idempotence a broker cannot tell a request that was sent again.
+"""
+
+from isrcheck.models.kafka.state.commit import advance_high_watermark, has_enough_replicas, note_append
+from isrcheck.models.kafka.state.fields import Acks, Record, Replica
+from isrcheck.models.kafka.state.log import append_to_log
+from isrcheck.models.kafka.state.roles import presumes_leadership
+from isrcheck.models.language import NONE, action, require
+
+
+def append_record(s, leader, record):
+    append_to_log(s, leader, record, s.leader_epoch[leader])
+    note_append(s, leader, record)
+    advance_high_watermark(s, leader)
+
+
+def send_record(s, leader):
+    record = s.next_record
+    s.next_record += 1
+    append_record(s, leader, record)
+
+
+@action(shows="at {leader}")
+def producer_appends(s, leader: Replica):
+    """A leader, zombie or not, appends the next record. Kafka: Partition.appendRecordsToLeader.
+
+    min.insync.replicas is asked for with acks=all only. A leader that is alone in its ISR commits at once.
+    """
+    require(presumes_leadership(s, leader))
+    require(s.next_record < s.records)
+    require(s.log_end_offset[leader] < s.log_size)
+    require(s.acks != Acks.ALL or has_enough_replicas(s, leader))
+    send_record(s, leader)
+
+
+@action(shows="at {leader}")
+def producer_is_refused(s, leader: Replica):
+    """NOT_ENOUGH_REPLICAS: nothing is appended, and the producer is told so."""
+    require(presumes_leadership(s, leader))
+    require(s.next_record < s.records)
+    require(s.acks == Acks.ALL)
+    require(not has_enough_replicas(s, leader))
+    s.next_record += 1
+
+
+@action
+def send_is_lost(s):
+    """With acks=0 the producer takes a record for written once it is sent; this one never reaches a leader."""
+    require(s.acks == Acks.ZERO)
+    require(s.next_record < s.records)
+    s.acknowledged[s.next_record] = True
+    s.next_record += 1
+
+
+@action(shows="at {leader}")
+def answer_is_lost(s, leader: Replica):
+    """With acks=1 the leader appends the next record, and its answer does not get through; it may be sent again."""
+    require(s.acks == Acks.ONE)
+    require(s.retries_left > 0)
+    require(presumes_leadership(s, leader))
+    require(s.next_record < s.records)
+    require(s.log_end_offset[leader] < s.log_size)
+    append_to_log(s, leader, s.next_record, s.leader_epoch[leader])
+    s.next_record += 1
+    advance_high_watermark(s, leader)
+
+
+@action(shows="{record} at {leader}")
+def producer_retries(s, record: Record, leader: Replica):
+    """No answer came, or an error: the request is sent again, and appended again.
+
+    The leader died, was demoted or did not answer in time, or there were not enough replicas, before or after the
+    append. A record can be sent again as long as fewer than max.in.flight.requests.per.connection were sent after it:
+    beyond that the producer has given it up. Transactional producers are idempotent, and do not do this.
+    Kafka: Sender.canRetry.
+    """
+    require(s.retries_left > 0)
+    require(s.acks != Acks.ZERO)
+    require(presumes_leadership(s, leader))
+    require(record < s.next_record)
+    require(s.next_record - record <= s.max_in_flight_requests)
+    require(not s.acknowledged[record])
+    require(s.transaction_of[record] == NONE)
+    require(s.log_end_offset[leader] < s.log_size)
+    require(s.acks != Acks.ALL or has_enough_replicas(s, leader))
+    s.retries_left -= 1
+    append_record(s, leader, record)

@@ -1,0 +1,70 @@
+"""Transactions, as far as one partition sees them: records that belong to one, markers that end it, and who reads what.
+
+Each transaction has a producer of its own. The coordinator is not modelled: a transaction is open, committed or
+aborted, and from then on a leader may append its marker, which is an entry of the log like a record. Since 0.11.
+Left out: a second marker after a lost answer (it changes nothing), and late requests that reopen a transaction.
+"""
+
+from isrcheck.models.kafka.actions.producer import send_record
+from isrcheck.models.kafka.state.commit import advance_high_watermark, has_enough_replicas
+from isrcheck.models.kafka.state.fields import Replica, Transaction, TransactionState
+from isrcheck.models.kafka.state.log import append_to_log, holds_record
+from isrcheck.models.kafka.state.readers import marker_of
+from isrcheck.models.kafka.state.roles import presumes_leadership
+from isrcheck.models.language import action, require
+
+
+def continues_sequence(s, leader, transaction):
+    """The leader has every record of the transaction so far."""
+    return all(
+        holds_record(s, leader, record) for record in range(s.records) if s.transaction_of[record] == transaction
+    )
+
+
+@action(shows="at {leader} in {transaction}")
+def producer_appends_in_transaction(s, leader: Replica, transaction: Transaction):
+    """The next record is part of an open transaction.
+
+    The producer is idempotent: a leader without the record before refuses this one (UNKNOWN_PRODUCER_ID,
+    OUT_OF_ORDER_SEQUENCE_NUMBER; ProducerAppendInfo.checkSequence).
+    """
+    require(presumes_leadership(s, leader))
+    require(s.transaction_state[transaction] == TransactionState.OPEN)
+    require(s.log_end_offset[leader] < s.log_size)
+    require(s.next_record < s.records)
+    require(has_enough_replicas(s, leader))
+    require(continues_sequence(s, leader, transaction))
+    s.transaction_of[s.next_record] = transaction
+    send_record(s, leader)
+
+
+def was_begun(s, transaction):
+    return any(s.transaction_of[record] == transaction for record in range(s.records))
+
+
+@action(shows="{transaction}")
+def coordinator_commits(s, transaction: Transaction):
+    """The commit is decided and replicated in the coordinator's own log; the marker follows. Kafka: PrepareCommit."""
+    require(s.transaction_state[transaction] == TransactionState.OPEN)
+    require(was_begun(s, transaction))
+    s.transaction_state[transaction] = TransactionState.COMMITTED
+
+
+@action(shows="{transaction}")
+def coordinator_aborts(s, transaction: Transaction):
+    """The abort is decided, by the producer or by a time-out. Kafka: PrepareAbort."""
+    require(s.transaction_state[transaction] == TransactionState.OPEN)
+    require(was_begun(s, transaction))
+    s.transaction_state[transaction] = TransactionState.ABORTED
+
+
+@action(shows="of {transaction} at {leader}")
+def leader_appends_marker(s, leader: Replica, transaction: Transaction):
+    """The coordinator's marker, sent until a leader has it. Kafka: KafkaApis.handleWriteTxnMarkersRequest, acks=all."""
+    require(presumes_leadership(s, leader))
+    require(s.transaction_state[transaction] != TransactionState.OPEN)
+    require(s.log_end_offset[leader] < s.log_size)
+    require(has_enough_replicas(s, leader))
+    require(not any(s.log_record[leader][offset] == marker_of(s, transaction) for offset in range(s.log_size)))
+    append_to_log(s, leader, marker_of(s, transaction), s.leader_epoch[leader])
+    advance_high_watermark(s, leader)

@@ -1,0 +1,246 @@
+"""Who holds what may be committed, and what was exposed and acknowledged; see lemmas.py."""
+
+from isrcheck.models.kafka.properties.lemmas import (
+    is_yet_to_lead,
+    isr_has,
+    joins_isr_with_all,
+    leads,
+    leads_or_will,
+    may_lead_after,
+)
+from isrcheck.models.kafka.properties.lemmas_log import coming_epoch, coming_record, will_be_same
+from isrcheck.models.kafka.state.fields import Acks
+from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
+from isrcheck.models.language import NONE, lemma
+
+# ------------------------------------------------------------------------------------------------ what may be committed
+
+
+def keeps_offsets(s, leader, epoch, later):
+    """What this leader of an epoch knows of its followers outlasts its re-elections up to the later one."""
+    return later == epoch or (
+        s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
+        and all(s.metadata_leader[between] == leader for between in range(s.elections + 1) if epoch < between <= later)
+    )
+
+
+def may_yet_fetch(s, follower, leader, epoch):
+    """The follower has heard of no later leader: it can still fetch in this epoch, perhaps after a restart, or later
+    while the leader goes on with what it knows."""
+    return any(
+        s.controller_epoch == later or (s.is_up[follower] and s.leader_epoch[follower] <= later)
+        for later in range(s.elections + 1)
+        if later >= epoch and keeps_offsets(s, leader, epoch, later)
+    )
+
+
+def is_known_to_hold(s, follower, leader, epoch, offset):
+    """The leader of this epoch counts, or will count, on a fetch from beyond this offset."""
+    return offset < s.remote_log_end_offset[leader][follower] and (
+        leads(s, leader, epoch) or s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
+    )
+
+
+def may_commit(s, leader, epoch, offset):
+    """Every member of its ISR is known to hold what the leader has there, or may still fetch it."""
+    return all(
+        r == leader or is_known_to_hold(s, r, leader, epoch, offset) or may_yet_fetch(s, r, leader, epoch)
+        for r in range(s.replicas)
+        if isr_has(s, leader, epoch, r)
+    )
+
+
+def holds_entry_of(s, r, leader, offset):
+    return (
+        s.log_record[leader][offset] != NONE
+        and s.log_record[r][offset] == s.log_record[leader][offset]
+        and s.log_epoch[r][offset] == s.log_epoch[leader][offset]
+    )
+
+
+@lemma(applies=joins_isr_with_all)
+def a_leader_knows_what_followers_have_fetched(s):
+    """A known offset lies within the leader's log; a follower that runs has been in the leader's epoch with it, or in
+    one that the leader went on from with what it knew."""
+    return all(
+        follower != leader
+        and s.remote_log_end_offset[leader][follower] <= s.log_end_offset[leader]
+        and (
+            not s.is_up[follower]
+            or s.leader_epoch[follower] >= s.leader_epoch[leader]
+            or (
+                s.leader[follower] == leader
+                and keeps_offsets(s, leader, s.leader_epoch[follower], s.leader_epoch[leader])
+            )
+        )
+        for leader in range(s.replicas)
+        for follower in range(s.replicas)
+        if s.remote_log_end_offset[leader][follower] != NONE
+    )
+
+
+@lemma(applies=joins_isr_with_all)
+def followers_hold_what_may_be_committed(s):
+    """What a follower fetched, it holds as long as its leader may commit it: also later leaders hold it then, so that
+    no truncation takes it away."""
+    return all(
+        holds_entry_of(s, follower, leader, offset)
+        for leader in range(s.replicas)
+        for epoch in range(s.elections + 1)
+        if leads_or_will(s, leader, epoch)
+        for follower in range(s.replicas)
+        if isr_has(s, leader, epoch, follower)
+        for offset in range(s.log_size)
+        if is_known_to_hold(s, follower, leader, epoch, offset) and may_commit(s, leader, epoch, offset)
+    )
+
+
+@lemma(applies=joins_isr_with_all)
+def later_leaders_hold_what_may_be_committed(s):
+    """Who leads after a leader, or may, holds what that one may commit, zombie or not; or it has not heard yet, and
+    that one waits for it.
+
+    A later leader has it from before its own epoch: who joins the ISR has all up to there (KAFKA-7128).
+    """
+    return all(
+        (
+            may_yet_fetch(s, r, leader, epoch)
+            or (
+                holds_entry_of(s, r, leader, offset)
+                and presumes_leadership(s, leader)
+                and (leads(s, leader, epoch) or s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER)
+            )
+        )
+        and (not presumes_leadership(s, r) or s.leader_epoch[r] <= epoch or offset < s.epoch_start_offset[r])
+        for leader in range(s.replicas)
+        for epoch in range(s.elections + 1)
+        if leads_or_will(s, leader, epoch)
+        for r in range(s.replicas)
+        if r != leader and may_lead_after(s, r, epoch)
+        for offset in range(s.log_size)
+        if may_commit(s, leader, epoch, offset)
+    )
+
+
+# ----------------------------------------------------------------------------------------------------- what was exposed
+
+
+def is_known_exposed(s, r, offset):
+    """It lies below the high watermark of this broker, or below the one that is on its way to it."""
+    return offset < s.high_watermark[r] or (
+        coming_record(s, r, offset) != NONE
+        and any(offset < s.response_high_watermark[r][leader] for leader in range(s.replicas))
+    )
+
+
+def nothing_was_exposed_in(s, epoch):
+    """A member of the ISR of this epoch has not heard of it: its leader, if it leads at all, waits for that member."""
+    return any(
+        s.controller_isr[r] or any(is_yet_to_lead(s, r, later) for later in range(s.elections + 1) if later >= epoch)
+        for r in range(s.replicas)
+        if s.is_up[r] and s.leader_epoch[r] < epoch
+    )
+
+
+def nothing_was_exposed_between(s, epoch, later):
+    """In no epoch after the first one, up to the later one."""
+    return all(nothing_was_exposed_in(s, between) for between in range(s.elections + 1) if epoch < between <= later)
+
+
+@lemma(applies=joins_isr_with_all)
+def high_watermarks_are_exposed(s):
+    """No broker's high watermark, nor one that is on its way, is ahead of what a leader has exposed; and none is ahead
+    of the log: what was exposed is never truncated by who knows of it."""
+    return all(
+        s.high_watermark[r] <= s.log_end_offset[r]
+        and not any(
+            is_known_exposed(s, r, offset) and s.exposed_record[offset] != coming_record(s, r, offset)
+            for offset in range(s.log_size)
+        )
+        for r in range(s.replicas)
+    )
+
+
+@lemma(applies=joins_isr_with_all)
+def leaders_hold_what_followers_know(s):
+    """What a broker knows to be exposed was exposed up to its own epoch: its leader holds it, and so does every leader
+    after the last one that exposed any of it."""
+    return all(
+        s.log_record[leader][offset] == s.exposed_record[offset]
+        and s.log_epoch[leader][offset] == coming_epoch(s, r, offset)
+        for leader in range(s.replicas)
+        for epoch in range(s.elections + 1)
+        if leads_or_will(s, leader, epoch)
+        for r in range(s.replicas)
+        if s.is_up[r] and nothing_was_exposed_between(s, epoch, s.leader_epoch[r])
+        for offset in range(s.log_size)
+        if is_known_exposed(s, r, offset)
+    )
+
+
+def leads_since_the_last_exposure(s, r):
+    """It leads, or will, and no leader of a later epoch has exposed anything."""
+    return any(
+        leads_or_will(s, r, epoch) and nothing_was_exposed_between(s, epoch, s.controller_epoch)
+        for epoch in range(s.elections + 1)
+    )
+
+
+@lemma(applies=joins_isr_with_all)
+def leaders_hold_what_was_exposed(s):
+    """Every leader after the last one that exposed anything holds all that was exposed."""
+    return all(
+        s.log_record[r][offset] == s.exposed_record[offset]
+        for r in range(s.replicas)
+        if leads_since_the_last_exposure(s, r)
+        for offset in range(s.log_size)
+        if s.exposed_record[offset] != NONE
+    )
+
+
+def has_what_was_exposed(s, r, offset):
+    return is_known_exposed(s, r, offset) or s.controller_isr[r] or leads_since_the_last_exposure(s, r)
+
+
+@lemma(applies=joins_isr_with_all)
+def what_was_exposed_is_one_entry(s):
+    """Of what was exposed at an offset all have the same copy, of one epoch, even if the record was sent again."""
+    return all(
+        will_be_same(s, a, b, offset)
+        for a in range(s.replicas)
+        for b in range(s.replicas)
+        if a < b
+        for offset in range(s.log_size)
+        if s.exposed_record[offset] != NONE
+        and has_what_was_exposed(s, a, offset)
+        and has_what_was_exposed(s, b, offset)
+    )
+
+
+@lemma(applies=joins_isr_with_all)
+def who_joins_the_isr_holds_what_was_exposed(s):
+    """All that was exposed lies below the high watermark of the controller's leader, or below the start of its epoch:
+    the two that a follower has to reach to join the ISR (KAFKA-7128)."""
+    return all(
+        offset < s.high_watermark[leader] or offset < s.epoch_start_offset[leader]
+        for leader in range(s.replicas)
+        if is_controllers_leader(s, leader)
+        for offset in range(s.log_size)
+        if s.exposed_record[offset] != NONE
+    )
+
+
+@lemma(applies=lambda configuration: joins_isr_with_all(configuration) and configuration.acks == Acks.ALL)
+def acknowledged_records_are_exposed(s):
+    """With acks=all a producer waits at a leader that holds its record, and is told once the high watermark has passed
+    it."""
+    return all(
+        any(s.exposed_record[offset] == record for offset in range(s.log_size))
+        for record in range(s.records)
+        if s.acknowledged[record]
+    ) and all(
+        any(s.log_record[leader][offset] == record for offset in range(s.log_size))
+        for record in range(s.records)
+        for leader in range(s.replicas)
+        if s.pending[record] == leader
+    )

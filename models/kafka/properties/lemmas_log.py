@@ -1,0 +1,331 @@
+"""What the logs hold, what is on its way to them, and what the epoch caches say of them; see lemmas.py."""
+
+from isrcheck.models.kafka.properties.lemmas import (
+    appends_once,
+    elects_cleanly,
+    is_yet_to_lead,
+    keeps_what_is_written,
+    leads,
+    leads_or_will_again,
+    sends_once,
+)
+from isrcheck.models.kafka.state.fields import Fetch
+from isrcheck.models.kafka.state.readers import is_record
+from isrcheck.models.kafka.state.roles import follows, presumes_leadership
+from isrcheck.models.language import NONE, lemma
+
+# -------------------------------------------------------------------------------------------- logs, and what is to come
+
+
+def coming_record(s, r, offset):
+    """What is or will be there, once the response that is on its way to this broker has been applied."""
+    record = s.log_record[r][offset]
+    for leader in range(s.replicas):
+        record = max(record, s.response_record[r][leader][offset])
+    return record
+
+
+def coming_epoch(s, r, offset):
+    epoch = s.log_epoch[r][offset]
+    for leader in range(s.replicas):
+        epoch = max(epoch, s.response_epoch[r][leader][offset])
+    return epoch
+
+
+def will_be_same(s, a, b, offset):
+    """Both have or will have the same entry there, or both none."""
+    return coming_record(s, a, offset) == coming_record(s, b, offset) and coming_epoch(s, a, offset) == coming_epoch(
+        s, b, offset
+    )
+
+
+def holds_what_comes_to(s, holder, r, offset):
+    """It holds the entry that the other one has or will have there."""
+    return s.log_record[holder][offset] == coming_record(s, r, offset) and s.log_epoch[holder][offset] == coming_epoch(
+        s, r, offset
+    )
+
+
+def is_coming(s, epoch):
+    """Some broker holds an entry of this epoch, or will."""
+    return any(coming_epoch(s, r, offset) == epoch for r in range(s.replicas) for offset in range(s.log_size))
+
+
+@lemma(applies=keeps_what_is_written)
+def logs_end_at_their_end_offset(s):
+    """A log has an entry at every offset below its end and none above, of epochs that its broker has heard of."""
+    return all(
+        (s.log_record[r][offset] != NONE) == (offset < s.log_end_offset[r])
+        and (s.log_epoch[r][offset] != NONE) == (offset < s.log_end_offset[r])
+        and s.log_epoch[r][offset] <= (s.leader_epoch[r] if s.is_up[r] else s.controller_epoch)
+        for r in range(s.replicas)
+        for offset in range(s.log_size)
+    )
+
+
+@lemma(applies=elects_cleanly)
+def fetches_end_with_the_epoch(s):
+    """A follower has one fetch outstanding at most: at the leader that it follows, from where its log still ends.
+
+    While it waits there, that broker leads the follower's epoch and has all that the follower has. A broker that hears
+    of another epoch, or goes, gives its fetch up. Fields that say nothing are cleared.
+    """
+    return all(
+        not s.is_truncating[follower]
+        and follower != leader
+        and follows(s, follower, leader)
+        and s.fetch_offset[follower][leader] == s.log_end_offset[follower]
+        and (
+            s.fetch[follower][leader] == Fetch.ANSWERED
+            or (
+                leads(s, leader, s.leader_epoch[follower])
+                and s.log_end_offset[follower] <= s.log_end_offset[leader]
+                and s.response_high_watermark[follower][leader] == 0
+            )
+        )
+        if s.fetch[follower][leader] != Fetch.NONE
+        else s.fetch_offset[follower][leader] == 0 and s.response_high_watermark[follower][leader] == 0
+        for follower in range(s.replicas)
+        for leader in range(s.replicas)
+    )
+
+
+@lemma
+def responses_begin_at_the_offset_of_the_fetch(s):
+    """A response carries nothing below the offset that was asked for, so that it fits into the log that asked."""
+    return all(
+        s.response_record[follower][leader][offset] == NONE
+        or (s.fetch[follower][leader] == Fetch.ANSWERED and s.fetch_offset[follower][leader] <= offset)
+        for follower in range(s.replicas)
+        for leader in range(s.replicas)
+        for offset in range(s.log_size)
+    )
+
+
+@lemma(applies=elects_cleanly)
+def responses_start_where_the_log_ends(s):
+    """A response carries entries without a gap from the fetch's offset on, of epochs that the follower has heard of."""
+    return all(
+        (s.response_record[follower][leader][offset] == NONE) == (s.response_epoch[follower][leader][offset] == NONE)
+        and (
+            s.response_record[follower][leader][offset] == NONE
+            or (
+                s.fetch[follower][leader] == Fetch.ANSWERED
+                and s.response_epoch[follower][leader][offset] <= s.leader_epoch[follower]
+                and s.fetch_offset[follower][leader] <= offset
+                and not any(
+                    s.response_record[follower][leader][earlier] == NONE
+                    for earlier in range(s.log_size)
+                    if s.fetch_offset[follower][leader] <= earlier < offset
+                )
+            )
+        )
+        for follower in range(s.replicas)
+        for leader in range(s.replicas)
+        for offset in range(s.log_size)
+    )
+
+
+@lemma(applies=keeps_what_is_written)
+def epochs_never_fall_along_a_log(s):
+    """A leader appends in an epoch later than all that its log has."""
+    return all(
+        coming_epoch(s, r, earlier) <= coming_epoch(s, r, offset)
+        for r in range(s.replicas)
+        for offset in range(s.log_size)
+        if coming_epoch(s, r, offset) != NONE
+        for earlier in range(s.log_size)
+        if earlier < offset
+    )
+
+
+@lemma(applies=sends_once)
+def records_stand_in_the_order_of_sending(s):
+    """A leader appends the next record behind all that were sent before, and nobody sends one again."""
+    return all(
+        coming_record(s, r, offset) < s.next_record
+        and not any(
+            coming_record(s, r, earlier) >= coming_record(s, r, offset)
+            for earlier in range(s.log_size)
+            if earlier < offset and is_record(s, coming_record(s, r, earlier))
+        )
+        for r in range(s.replicas)
+        for offset in range(s.log_size)
+        if is_record(s, coming_record(s, r, offset))
+    )
+
+
+@lemma(applies=appends_once)
+def records_are_appended_once(s):
+    """What is sent once has one offset and one epoch, on whichever broker. Proofs can do without, at length."""
+    return all(
+        offset == other and coming_epoch(s, a, offset) == coming_epoch(s, b, other)
+        for a in range(s.replicas)
+        for b in range(s.replicas)
+        if a < b
+        for offset in range(s.log_size)
+        if coming_record(s, a, offset) != NONE
+        for other in range(s.log_size)
+        if coming_record(s, a, offset) == coming_record(s, b, other)
+    )
+
+
+@lemma(applies=keeps_what_is_written)
+def nothing_is_known_of_an_epoch_before_its_leader(s):
+    """Of an epoch whose leader has not heard of its election there is no entry, no cache knows it, and no follower has
+    agreed with that leader."""
+    return all(
+        not is_coming(s, epoch)
+        and not any(
+            s.epoch_cache[r][epoch] != NONE
+            or (s.leader_epoch[r] == epoch and follows(s, r, leader) and not s.is_truncating[r])
+            for r in range(s.replicas)
+        )
+        for epoch in range(s.elections + 1)
+        for leader in range(s.replicas)
+        if is_yet_to_lead(s, leader, epoch)
+    ) and not any(
+        s.epoch_cache[r][epoch] != NONE
+        for r in range(s.replicas)
+        for epoch in range(s.elections + 1)
+        if epoch > s.controller_epoch
+    )
+
+
+@lemma(applies=keeps_what_is_written)
+def coming_logs_match(s):
+    """Two logs with an entry of the same epoch are equal up to there: each has what the leader of that epoch had.
+
+    That holds for what is to come as well, and for entries at different offsets up to the smaller one.
+    """
+    return all(
+        will_be_same(s, a, b, below)
+        for a in range(s.replicas)
+        for b in range(s.replicas)
+        if a < b
+        for offset in range(s.log_size)
+        if coming_epoch(s, a, offset) != NONE
+        for other in range(s.log_size)
+        if coming_epoch(s, a, offset) == coming_epoch(s, b, other)
+        for below in range(s.log_size)
+        if below <= offset and below <= other
+    )
+
+
+@lemma(applies=keeps_what_is_written)
+def a_leader_has_all_of_its_epoch(s):
+    """Only the leader of an epoch appends in it, and it does not truncate while it leads: nobody has more of it."""
+    return all(
+        s.log_epoch[leader][offset] == epoch
+        for leader in range(s.replicas)
+        for epoch in range(s.elections + 1)
+        if leads_or_will_again(s, leader, epoch)
+        for r in range(s.replicas)
+        for offset in range(s.log_size)
+        if coming_epoch(s, r, offset) == epoch
+    )
+
+
+@lemma(applies=keeps_what_is_written)
+def a_follower_has_agreed_with_its_leader(s):
+    """A follower that is done truncating has nothing but what its leader has, while that one leads or will again."""
+    return all(
+        holds_what_comes_to(s, leader, follower, offset)
+        for follower in range(s.replicas)
+        for leader in range(s.replicas)
+        if follower != leader and follows(s, follower, leader) and not s.is_truncating[follower]
+        if leads_or_will_again(s, leader, s.leader_epoch[follower])
+        for offset in range(s.log_size)
+        if coming_record(s, follower, offset) != NONE
+    )
+
+
+# --------------------------------------------------------------------------------------------------------- epoch caches
+
+
+def is_empty_epoch(s, r, epoch):
+    """It entered this epoch as its leader, and has no record of it."""
+    return s.epoch_cache[r][epoch] != NONE and s.epoch_cache[r][epoch] == s.log_end_offset[r]
+
+
+@lemma(applies=keeps_what_is_written)
+def caches_know_the_epochs_of_the_log(s):
+    """A cache has every epoch of its log, at an entry of it; beside these at most one, the last, which is empty.
+
+    A leader's cache has the leader's own epoch.
+    """
+    return all(
+        (
+            s.epoch_cache[r][epoch] < s.log_end_offset[r]
+            and all(
+                s.log_epoch[r][offset] == epoch for offset in range(s.log_size) if s.epoch_cache[r][epoch] == offset
+            )
+        )
+        or (
+            is_empty_epoch(s, r, epoch)
+            and not any(s.log_epoch[r][offset] >= epoch for offset in range(s.log_size))
+            and not any(is_empty_epoch(s, r, earlier) for earlier in range(s.elections + 1) if earlier < epoch)
+        )
+        if s.epoch_cache[r][epoch] != NONE
+        else not leads(s, r, epoch) and not any(s.log_epoch[r][offset] == epoch for offset in range(s.log_size))
+        for r in range(s.replicas)
+        for epoch in range(s.elections + 1)
+    )
+
+
+def is_entered_late(s, r, epoch):
+    """The cache has this epoch behind its first record: a record came after an empty epoch (KAFKA-10706)."""
+    return any(s.log_epoch[r][offset] == epoch for offset in range(s.log_size) if offset < s.epoch_cache[r][epoch])
+
+
+def has_nothing_but(s, r, leader):
+    return not any(
+        s.log_record[r][offset] != s.log_record[leader][offset] or s.log_epoch[r][offset] != s.log_epoch[leader][offset]
+        for offset in range(s.log_size)
+        if offset < s.log_end_offset[r]
+    )
+
+
+@lemma(applies=keeps_what_is_written)
+def caches_name_where_epochs_start(s):
+    """A cache has each epoch where its first record is.
+
+    Not so, before 2.7, a follower that led an epoch in which nothing was appended, and went on with records of an older
+    one (KAFKA-10706). With three epochs that is a follower of the last leader: it has agreed with it, and for good.
+    """
+    return all(
+        not s.EPOCH_ENTRY_AT_END_DROPPED
+        and s.controller_epoch == s.elections
+        and (not s.is_up[r] or s.leader_epoch[r] == s.elections)
+        and not is_yet_to_lead(s, s.controller_leader, s.elections)
+        and any(
+            leader != r and has_nothing_but(s, r, leader)
+            for leader in range(s.replicas)
+            if s.controller_leader == leader
+        )
+        for r in range(s.replicas)
+        for epoch in range(s.elections + 1)
+        if is_entered_late(s, r, epoch)
+    )
+
+
+@lemma(applies=keeps_what_is_written)
+def empty_epochs_are_their_leaders(s):
+    """Only who led an epoch can know it without a record of it; then nobody has one, and no other cache knows it.
+
+    Since 2.7 a follower that is done truncating has forgotten it.
+    """
+    return all(
+        (epoch < s.controller_epoch or s.controller_leader == r)
+        and (s.metadata_leader[epoch] == NONE or s.metadata_leader[epoch] == r)
+        and not any(
+            (other != r and s.epoch_cache[other][epoch] != NONE)
+            or (s.is_up[other] and s.leader_epoch[other] == epoch and s.leader[other] != r)
+            for other in range(s.replicas)
+        )
+        and not is_coming(s, epoch)
+        and (not s.EPOCH_ENTRY_AT_END_DROPPED or not s.is_up[r] or presumes_leadership(s, r) or s.is_truncating[r])
+        for r in range(s.replicas)
+        for epoch in range(s.elections + 1)
+        if is_empty_epoch(s, r, epoch)
+    )

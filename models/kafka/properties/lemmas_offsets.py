@@ -1,0 +1,48 @@
+"""Why offsets are in order, whatever the length of the logs: lemmas for proofs in which lengths are left open.
+
+They ask about fields of fixed shape only (checker/proofs/unbounded_abstraction.py); see lemmas.py.
+"""
+
+from isrcheck.models.kafka.state.fields import Fetch
+from isrcheck.models.kafka.state.roles import presumes_leadership
+from isrcheck.models.language import NONE, lemma
+
+
+@lemma(every_length=True)
+def the_controller_names_a_leader(s):
+    """The leader of record may be down, but there is always one."""
+    return s.controller_leader != NONE
+
+
+@lemma(every_length=True)
+def answers_start_where_the_log_did(s):
+    """An answer is to a fetch from within the leader's log: the log start that it carries is not above the fetch."""
+    return all(
+        s.response_log_start_offset[follower][leader] <= s.fetch_offset[follower][leader]
+        for follower in range(s.replicas)
+        for leader in range(s.replicas)
+        if s.fetch[follower][leader] == Fetch.ANSWERED
+    )
+
+
+@lemma(every_length=True)
+def nobody_follows_itself(s):
+    """Who leads does not truncate, and nobody fetches from itself."""
+    return all(
+        s.fetch[r][r] == Fetch.NONE and not (s.is_truncating[r] and presumes_leadership(s, r))
+        for r in range(s.replicas)
+    )
+
+
+@lemma(every_length=True)
+def who_is_down_follows_nobody(s):
+    """A process that does not run has forgotten whom it followed, and has asked nobody."""
+    return all(
+        s.is_up[r]
+        or (
+            s.leader[r] == NONE
+            and not s.is_truncating[r]
+            and all(s.fetch[r][leader] == Fetch.NONE for leader in range(s.replicas))
+        )
+        for r in range(s.replicas)
+    )

@@ -1,0 +1,280 @@
+"""What is promised of a partition, and what shows that the model does something at all."""
+
+from isrcheck.models.kafka.actions.faults import broker_restarts
+from isrcheck.models.kafka.actions.leader import leader_handles_fetch
+from isrcheck.models.kafka.actions.producer import producer_is_refused
+from isrcheck.models.kafka.state.fields import Acks
+from isrcheck.models.kafka.state.log import holds_record
+from isrcheck.models.kafka.state.readers import first_read, is_read, is_record, last_stable_offset
+from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
+from isrcheck.models.language import NONE, always, always_step, sometimes
+from isrcheck.models.log import has_entry, logs_match, same_entry
+
+# ------------------------------------------------------------------------------------- what is promised, and when not
+
+
+def data_was_given_up(s):
+    """The history used something for which Kafka promises nothing: an unclean election, unflushed data, a lost disk."""
+    return (
+        s.unclean_elections_left < s.unclean_elections
+        or s.power_losses_left < s.power_losses
+        or s.disk_losses_left < s.disk_losses
+    )
+
+
+def nothing_was_promised(s):
+    """The producer did not ask for more than the leader's word, or data was given up."""
+    return s.acks != Acks.ALL or data_was_given_up(s)
+
+
+def a_request_was_sent_again(s):
+    """Without idempotence a retry means: at least once."""
+    return s.retries_left < s.retries or data_was_given_up(s)
+
+
+def a_request_may_have_overtaken_another(s):
+    """Sent again while a later one was in flight, or had arrived: Kafka keeps the order with one request in flight."""
+    return (s.retries_left < s.retries and s.max_in_flight_requests > 1) or data_was_given_up(s)
+
+
+# --------------------------------------------------------------------------------------------------------- properties
+
+
+@always(permitted=data_was_given_up, every_length=True)
+def offsets_ordered(s):
+    """Log start offset <= last stable offset <= high watermark <= log end offset, on every replica."""
+    return all(
+        s.log_start_offset[r] <= last_stable_offset(s, r) <= s.high_watermark[r] <= s.log_end_offset[r]
+        for r in range(s.replicas)
+    )
+
+
+def was_deleted(s, record):
+    """A client had the record deleted: nothing is promised of it any more, even if a broker still shows it."""
+    return any(s.exposed_record[offset] == record for offset in range(s.log_size) if offset < s.deleted_before)
+
+
+@always(permitted=nothing_was_promised)
+def acked_not_lost(s):
+    """The controller's leader holds every record that a producer takes for written, unless it was deleted."""
+    return all(
+        holds_record(s, s.controller_leader, record) or was_deleted(s, record)
+        for record in range(s.records)
+        if s.acknowledged[record] and s.controller_leader != NONE
+    )
+
+
+@always(permitted=data_was_given_up)
+def isr_is_complete(s):
+    """Every member of the controller's ISR holds whatever a leader has exposed, unless it was deleted."""
+    return all(
+        s.log_record[member][offset] == s.exposed_record[offset]
+        for member in range(s.replicas)
+        if s.controller_isr[member]
+        for offset in range(s.log_size)
+        if s.exposed_record[offset] != NONE and offset >= s.deleted_before
+    )
+
+
+@always(permitted=data_was_given_up)
+def committed_agrees(s):
+    """Replicas never differ below both their high watermarks, from where nothing was deleted on."""
+    return all(
+        same_entry(s, a, b, offset)
+        for a in range(s.replicas)
+        for b in range(s.replicas)
+        if a < b
+        for offset in range(s.log_size)
+        if s.deleted_before <= offset < s.high_watermark[a] and offset < s.high_watermark[b]
+        if has_entry(s, a, offset) and has_entry(s, b, offset)
+    )
+
+
+@always(permitted=data_was_given_up)
+def log_matching(s):
+    """The same offset and epoch on two replicas means the same records up to there."""
+    return logs_match(s)
+
+
+@always(permitted=data_was_given_up)
+def consistent_read(s):
+    """Nobody reads at one offset a record other than the one that was readable there first, unless that was deleted."""
+    return all(
+        s.log_record[leader][offset] == first_read(s, offset)
+        for leader in range(s.replicas)
+        if presumes_leadership(s, leader)
+        for offset in range(s.log_size)
+        if offset >= s.deleted_before and is_read(s, leader, offset)
+    )
+
+
+def holds_duplicates(s, r):
+    return any(
+        s.log_record[r][offset] == s.log_record[r][later]
+        for offset in range(s.log_size)
+        for later in range(s.log_size)
+        if offset < later and is_record(s, s.log_record[r][offset])
+    )
+
+
+def is_new_at(s, r, offset):
+    """A record, and its first copy in this log."""
+    return is_record(s, s.log_record[r][offset]) and not any(
+        s.log_record[r][earlier] == s.log_record[r][offset] for earlier in range(s.log_size) if earlier < offset
+    )
+
+
+def holds_out_of_order(s, r):
+    return any(
+        s.log_record[r][later] < s.log_record[r][offset]
+        for offset in range(s.log_size)
+        for later in range(s.log_size)
+        if offset < later and is_new_at(s, r, offset) and is_new_at(s, r, later)
+    )
+
+
+@always(permitted=a_request_was_sent_again)
+def no_duplicates(s):
+    """No record stands twice in the log of the controller's leader."""
+    return not any(holds_duplicates(s, r) for r in range(s.replicas) if s.controller_leader == r)
+
+
+@always(permitted=a_request_may_have_overtaken_another)
+def order_preserved(s):
+    """In the log of the controller's leader, records first appear in the order in which they were sent."""
+    return not any(holds_out_of_order(s, r) for r in range(s.replicas) if s.controller_leader == r)
+
+
+@always
+def leader_in_isr(s):
+    """The controller's leader is in the controller's ISR."""
+    return all(s.controller_isr[r] for r in range(s.replicas) if s.controller_leader == r)
+
+
+@always
+def one_leader_per_epoch(s):
+    """No two brokers presume leadership in the same epoch."""
+    return not any(
+        presumes_leadership(s, a) and presumes_leadership(s, b) and s.leader_epoch[a] == s.leader_epoch[b]
+        for a in range(s.replicas)
+        for b in range(s.replicas)
+        if a < b
+    )
+
+
+@always_step(every_length=True)
+def high_watermark_monotonic(before, after):
+    """A high watermark never goes back while its broker leads one epoch without a restart.
+
+    Followers and restarts are exempt: Kafka lets those go back.
+    """
+    return all(
+        after.high_watermark[r] >= before.high_watermark[r]
+        for r in range(before.replicas)
+        if presumes_leadership(before, r)
+        and presumes_leadership(after, r)
+        and before.leader_epoch[r] == after.leader_epoch[r]
+    )
+
+
+# ------------------------------------------------------------------------------ the model can do what it is built for
+
+
+def can_commit(configuration):
+    return configuration.acks != Acks.ALL or configuration.min_insync_replicas <= configuration.replicas
+
+
+def can_fail_over(configuration):
+    return configuration.elections > 0 and configuration.replicas > 1
+
+
+@sometimes
+def a_write_is_acknowledged(before, after):
+    return any(after.acknowledged[record] and not before.acknowledged[record] for record in range(before.records))
+
+
+@sometimes(applies=can_commit)
+def a_committed_record_is_read(s):
+    """The controller's leader runs, knows that it leads, and shows a record."""
+    return any(
+        is_controllers_leader(s, leader) and is_read(s, leader, offset)
+        for leader in range(s.replicas)
+        for offset in range(s.log_size)
+    )
+
+
+@sometimes(applies=can_commit)
+def a_record_is_exposed(s):
+    return s.exposed_record[0] != NONE
+
+
+@sometimes(applies=can_fail_over)
+def a_new_leader_takes_over(s):
+    return any(presumes_leadership(s, r) and s.leader_epoch[r] > 0 for r in range(s.replicas))
+
+
+@sometimes(applies=lambda configuration: can_commit(configuration) and can_fail_over(configuration))
+def a_follower_truncates(before, after):
+    return any(after.is_up[r] and after.log_end_offset[r] < before.log_end_offset[r] for r in range(before.replicas))
+
+
+@sometimes(applies=lambda c: c.acks == Acks.ALL and can_commit(c) and can_fail_over(c) and c.replicas > 2)
+def a_zombie_acknowledges(before, after):
+    """A leader that the controller has replaced tells a producer that its record is written."""
+    return any(
+        after.acknowledged[record] and not before.acknowledged[record] and before.pending[record] == zombie
+        for record in range(before.records)
+        for zombie in range(before.replicas)
+        if presumes_leadership(after, zombie) and after.leader_epoch[zombie] < after.controller_epoch
+    )
+
+
+@sometimes(applies=lambda c: c.replicas > 1)
+def a_follower_joins_the_isr(before, after, taken):
+    """A fetch brings a follower into the ISR."""
+    return taken == leader_handles_fetch and any(
+        after.controller_isr[r] and not before.controller_isr[r] for r in range(before.replicas)
+    )
+
+
+@sometimes(applies=lambda c: c.acks == Acks.ALL and c.min_insync_replicas > 1)
+def a_producer_is_refused(before, after, taken):
+    """NOT_ENOUGH_REPLICAS, before anything is appended."""
+    return taken == producer_is_refused
+
+
+@sometimes(applies=lambda c: c.acks == Acks.ALL and 1 < c.min_insync_replicas <= c.replicas)
+def an_appended_record_is_refused(before, after):
+    """NOT_ENOUGH_REPLICAS_AFTER_APPEND: the record is committed, and the producer is told that it failed."""
+    return any(
+        before.pending[record] != NONE
+        and after.pending[record] == NONE
+        and not after.acknowledged[record]
+        and any(after.exposed_record[offset] == record for offset in range(after.log_size))
+        and not any(before.exposed_record[offset] == record for offset in range(after.log_size))
+        for record in range(before.records)
+    )
+
+
+@sometimes(applies=lambda c: can_commit(c) and c.crashes > 0 and c.replicas > 1)
+def a_restart_finds_a_stale_high_watermark(before, after, taken):
+    return taken == broker_restarts and any(
+        after.high_watermark[r] < before.high_watermark[r] for r in range(before.replicas)
+    )
+
+
+@sometimes(applies=lambda c: c.delete_records > 0 and can_commit(c) and c.records > 1 and c.log_size > 1)
+def a_log_starts_above_zero(s):
+    """0 < log start offset, with records left."""
+    return any(0 < s.log_start_offset[r] < s.log_end_offset[r] for r in range(s.replicas))
+
+
+@sometimes(applies=lambda c: c.transactions > 0 and can_commit(c))
+def an_open_transaction_holds_readers_back(s):
+    """Last stable offset < high watermark."""
+    return any(last_stable_offset(s, r) < s.high_watermark[r] <= s.log_end_offset[r] for r in range(s.replicas))
+
+
+@sometimes(applies=lambda c: c.retries > 0 and c.acks != Acks.ZERO and c.log_size > 1)
+def a_request_is_sent_again(before, after):
+    return after.retries_left < before.retries_left

@@ -1,0 +1,65 @@
+"""How a record becomes committed and acknowledged."""
+
+from isrcheck.models.kafka.state.fields import Acks
+from isrcheck.models.kafka.state.readers import expose
+from isrcheck.models.kafka.state.roles import enter_epoch, isr_size
+from isrcheck.models.language import NONE
+
+
+def has_enough_replicas(s, leader):
+    """The leader's ISR has at least min.insync.replicas members (the raw number, before 3.7)."""
+    return isr_size(s, leader) >= s.min_insync_replicas
+
+
+def waits_for_more(s, leader, record):
+    """The record, or a copy of it that was sent again, is not below the high watermark yet."""
+    return any(
+        s.log_record[leader][offset] == record for offset in range(s.log_size) if offset >= s.high_watermark[leader]
+    )
+
+
+def answer_producers(s, leader):
+    """Produce requests below the high watermark are answered: written, or NOT_ENOUGH_REPLICAS_AFTER_APPEND."""
+    for record in range(s.records):
+        if s.pending[record] == leader and not waits_for_more(s, leader, record):
+            s.pending[record] = NONE
+            if has_enough_replicas(s, leader):
+                s.acknowledged[record] = True
+
+
+def advance_high_watermark(s, leader):
+    """The high watermark rises to what every member of the leader's ISR is known to hold, and never falls here.
+
+    Kafka: Partition.maybeIncrementLeaderHW. That caught-up replicas outside the ISR hold it back too (HW_WAIT) only
+    delays, and is left out. An unknown offset (-1) keeps it where it is.
+    """
+    held_by_all = s.log_end_offset[leader]
+    for r in range(s.replicas):
+        if s.isr[leader][r] and r != leader:
+            held_by_all = min(held_by_all, s.remote_log_end_offset[leader][r])
+    if held_by_all > s.high_watermark[leader]:
+        s.high_watermark[leader] = held_by_all
+        expose(s, leader)
+        answer_producers(s, leader)
+
+
+def begin_to_lead(s, leader):
+    """A leader enters its epoch with the high watermark that it has as a replica, as far as that lies within its log.
+
+    Where it does not, a broker that did not lead before starts from its log start offset. What lies below it can be
+    read, and it moves at once if nobody else is in the ISR. Kafka: Partition.makeLeader,
+    Replica.convertHWToLocalOffsetMetadata.
+    """
+    if not s.log_start_offset[leader] <= s.high_watermark[leader] <= s.log_end_offset[leader]:
+        s.high_watermark[leader] = s.log_start_offset[leader]
+    enter_epoch(s, leader)
+    expose(s, leader)
+    advance_high_watermark(s, leader)
+
+
+def note_append(s, leader, record):
+    """What the producer is told at once: acks=all waits for the high watermark, the others for nothing more."""
+    if s.acks == Acks.ALL:
+        s.pending[record] = leader
+    else:
+        s.acknowledged[record] = True

@@ -1,0 +1,107 @@
+"""The cache of leader epochs that every broker keeps beside its log, since 0.11 (LeaderEpochFileCache).
+
+`epoch_cache[r][epoch]` is the offset at which this epoch starts in the log of r, as far as r knows; NONE: no entry.
+Entries are ordered by epoch; their offsets never decrease.
+"""
+
+from isrcheck.models.kafka.state.fields import EpochBelowFirstEntry, EpochCacheAssign, Truncation
+from isrcheck.models.language import NONE
+
+
+def latest_epoch(s, r):
+    """The epoch of the last entry, or NONE."""
+    latest = NONE
+    for epoch in range(s.elections + 1):
+        if s.epoch_cache[r][epoch] != NONE:
+            latest = epoch
+    return latest
+
+
+def _latest_start_offset(s, r):
+    start_offset = NONE
+    for epoch in range(s.elections + 1):
+        if s.epoch_cache[r][epoch] != NONE:
+            start_offset = s.epoch_cache[r][epoch]
+    return start_offset
+
+
+def first_start_offset_above(s, r, epoch):
+    """Where the first entry of a later epoch starts, or NONE."""
+    for later in range(s.elections + 1):
+        if later > epoch and s.epoch_cache[r][later] != NONE:
+            return s.epoch_cache[r][later]
+    return NONE
+
+
+def largest_epoch_up_to(s, r, epoch):
+    """The last entry that is not of a later epoch, or NONE."""
+    largest = NONE
+    for earlier in range(s.elections + 1):
+        if earlier <= epoch and s.epoch_cache[r][earlier] != NONE:
+            largest = earlier
+    return largest
+
+
+def is_answered(s, r, epoch):
+    """Whether r can say where `epoch` ends in its log. Kafka: LeaderEpochFileCache.endOffsetFor.
+
+    No epoch (NONE) ends nowhere; but up to 1.1 it was compared with the latest one first, so that a leader without any
+    epoch answers a follower without any with its log end.
+    """
+    if epoch == NONE:
+        return s.TRUNC == Truncation.KIP101 and latest_epoch(s, r) == NONE
+    return epoch == latest_epoch(s, r) or (
+        first_start_offset_above(s, r, epoch) != NONE
+        and (
+            largest_epoch_up_to(s, r, epoch) != NONE
+            or s.EPOCH_BELOW_FIRST_ENTRY == EpochBelowFirstEntry.FIRST_START_OFFSET
+        )
+    )
+
+
+def end_offset_for(s, r, epoch):
+    """Where the largest epoch up to `epoch` ends in the log of r; asked only where it is answered."""
+    # An answer is an offset: never NONE, which proofs for every length cannot see from the caches.
+    return s.log_end_offset[r] if epoch == latest_epoch(s, r) else max(0, first_start_offset_above(s, r, epoch))
+
+
+def epoch_for(s, r, epoch):
+    """The epoch whose end is answered: the largest one up to `epoch`, or `epoch` itself below the first entry."""
+    largest = largest_epoch_up_to(s, r, epoch)
+    return epoch if largest == NONE else largest
+
+
+def assign_epoch(s, r, epoch, start_offset):
+    """Enter an epoch where it starts. Kafka: LeaderEpochFileCache.assign (without record format 2: nothing).
+
+    The newer form drops what contradicts the new entry; the older one drops the new entry instead (KAFKA-7415).
+    """
+    if s.TRUNC != Truncation.HW:
+        latest = latest_epoch(s, r)
+        latest_start_offset = _latest_start_offset(s, r)
+        if s.EPOCH_CACHE_ASSIGN == EpochCacheAssign.APPEND_ONLY:
+            if epoch > latest and start_offset >= latest_start_offset:
+                s.epoch_cache[r][epoch] = start_offset
+        elif epoch != latest or start_offset < latest_start_offset:
+            for other in range(s.elections + 1):
+                if other >= epoch or s.epoch_cache[r][other] >= start_offset:
+                    s.epoch_cache[r][other] = NONE
+            s.epoch_cache[r][epoch] = start_offset
+
+
+def drop_epochs_from(s, r, end_offset):
+    """Forget epochs that start at `end_offset` or later. Kafka: truncateFromEnd."""
+    for epoch in range(s.elections + 1):
+        if s.epoch_cache[r][epoch] >= end_offset:
+            s.epoch_cache[r][epoch] = NONE
+
+
+def raise_epochs_to(s, r, log_start_offset):
+    """Forget epochs up to `log_start_offset`; the one that goes on there starts there. Kafka: truncateFromStart."""
+    last_dropped = NONE
+    for epoch in range(s.elections + 1):
+        if s.epoch_cache[r][epoch] != NONE and s.epoch_cache[r][epoch] <= log_start_offset:
+            last_dropped = epoch
+            s.epoch_cache[r][epoch] = NONE
+    if last_dropped != NONE:
+        s.epoch_cache[r][last_dropped] = log_start_offset

@@ -1,0 +1,72 @@
+"""What Kafka adds to the vocabulary of a log: a start that can move, and truncation with all that hangs on it."""
+
+from isrcheck.models.kafka.state.epochs import assign_epoch, drop_epochs_from, raise_epochs_to
+from isrcheck.models.kafka.state.fields import Truncation
+from isrcheck.models.language import NONE
+from isrcheck.models.log import append_entry, cut_log
+
+
+def holds_record(s, r, record):
+    return any(s.log_record[r][offset] == record for offset in range(s.log_size))
+
+
+def append_to_log(s, r, record, epoch):
+    """Append one entry, as a leader or as a follower. Kafka: Log.append."""
+    assign_epoch(s, r, epoch, s.log_end_offset[r])
+    append_entry(s, r, record, epoch)
+
+
+def clamp_high_watermark(s, r):
+    """Keep the high watermark within the log. Up to 2.1 it is kept elsewhere, and nothing keeps it there.
+
+    Kafka: Log.updateHighWatermark (2.4); for a log that starts anew since 2.6 (KAFKA-9491), which is not told apart.
+    """
+    if s.HW_CLAMPED_AT_TRUNCATION:
+        s.high_watermark[r] = max(s.log_start_offset[r], min(s.high_watermark[r], s.log_end_offset[r]))
+
+
+def truncate_log(s, r, end_offset):
+    """Cut a log at `end_offset`. Kafka: Log.truncateTo; up to 2.1 it leaves the high watermark where it was.
+
+    Where nothing is cut, an epoch that starts at the log end is forgotten since 2.7 only (KAFKA-10706).
+    """
+    if end_offset < s.log_end_offset[r] or s.EPOCH_ENTRY_AT_END_DROPPED:
+        drop_epochs_from(s, r, min(end_offset, s.log_end_offset[r]))
+    cut_log(s, r, end_offset)
+    s.log_start_offset[r] = min(s.log_start_offset[r], s.log_end_offset[r])
+    clamp_high_watermark(s, r)
+
+
+def begin_to_follow(s, r):
+    """Before it fetches, a follower has to agree with its leader about the log.
+
+    Up to 0.10 it truncates to its own high watermark at once: what it cuts may be committed, its high watermark lags.
+    From 0.11 on it is Truncating, until it has asked its leader (follower.py).
+    """
+    if s.TRUNC == Truncation.HW:
+        truncate_log(s, r, s.high_watermark[r])
+    else:
+        s.is_truncating[r] = True
+
+
+def start_log_at(s, r, offset):
+    """Drop the whole log and begin anew at `offset`. Kafka: Log.truncateFullyAndStartAt.
+
+    Up to 2.1 the high watermark stays below the new log start, until the next response.
+    """
+    cut_log(s, r, 0)
+    drop_epochs_from(s, r, 0)
+    s.log_start_offset[r] = offset
+    s.log_end_offset[r] = offset
+    clamp_high_watermark(s, r)
+
+
+def raise_log_start(s, r, log_start_offset):
+    """Records below `log_start_offset` are gone. Kafka: Log.maybeIncrementLogStartOffset."""
+    if log_start_offset > s.log_start_offset[r]:
+        for offset in range(s.log_size):
+            if offset < log_start_offset:
+                s.log_record[r][offset] = NONE
+                s.log_epoch[r][offset] = NONE
+        s.log_start_offset[r] = log_start_offset
+        raise_epochs_to(s, r, log_start_offset)

@@ -1,0 +1,81 @@
+"""What a reader of a partition can see, and what has been seen: high watermark, last stable offset, aborted records."""
+
+from isrcheck.models.kafka.state.fields import IsolationLevel, TransactionState
+from isrcheck.models.language import NONE
+from isrcheck.models.log import has_entry
+
+
+def is_record(s, entry):
+    """A record, and neither nothing nor the marker of a transaction."""
+    return 0 <= entry < s.records
+
+
+def is_in_transaction(s, entry):
+    return is_record(s, entry) and s.transaction_of[entry] != NONE
+
+
+def marker_of(s, transaction):
+    """The entry that ends a transaction in a log."""
+    return s.records + transaction
+
+
+def is_unstable(s, r, offset):
+    """A record of a transaction whose marker this replica does not have below its high watermark, yet.
+
+    Kafka: ProducerStateManager.firstUnstableOffset, over ongoing and unreplicated transactions.
+    """
+    return is_in_transaction(s, s.log_record[r][offset]) and not any(
+        s.log_record[r][later] == marker_of(s, s.transaction_of[s.log_record[r][offset]])
+        for later in range(s.log_size)
+        if offset < later < s.high_watermark[r]
+    )
+
+
+def last_stable_offset(s, r):
+    """min(first unstable offset, high watermark), of this replica's own log. Kafka: Log.lastStableOffset."""
+    for offset in range(s.log_size):
+        if s.log_start_offset[r] <= offset < s.high_watermark[r] and is_unstable(s, r, offset):
+            return offset
+    return s.high_watermark[r]
+
+
+def is_exposed(s, leader, offset):
+    """A read_uncommitted reader of this leader gets the entry."""
+    return offset < s.high_watermark[leader] and has_entry(s, leader, offset)
+
+
+def is_exposed_as_committed(s, leader, offset):
+    """A read_committed reader of this leader gets the record: it is stable, and its transaction was not aborted."""
+    return (
+        offset < last_stable_offset(s, leader)
+        and is_record(s, s.log_record[leader][offset])
+        and (
+            s.transaction_of[s.log_record[leader][offset]] == NONE
+            or s.transaction_state[s.transaction_of[s.log_record[leader][offset]]] == TransactionState.COMMITTED
+        )
+    )
+
+
+def is_read(s, leader, offset):
+    """A reader of the configured isolation level gets what this leader has at `offset`."""
+    if s.isolation_level == IsolationLevel.READ_COMMITTED and s.transactions > 0:
+        return is_exposed_as_committed(s, leader, offset)
+    return is_exposed(s, leader, offset)
+
+
+def first_read(s, offset):
+    """What a reader of the configured isolation level was the first to get at `offset`, or NONE."""
+    if s.isolation_level == IsolationLevel.READ_COMMITTED and s.transactions > 0:
+        return s.read_committed_record[offset]
+    return s.exposed_record[offset]
+
+
+def expose(s, leader):
+    """Readers can see what lies below the leader's high watermark; the first sight at each offset is remembered."""
+    for offset in range(s.log_size):
+        if is_exposed(s, leader, offset) and s.exposed_record[offset] == NONE:
+            s.exposed_record[offset] = s.log_record[leader][offset]
+    if s.transactions > 0:
+        for offset in range(s.log_size):
+            if is_exposed_as_committed(s, leader, offset) and s.read_committed_record[offset] == NONE:
+                s.read_committed_record[offset] = s.log_record[leader][offset]

@@ -1,0 +1,116 @@
+"""The vocabulary of roles: who leads, who follows, and what a broker forgets when it stops doing so."""
+
+from isrcheck.models.kafka.state.epochs import assign_epoch
+from isrcheck.models.kafka.state.fields import Fetch, Truncation
+from isrcheck.models.language import NONE
+
+
+def presumes_leadership(s, r):
+    """The broker runs and takes itself for the leader, rightly or as a zombie."""
+    return s.leader[r] == r
+
+
+def follows(s, follower, leader):
+    return s.leader[follower] == leader
+
+
+def is_fenced(s, follower, leader):
+    """KIP-320: a request of another leader epoch is refused (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
+    return s.TRUNC == Truncation.KIP320 and s.leader_epoch[follower] != s.leader_epoch[leader]
+
+
+def can_ask(s, follower, leader):
+    """The follower's request reaches a broker that takes itself for the leader, and is not refused."""
+    return presumes_leadership(s, leader) and follows(s, follower, leader) and not is_fenced(s, follower, leader)
+
+
+def may_fetch(s, follower, leader):
+    """The follower has agreed with its leader about the log, and no fetch of it is outstanding there."""
+    return (
+        leader != follower
+        and can_ask(s, follower, leader)
+        and not s.is_truncating[follower]
+        and s.fetch[follower][leader] == Fetch.NONE
+    )
+
+
+def is_controllers_leader(s, r):
+    """It presumes leadership in the controller's own epoch: only then does a conditional write of the ISR succeed."""
+    return presumes_leadership(s, r) and s.controller_leader == r and s.leader_epoch[r] == s.controller_epoch
+
+
+def isr_size(s, leader):
+    return sum(1 for r in range(s.replicas) if s.isr[leader][r])
+
+
+def clear_fetch(s, follower, leader):
+    s.fetch[follower][leader] = Fetch.NONE
+    s.fetch_offset[follower][leader] = 0
+    s.response_high_watermark[follower][leader] = 0
+    s.response_log_start_offset[follower][leader] = 0
+    for offset in range(s.log_size):
+        s.response_record[follower][leader][offset] = NONE
+        s.response_epoch[follower][leader][offset] = NONE
+
+
+def forget_own_fetches(s, follower):
+    """The follower's fetchers stop: what was outstanding is never applied (AbstractFetcherManager.removeFetcher...).
+
+    Left out: in 0.10 the answer to a fetch of an earlier stay with the same leader is applied if its offset fits.
+    """
+    for leader in range(s.replicas):
+        clear_fetch(s, follower, leader)
+
+
+def drop_parked_fetches(s, leader):
+    """Fetches that wait at a leader die with it, and are answered with an error when it applies newer metadata.
+
+    Left out: before 2.1 they carry no epoch, and a leader elected again that missed its demotion goes on with them.
+    """
+    for follower in range(s.replicas):
+        if s.fetch[follower][leader] == Fetch.PARKED:
+            clear_fetch(s, follower, leader)
+
+
+def forget_followers(s, leader):
+    """Nothing is known of what the followers hold (Replica.updateFetchState starts from an unknown offset)."""
+    for r in range(s.replicas):
+        s.remote_log_end_offset[leader][r] = NONE
+
+
+def stop_leading(s, r):
+    """What a leader has in memory is gone; producers that wait at it are told NOT_LEADER, or nothing at all."""
+    forget_followers(s, r)
+    drop_parked_fetches(s, r)
+    s.epoch_start_offset[r] = 0
+    for member in range(s.replicas):
+        s.isr[r][member] = False
+    for record in range(s.records):
+        if s.pending[record] == r:
+            s.pending[record] = NONE
+
+
+def enter_epoch(s, leader):
+    """A leader notes where its epoch starts. Kafka: Partition.makeLeader.
+
+    What is not asked for stays 0: the offset serves the expansion of the ISR (KAFKA-7128), the entry in the cache the
+    followers' reconciliation (KAFKA-7415; before it the first append makes the entry).
+    """
+    if s.EXPAND_EPOCH_START:
+        s.epoch_start_offset[leader] = s.log_end_offset[leader]
+    if s.EPOCH_AT_BECOME_LEADER:
+        assign_epoch(s, leader, s.leader_epoch[leader], s.log_end_offset[leader])
+
+
+def adopt_controllers_isr(s, leader):
+    for r in range(s.replicas):
+        s.isr[leader][r] = s.controller_isr[r]
+
+
+def forget_heard_metadata(s):
+    """An announcement that no running broker has yet to hear of is dropped: equal futures are equal states."""
+    for epoch in range(s.elections + 1):
+        if not any(s.is_up[r] and s.leader_epoch[r] < epoch for r in range(s.replicas)):
+            s.metadata_leader[epoch] = NONE
+            for r in range(s.replicas):
+                s.metadata_isr[epoch][r] = False

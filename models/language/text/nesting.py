@@ -1,0 +1,83 @@
+"""How deep a function is nested, and how long its chains are: no more than everyone can read who calls himself.
+
+In:  the body of a function, whatever is in it.
+Out: the depth of each call in it, and the first place that is nested too deep or too long.
+
+Long sums, `elif` and `else` chains count as one level (models/language/text/chains.py); `and`, `or`, comparisons,
+arguments and statements one after the other may be as many as one likes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from isrcheck.models.language.text.chains import alternatives, branches, summands
+
+MOST_DEEP = 60
+"""Levels of statements and expressions within each other, in one function."""
+
+MOST_IN_ALL = 200
+"""Levels of a function and of all that it calls."""
+
+MOST_PARAMETERS = 60
+"""Parameters of one function: a step has a loop for each of them."""
+
+LONGEST_SUM = 500
+"""Terms of one sum."""
+
+LONGEST_CHOICE = 200
+"""Conditions of one `if ... elif ...`, or of one `a if ... else b if ... else c`."""
+
+
+class Nesting:
+    """The nesting of a function. `fault` is the first place beyond a limit, what is wrong there, and the cure."""
+
+    def __init__(self, body: Iterable[ast.stmt]) -> None:
+        self.calls: dict[int, int] = {}
+        self.deepest = 0
+        self.fault: tuple[ast.AST, str, str] | None = None
+        waiting: list[tuple[ast.AST, int]] = [(statement, 1) for statement in body]
+        while waiting and self.fault is None:
+            node, depth = waiting.pop()
+            self.deepest = max(self.deepest, depth)
+            if isinstance(node, ast.Call):
+                self.calls[id(node)] = depth
+            self.fault = _fault(node, depth)
+            # Each loop of a generator is a level of its own.
+            levels = len(node.generators) if isinstance(node, ast.GeneratorExp) else 1
+            waiting += ((child, depth + levels) for child in _parts(node))
+
+
+def _fault(node: ast.AST, depth: int) -> tuple[ast.AST, str, str] | None:
+    if depth > MOST_DEEP:
+        return node, f"it is nested more than {MOST_DEEP} deep", "move a part of it into a helper"
+    match node:
+        case ast.BinOp():
+            terms = 1 + len(summands(node)[1])
+            if terms > LONGEST_SUM:
+                return node, f"a sum of {terms} terms", f"at most {LONGEST_SUM}; move a part of it into a helper"
+        case ast.IfExp() | ast.If():
+            tests = alternatives(node)[0] if isinstance(node, ast.IfExp) else branches(node)[0]
+            if len(tests) > LONGEST_CHOICE:
+                cure = f"at most {LONGEST_CHOICE}; move a part of it into a helper"
+                return node, f"a choice with {len(tests)} conditions", cure
+    return None
+
+
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """What stands one level deeper."""
+    parts: Sequence[ast.AST]
+    match node:
+        case ast.BinOp(op=ast.Add() | ast.Sub()):
+            first, rest = summands(node)
+            parts = [first, *(term for _, term in rest)]
+        case ast.IfExp():
+            pairs, last = alternatives(node)
+            parts = [*(one for pair in pairs for one in pair), last]
+        case ast.If():
+            tests, otherwise = branches(node)
+            parts = [*(one for test in tests for one in (test.test, *test.body)), *otherwise]
+        case _:
+            parts = list(ast.iter_child_nodes(node))
+    return (part for part in parts if isinstance(part, ast.stmt | ast.expr | ast.comprehension))

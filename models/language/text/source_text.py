@@ -1,0 +1,141 @@
+"""The text of a function, and whether it is what Python runs.
+
+In:  a Python function.
+Out: its definition in the syntax tree of its file, and the code that this text compiles to; or a LanguageError, with
+     FILE:LINE and the cure, where the function is another one than its text says.
+
+The engines read the text and the reference runs the code. So a function counts only if its code is what the text
+compiles to, with nothing around it: no wrapper, no closure, no defaults that were set afterwards.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import inspect
+import types
+from collections.abc import Iterator
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from isrcheck.models.messages.errors import LanguageError
+
+FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+"""The flags of code that was compiled under `from __future__ import ...`."""
+
+Place = tuple[str, int]
+"""Where a function stands in its file: its name, and its first line, decorators included."""
+
+
+class Text:
+    """A file as it is read: its syntax tree, its functions and imports, and the code that it compiles to."""
+
+    def __init__(self, path: str, content: bytes) -> None:
+        # Bytes, so that a declared encoding counts.
+        self.path = path
+        self.tree = ast.parse(content, path)
+        self._codes: dict[int, dict[Place, types.CodeType]] = {}
+
+    @cached_property
+    def functions(self) -> dict[Place, ast.FunctionDef]:
+        """Every function that is written as a `def`."""
+        return {
+            (node.name, min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])): node
+            for node in self._nodes
+            if isinstance(node, ast.FunctionDef)
+        }
+
+    @cached_property
+    def imports(self) -> list[ast.Import | ast.ImportFrom]:
+        """Every import, wherever it stands."""
+        return [node for node in self._nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+
+    @cached_property
+    def _nodes(self) -> list[ast.AST]:
+        return list(ast.walk(self.tree))
+
+    def code(self, place: Place, future: int) -> types.CodeType:
+        """The code of a function of this text, compiled under these flags of `from __future__ import ...`."""
+        if future not in self._codes:
+            module = compile(self.tree, self.path, "exec", flags=future, dont_inherit=True)
+            self._codes[future] = {(code.co_name, code.co_firstlineno): code for code in _nested(module)}
+        return self._codes[future][place]
+
+
+def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from _nested(constant)
+
+
+def text_of(path: str) -> Text:
+    """The text of a file as it is now. Raises OSError, SyntaxError, ValueError, and LanguageError."""
+    try:
+        return _text(path, Path(path).read_bytes())
+    except (RecursionError, MemoryError):
+        raise LanguageError(f"{path}:1: it is nested too deep for Python to read; write it flatter") from None
+
+
+@lru_cache(maxsize=256)
+def _text(path: str, content: bytes) -> Text:
+    return Text(path, content)
+
+
+def place_of(python: Any, path: str, name: str) -> str:
+    """FILE:LINE of what a module of this path calls by a name; that of its own code, if it has any."""
+    try:
+        code = getattr(inspect.unwrap(python), "__code__", None)
+    except ValueError:  # wrapped in itself
+        code = None
+    if isinstance(code, types.CodeType):
+        return f"{code.co_filename}:{code.co_firstlineno}"
+    return f"{path}:{_bound_at(path, name)}"
+
+
+@cache
+def _bound_at(path: str, name: str) -> int:
+    """The last line of a file that gives a name a value."""
+    try:
+        lines = text_of(path).tree.body
+    except (OSError, SyntaxError, ValueError):
+        return 1
+    return next((line.lineno for line in reversed(lines) if name in _names_bound(line)), 1)
+
+
+def _names_bound(line: ast.stmt) -> set[str]:
+    names = {node.id for node in ast.walk(line) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return names | ({line.name} if isinstance(line, ast.FunctionDef | ast.ClassDef) else set())
+
+
+def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType]:
+    """The definition of a function, and the code that it compiles to. Raises LanguageError where it runs another."""
+    if hasattr(python, "__wrapped__"):
+        where = place_of(python, python.__code__.co_filename, python.__name__)
+        raise LanguageError(f"{where}: {python.__name__} is wrapped into another function; leave the decorator out")
+    code = python.__code__
+    place = code.co_name, code.co_firstlineno
+    here = f"{code.co_filename}:{code.co_firstlineno}: {code.co_name}"
+    if python.__name__ != code.co_name:
+        raise LanguageError(f"{here} is what {python.__name__} runs; leave `__code__` and `__name__` alone")
+    if code.co_freevars:
+        names = ", ".join(code.co_freevars)
+        raise LanguageError(f"{here} uses {names} of the function around it; define it at the top of the module")
+    try:
+        text = text_of(code.co_filename)
+    except (OSError, SyntaxError, ValueError):
+        raise LanguageError(f"{here} has no source that can be read; write it in a file") from None
+    definition = text.functions.get(place)
+    if definition is None:
+        raise LanguageError(
+            f"{here} is not written as a plain `def` in this file; write it out, without a lambda or a factory"
+        )
+    if text.code(place, code.co_flags & FUTURE) != code:
+        raise LanguageError(
+            f"{here} runs other code than its text says; load the file anew, and leave `__code__` alone"
+        )
+    has_defaults = python.__defaults__ is not None or python.__kwdefaults__ is not None
+    if has_defaults and not (definition.args.defaults or definition.args.kw_defaults):
+        raise LanguageError(f"{here} has default values that its text lacks; pass every argument, and set none")
+    return definition, text.code(place, code.co_flags & FUTURE)

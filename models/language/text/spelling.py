@@ -1,0 +1,62 @@
+"""The text of an expression, for messages, explanations and look-ups, however long its chains are.
+
+In:  a part of a syntax tree.
+Out: its text in one line, in full or cut to what a message holds.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from isrcheck.models.language.text.chains import alternatives, summands
+
+LONGEST = 80
+"""Characters of an expression in a message."""
+
+
+def spelled(node: ast.AST) -> str:
+    """The text of a statement or an expression, as `ast.unparse` writes it.
+
+    `ast.unparse` calls itself for each term of a sum and each `else` of a chain; here they are written one by one.
+    """
+    return ast.unparse(_shallow(node))
+
+
+def shown(node: ast.AST) -> str:
+    """The text of an expression in one line, cut in the middle where it is long."""
+    text = " ".join(spelled(node).split())
+    half = LONGEST // 2 - 3
+    return text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}"
+
+
+def _shallow(node: ast.AST) -> ast.AST:
+    """A copy in which all of a chain but its last part is one name, which is its text."""
+    match node:
+        case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
+            first, rest = summands(node)
+            # What is written beside a name of one letter stands in brackets where it needs them.
+            text = ast.unparse(ast.BinOp(_part(first), ast.Add(), ast.Name("_")))[: -len(" + _")]
+            for operator, term in rest[:-1]:
+                text += ast.unparse(ast.BinOp(ast.Name("_"), operator, _part(term)))[1:]
+            return ast.BinOp(ast.Name(text), node.op, _part(node.right))
+        case ast.IfExp(orelse=ast.IfExp() as following):
+            pairs, last = alternatives(following)
+            found = _part(last)
+            for test, value in reversed(pairs):
+                found = ast.Name(ast.unparse(ast.IfExp(_part(test), _part(value), found)))
+            return ast.IfExp(_part(node.test), _part(node.body), found)
+    fields = {
+        name: [_shallow(one) if isinstance(one, ast.AST) else one for one in value]
+        if isinstance(value, list)
+        else _shallow(value)
+        if isinstance(value, ast.AST)
+        else value
+        for name, value in ast.iter_fields(node)
+    }
+    return ast.copy_location(type(node)(**fields), node)
+
+
+def _part(expression: ast.expr) -> ast.expr:
+    found = _shallow(expression)
+    assert isinstance(found, ast.expr)
+    return found

@@ -1,0 +1,6 @@
+"""What a person is told: errors of one line each, and text that is safe to print.
+
+In:  any text.
+Out: error classes, and text without control characters.
+May import: nothing.
+"""

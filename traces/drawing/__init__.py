@@ -1,0 +1,6 @@
+"""Traces as pictures and pages: vector graphics, sequence diagrams, HTML.
+
+In:  a trace.
+Out: files that a browser or another program shows.
+May import: terminal, other_tools, explaining, kafka, lanes, format.
+"""

@@ -1,0 +1,38 @@
+"""A trace as a scene: with Kafka's lanes where the model is Kafka's, with those of any model otherwise.
+
+In:  a trace.
+Out: a `Scene` for drawing.py, page.py and sequence.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from isrcheck.traces.drawing import generic_scene
+from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.kafka import scene
+from isrcheck.traces.kafka.model import is_kafka
+from isrcheck.traces.lanes.scene import Scene
+from isrcheck.traces.terminal.show import heading
+
+
+def scene_of(trace: Trace) -> Scene:
+    """The scene that a trace makes."""
+    instance = trace.instance
+    teller = scene if is_kafka(instance) else generic_scene
+    moments = tuple(
+        replace(
+            moment,
+            variables=tuple(generic_scene.variable_parts(instance, place, cells) for place in instance.places.values()),
+        )
+        for moment, cells in zip(teller.moments(trace), trace.states, strict=True)
+    )
+    if trace.erring is not None:
+        # A step that errs leads nowhere: what was there stays.
+        moments += (replace(moments[-1], step=trace.spell_row(trace.length), arrows=(), marks=()),)
+    return Scene(_title(trace), heading(trace.instance), teller.lane_titles(trace), tuple(instance.places), moments)
+
+
+def _title(trace: Trace) -> str:
+    name = trace.property_name or "a behaviour"
+    return f"{name}, {trace.length} step{'s' * (trace.length != 1)}"

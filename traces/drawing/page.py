@@ -1,0 +1,241 @@
+"""A trace as one page that needs nothing else: lanes, a slider, the fate of each record, why the property fails.
+
+In:  a certified Trace, or a `Scene` of another tool's.
+Out: the text of an HTML file. It loads nothing, sends nothing, and runs only the script that stands beside this file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import spell_element
+from isrcheck.traces.drawing.compose import scene_of
+from isrcheck.traces.drawing.drawing import Drawing
+from isrcheck.traces.drawing.markup import SCRIPT_SECURITY, Content, Element, as_html, beside, data, element, page_head
+from isrcheck.traces.drawing.theme import EPOCHS, adaptive_stylesheet
+from isrcheck.traces.explaining import attribution
+from isrcheck.traces.format.certify import judgements
+from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
+from isrcheck.traces.format.why_false import Reason, why_broken
+from isrcheck.traces.kafka.fates import BAD
+from isrcheck.traces.lanes.scene import Scene
+from isrcheck.traces.terminal.show import says
+
+STEP = re.compile(r"\bstep (\d+)\b")
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What stands beside the lanes: the verdict, why, the command; for each moment the properties that are broken.
+
+    `indices` names, for every variable, its parts.
+    """
+
+    verdict: str = ""
+    why: Sequence[Content] = ()
+    command: str = ""
+    broken: Sequence[Sequence[str]] = field(default=())
+    indices: Sequence[Sequence[str]] = field(default=())
+
+
+def page(trace: Trace) -> str:
+    """The page of a trace."""
+    return page_of(scene_of(trace), telling_of(trace))
+
+
+def telling_of(trace: Trace) -> Telling:
+    """What there is to tell about a trace."""
+    indices = [
+        [spell_element(one) if place.field.over[0].letters else str(one) for one in range(place.sizes[0])]
+        if place.sizes
+        else []
+        for place in trace.instance.places.values()
+    ]
+    return Telling(trace.verdict or "", _why(trace), trace.command, _broken(trace), indices)
+
+
+def page_of(scene: Scene, telling: Telling) -> str:
+    """The page of a scene, with what there is to tell about it."""
+    drawing = Drawing(scene)
+    kind = telling.verdict.replace(" ", "-")
+    style = adaptive_stylesheet() + beside("traces", "page.css")
+    head = page_head(f"{scene.title} ({scene.subtitle})", style, SCRIPT_SECURITY)
+    verdict = [element("span", telling.verdict, class_=f"verdict {kind}")] if telling.verdict else []
+    header = element(
+        "header",
+        element("h1", scene.title),
+        *verdict,
+        element("p", scene.subtitle),
+        _button("theme", "light / dark", ""),
+    )
+    body = element(
+        "body",
+        header,
+        element(
+            "section", _controls(len(scene.moments) - 1), element("div", _stage(drawing), id="stage-view"), id="stage"
+        ),
+        element("section", _ladder(drawing), id="ladder"),
+        _aside(scene, telling),
+        data("story", _story(scene, telling, drawing)),
+        element("script", beside("traces", "page.js")),
+    )
+    return as_html(element("html", head, body, lang="en"))
+
+
+# ------------------------------------------------------------------------------------------------------------- drawing
+
+
+def _svg(drawing: Drawing, height: float, *parts: Element) -> Element:
+    """Graphics that shrink with the page, down to where the text can still be read."""
+    return element(
+        "svg",
+        *parts,
+        viewBox=f"0 0 {drawing.width:.1f} {height:.1f}",
+        width="100%",
+        style=f"min-width:{drawing.width * 0.8:.0f}px;max-width:{drawing.width * 1.4:.0f}px",
+    )
+
+
+def _stage(drawing: Drawing) -> Element:
+    return _svg(drawing, drawing.stage_height + 4, drawing.stage())
+
+
+def _ladder(drawing: Drawing) -> Element:
+    return _svg(drawing, drawing.ladder_height + 12, drawing.definitions(), drawing.ladder())
+
+
+def _button(name: str, sign: str, hint: str) -> Element:
+    return element("button", sign, id=name, type="button", title=hint or None, aria_label=hint or None)
+
+
+def _controls(last: int) -> Element:
+    slider = element("input", type="range", id="slider", min=0, max=last, value=0, step=1, aria_label="step")
+    return element(
+        "div",
+        _button("first", "|◀", "first step (Home)"),
+        _button("back", "◀", "step back (left arrow)"),
+        slider,
+        _button("next", "▶", "next step (right arrow)"),
+        _button("last", "▶|", "last step (End)"),
+        element("output", "", id="position"),
+        id="controls",
+    )
+
+
+# --------------------------------------------------------------------------------------------------- beside the lanes
+
+
+def _aside(scene: Scene, telling: Telling) -> Element:
+    parts: list[Content] = []
+    if telling.why:
+        parts += [element("h2", "Why"), *telling.why]
+    if any(moment.fates for moment in scene.moments):
+        parts += [element("h2", "Records, and since which step"), element("table", element("tbody", id="fates"))]
+    if telling.broken:
+        parts += [element("h2", "Properties that are false here"), element("div", "", id="broken")]
+    else:
+        parts.append(element("div", "", id="broken", hidden="hidden"))
+    if telling.command:
+        parts += [element("h2", "Reproduce"), element("code", telling.command, class_="command")]
+    parts += [element("h2", "Variables"), element("table", element("tbody", id="variables"), class_="values")]
+    if any(lane.cells for lane in scene.moments[0].lanes):
+        parts += [element("h2", "Signs"), _legend()]
+    hint = "Keys: left and right, up and down, Home, End. A step in the ladder can be clicked."
+    return element("aside", *parts, element("p", hint, class_="hint"))
+
+
+def _legend() -> Element:
+    epochs: list[Content] = []
+    for epoch in range(EPOCHS):
+        epochs += [element("span", class_="swatch", style=f"background:var(--e{epoch})"), f"{epoch} "]
+    return element(
+        "p",
+        "Colours are leader epochs: ",
+        *epochs,
+        "A blue frame leads; a dashed amber one takes itself for the leader, and the controller has another or a newer"
+        " epoch; a red one is down. The blue bar is the high watermark (HW); LEO is the log end offset, LSO the last"
+        " stable offset where it is below HW. A red cell lacks an entry, or has one beyond the log end, in brackets. A"
+        " dashed arrow is a response on its way, which arrives in a later step. What a step changed has an orange"
+        " outline. An arrow to readers with an exclamation mark: they get something else than was read there first.",
+        class_="hint",
+    )
+
+
+def _why(trace: Trace) -> list[Content]:
+    prop = trace.prop
+    if prop is None:
+        return []
+    parts: list[Content] = [element("p", f"{prop.name}{says(prop.function.documentation)}")]
+    if trace.error is not None:
+        return [*parts, element("p", trace.error.message)]
+    if trace.verdict in (VIOLATED, PERMITTED, NOT_INDUCTIVE):
+        parts.append(element("div", element("ul", _reason(why_broken(trace))), class_="why"))
+    if trace.verdict == NOT_INDUCTIVE:
+        told = "The state that it starts from need not be reachable: it is one that the proof does not rule out."
+        parts.append(element("p", told))
+    lines = attribution.lines(trace)
+    if lines:
+        items = (
+            element("li", *_linked(line.strip()), class_="deeper" * line.startswith(" ") or None) for line in lines
+        )
+        parts.append(element("ul", *items, class_="told"))
+    return parts
+
+
+def _reason(reason: Reason) -> Element:
+    """The tree of expressions, down to the cells that decide."""
+    truth = "true" if reason.truth else "false"
+    where = f" for {', '.join(binding.text for binding in reason.bindings)}" if reason.bindings else ""
+    parts: list[Content] = [element("code", reason.source), " is ", element("span", truth, class_=truth), where]
+    if reason.conditions:
+        parts.append(element("div", f"given {' and '.join(reason.conditions)}", class_="with"))
+    if reason.readings:
+        parts.append(element("div", ", ".join(reason.shown_readings), class_="with"))
+    if reason.deeper:
+        parts.append(element("ul", *(_reason(one) for one in reason.deeper)))
+    return element("li", *parts)
+
+
+def _linked(line: str) -> list[Content]:
+    """A line in which steps that are named can be gone to."""
+    pieces: list[Content] = []
+    at = 0
+    for match in STEP.finditer(line):
+        pieces.append(line[at : match.start()])
+        pieces.append(element("a", match.group(), href=f"#step-{match.group(1)}"))
+        at = match.end()
+    return [*pieces, line[at:]]
+
+
+def _broken(trace: Trace) -> list[list[str]]:
+    """For each state the properties that are false in it, or on the step that led there."""
+    found: list[list[str]] = [[] for _ in trace.states]
+    for prop in trace.instance.properties:
+        if prop.kind is Kind.SOMETIMES:
+            continue
+        for names, judgement in zip(found, judgements(trace.instance, prop, trace.states, trace.steps), strict=True):
+            if judgement is not None:
+                names.append(prop.name if judgement == VIOLATED else f"{prop.name} (permitted)")
+    if trace.erring is not None:
+        found.append([])
+    if trace.error is not None:
+        found[-1].append(IN_RANGE.name)
+    return found
+
+
+def _story(scene: Scene, telling: Telling, drawing: Drawing) -> dict[str, object]:
+    """What the script reads."""
+    return {
+        "steps": [moment.step for moment in scene.moments],
+        "frames": drawing.frames(),
+        "variables": scene.variables,
+        "indices": telling.indices or [[] for _ in scene.variables],
+        "values": [moment.variables for moment in scene.moments],
+        "fates": [[(fate.record, fate.words) for fate in moment.fates] for moment in scene.moments],
+        "broken": telling.broken or [[] for _ in scene.moments],
+        "bad": BAD,
+    }

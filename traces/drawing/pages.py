@@ -1,0 +1,75 @@
+"""Everything that `trace page` writes of one history: a page, graphics, sequence diagrams.
+
+In:  a trace, or one of another tool, and for each form the file that a person wants.
+Out: the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.drawing.compose import scene_of
+from isrcheck.traces.drawing.drawing import ladder_svg, step_svg
+from isrcheck.traces.drawing.generic_scene import foreign_scene
+from isrcheck.traces.drawing.page import Telling, page_of, telling_of
+from isrcheck.traces.drawing.picture import png
+from isrcheck.traces.drawing.sequence import mermaid, plantuml
+from isrcheck.traces.format.output import put
+from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.lanes.scene import Scene
+from isrcheck.traces.other_tools.reading import Foreign
+
+FORMS = ("html", "svg", "png", "mermaid", "plantuml")
+
+
+MOST_DRAWN = 10_000
+"""States of a history that is drawn as a whole: a browser has ten megabytes to show, and it takes seconds to make."""
+
+
+def write(
+    history: Trace | Foreign, forms: Mapping[str, Path], step: int | None = None, *, replace: bool = False
+) -> list[Path]:
+    """Write these forms of a history; of graphics, with `step`, only that step.
+
+    Raises UsageError before any is written whose content cannot be made.
+    """
+    drawn = [form for form in ("html", "svg", "png") if form in forms and (step is None or form == "html")]
+    if drawn and len(history.states) > MOST_DRAWN:
+        raise UsageError(
+            f"{len(history.states):,} states are too many to draw, {MOST_DRAWN:,} are the most; draw one of them, with"
+            " --svg OUT.svg --step I, or read them with trace show"
+        )
+    scene, told = _told(history)
+    makers: Mapping[str, Callable[[], bytes]] = {
+        "html": lambda: page_of(scene, told).encode(),
+        "svg": lambda: _graphics(scene, step).encode(),
+        "png": lambda: png(_graphics(scene, step)),
+        "mermaid": lambda: mermaid(scene).encode(),
+        "plantuml": lambda: plantuml(scene).encode(),
+    }
+    if step is not None and not {"svg", "png"} & forms.keys():
+        raise UsageError("--step chooses what --svg or --png draw; name one of them")
+    contents = {path: makers[form]() for form, path in forms.items()}
+    if len(contents) < len(forms):
+        raise UsageError("two forms are to go into one file; give each a file of its own")
+    for path, content in contents.items():
+        put(path, content, replace=replace)
+    return list(contents)
+
+
+def _told(history: Trace | Foreign) -> tuple[Scene, Telling]:
+    if isinstance(history, Foreign):
+        return foreign_scene(history), Telling()
+    return scene_of(history), telling_of(history)
+
+
+def _graphics(scene: Scene, step: int | None) -> str:
+    if step is None:
+        return ladder_svg(scene)
+    last = len(scene.moments) - 1
+    position = step if step >= 0 else last + 1 + step
+    if not 0 <= position <= last:
+        raise UsageError(f"there is no step {step}; they are 0..{last}, or -1 for the last")
+    return step_svg(scene, position)

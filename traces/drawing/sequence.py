@@ -1,0 +1,80 @@
+"""A scene as a sequence diagram in the text of Mermaid or PlantUML, for documents and tickets that draw such text.
+
+In:  a `Scene`.
+Out: text. Names and values are data: what either language would take for a command is written so that it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from isrcheck.traces.lanes.scene import FAULT, LOST, RESPONSE, Lane, Scene
+
+MERMAID_ARROWS = {RESPONSE: "--)", LOST: "--x"}
+PLANTUML_ARROWS = {RESPONSE: "-->>", LOST: "-->x"}
+
+
+def mermaid(scene: Scene) -> str:
+    """The history as Mermaid's `sequenceDiagram`."""
+    lines = ["sequenceDiagram", f"  title {_for_mermaid(scene.title)}"]
+    lines += [f"  participant p{number} as {_for_mermaid(name)}" for number, name in enumerate(scene.lanes)]
+    last = len(scene.lanes) - 1
+    for position, moment in enumerate(scene.moments):
+        over = f"p0,p{last}" if last else "p0"
+        lines.append(f"  Note over {over}: {position} {_for_mermaid(moment.step)}")
+        lines += [
+            f"  p{arrow.source}{MERMAID_ARROWS.get(arrow.kind, '->>')}p{arrow.target}: {_for_mermaid(arrow.text)}"
+            for arrow in moment.arrows
+        ]
+        lines += [f"  Note over p{lane}: {_for_mermaid(told)}" for lane, told in _told(scene, position)]
+    return "\n".join(lines) + "\n"
+
+
+def plantuml(scene: Scene) -> str:
+    """The history as a sequence diagram of PlantUML."""
+    lines = ["@startuml", "skinparam sequenceMessageAlign center", f"title {_for_plantuml(scene.title)}"]
+    lines += [f'participant "{_for_plantuml(name)}" as p{number}' for number, name in enumerate(scene.lanes)]
+    for position, moment in enumerate(scene.moments):
+        lines.append(f"== {position} {_for_plantuml(moment.step)} ==")
+        lines += [
+            f"p{arrow.source} {PLANTUML_ARROWS.get(arrow.kind, '->')} p{arrow.target} : {_for_plantuml(arrow.text)}"
+            for arrow in moment.arrows
+        ]
+        lines += [f"note over p{lane} : {_for_plantuml(told)}" for lane, told in _told(scene, position)]
+    return "\n".join([*lines, "@enduml", ""])
+
+
+def _told(scene: Scene, position: int) -> list[tuple[int, str]]:
+    """What befalls a lane, and what it shows where that has changed."""
+    moment = scene.moments[position]
+    before = scene.moments[position - 1].lanes if position else ()
+    found = [(mark.lane, f"{mark.text.upper() if mark.kind == FAULT else mark.text}") for mark in moment.marks]
+    for number, lane in enumerate(moment.lanes):
+        if (not before or lane != before[number]) and (content := _content(lane)):
+            found.append((number, content))
+    return found
+
+
+def _content(lane: Lane) -> str:
+    """A lane in one line: role, log with its high watermark, notes."""
+    entries = [cell.text or {"deleted": ".", "missing": "-"}.get(cell.kind, "") for cell in lane.cells]
+    high_watermark = dict(lane.pointers).get("HW")
+    if high_watermark is not None:
+        entries.insert(high_watermark, "|")
+    log = " ".join(entry for entry in entries if entry)
+    return "; ".join(part for part in (lane.title, log, *lane.notes, *lane.alarms) if part)
+
+
+def _for_mermaid(told: str) -> str:
+    """Text of Mermaid: its signs as entities, no line breaks, and none of its words alone."""
+    return _written(told, lambda sign: f"#{ord(sign)};", '#;<>{}[]%\\"`$')
+
+
+def _for_plantuml(told: str) -> str:
+    """Text of PlantUML: the signs of its markup as Unicode escapes, no line breaks."""
+    return _written(told, lambda sign: f"<U+{ord(sign):04X}>", "<>\\\"~!@%[]{}*/_-#'|=^$&")
+
+
+def _written(told: str, escaped: Callable[[str], str], signs: str) -> str:
+    printable = "".join(sign if sign.isprintable() else " " for sign in told)
+    return "".join(escaped(sign) if sign in signs else sign for sign in printable)

@@ -1,0 +1,106 @@
+"""What an expression of the modelling language is worth in each state of a trace.
+
+In:  the text of an expression from the command line (never from a trace), and the instance that the trace is of.
+Out: a `Question`; its answers as text: numbers, true and false, letters and names where the fields say so.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from isrcheck.models.language.expression import read_expression
+from isrcheck.models.language.model import Instance, Place
+from isrcheck.models.language.syntax import Function
+from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.run import Cells, State
+from isrcheck.traces.format.spelling import spell_value
+from isrcheck.traces.format.why_false import spell_expression
+
+
+@dataclass(frozen=True)
+class Question:
+    """An expression that is to be evaluated in states of an instance; `place` is the field that its value is from."""
+
+    instance: Instance
+    text: str
+    title: str
+    function: Function
+    place: Place | None
+
+    def answer(self, cells: Cells, where: str) -> str:
+        """The value in a state, as people read it. Raises UsageError where there is none, as behind a last index."""
+        try:
+            value: Any = self.function.python(State(self.instance, cells))
+        except ModelError as error:
+            column = _column(self, error.__traceback__)
+            raise UsageError(f"--eval `{self.text}`, column {column}: at {where}: {error}") from None
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if self.place is not None and self.place.low <= value <= self.place.high:
+            return spell_value(self.instance, self.place, value)
+        return str(value)
+
+
+def question(instance: Instance, text: str) -> Question:
+    """The question that a person types. Raises UsageError."""
+    try:
+        function = read_expression(instance, text)
+    except UsageError as error:
+        raise UsageError(f"--eval {error}") from None
+    returned = function.body[0]
+    assert isinstance(returned, ast.Return) and returned.value is not None
+    place = _place(instance, function, returned.value)
+    return Question(instance, text.strip(), spell_expression(returned.value), function, place)
+
+
+def _column(asked: Question, trace: TracebackType | None) -> int:
+    """Where in the expression the evaluation stood when it failed."""
+    column = 1
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == asked.function.python.__code__.co_filename:
+            _, _, start, _ = list(code.co_positions())[trace.tb_lasti // 2]
+            column = len(asked.text.encode()[: start or 0].decode(errors="ignore")) + 1
+        trace = trace.tb_next
+    return column
+
+
+def _place(instance: Instance, function: Function, expression: ast.expr) -> Place | None:
+    """The field whose values an expression has, where that is one and the same whatever happens."""
+    match expression:
+        case ast.Subscript(value=value):
+            return _place(instance, function, value)
+        case ast.Attribute(value=ast.Name(id=name), attr=field) if name in function.states:
+            return instance.places.get(field)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _common(instance, function, [body, orelse])
+        case ast.Call(func=ast.Name(id="min" | "max"), args=arguments):
+            return _common(instance, function, arguments)
+        case ast.Call(func=ast.Name(id=name)) if name in function.functions:
+            callee = function.functions[name]
+            nodes = [node for statement in callee.body for node in ast.walk(statement)]
+            returned = [node.value for node in nodes if isinstance(node, ast.Return) and node.value is not None]
+            return _common(instance, callee, returned)
+    return None
+
+
+def _common(instance: Instance, function: Function, expressions: list[ast.expr]) -> Place | None:
+    """The field whose values those of all these are spelled like, those that are NONE left aside."""
+    places = [
+        _place(instance, function, expression)
+        for expression in expressions
+        if not (isinstance(expression, ast.Name) and expression.id == "NONE")
+    ]
+    known = [place for place in places if place is not None]
+    if not known or len(known) < len(places) or len({_kind(place) for place in known}) > 1:
+        return None
+    return max(known, key=lambda place: place.high)
+
+
+def _kind(place: Place) -> tuple[object, ...]:
+    """How the values of a field are spelled."""
+    values = place.field.values
+    return values.names, values.is_flag, values.letters, values.none

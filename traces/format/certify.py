@@ -1,0 +1,261 @@
+"""Is this trace true? It is re-run step by step in plain Python, by models/run.py alone.
+
+In:  a Trace from anywhere; or the path that an engine found.
+Out: nothing, or a UsageError that says which step is wrong and how; `from_steps`: a Trace that is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from isrcheck.models import run
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import Instance, Property, Step
+from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.run import Cells
+from isrcheck.traces.format.erring import path_of
+from isrcheck.traces.format.spelling import spell_cell, spell_cell_value
+from isrcheck.traces.format.trace import (
+    HOLDS,
+    NOT_INDUCTIVE,
+    PERMITTED,
+    REACHED,
+    VERDICTS,
+    VIOLATED,
+    Trace,
+    property_of,
+)
+from isrcheck.traces.format.why_false import false_guard
+
+CURE = "the file was edited or damaged; make it anew with the command that it names"
+
+
+class NotCertifiedError(AssertionError):
+    """An engine found a path that the reference does not confirm: an internal error, never the user's."""
+
+
+def certify(trace: Trace) -> None:
+    """Confirm a trace, or raise UsageError with the step that is wrong and how it is wrong."""
+    instance = trace.instance
+    if len(trace.states) != len(trace.steps) + 1:
+        raise UsageError(f"{len(trace.states)} states do not fit {len(trace.steps)} steps; {CURE}")
+    for position, cells in enumerate(trace.states):
+        if len(cells) != instance.cells:
+            raise UsageError(f"state {position} has {len(cells)} cells instead of {instance.cells}; {CURE}")
+    _certify_values(trace)
+    if trace.states[0] not in instance.initial_states and trace.verdict != NOT_INDUCTIVE:
+        raise UsageError(f"state 0 is {_nearest_difference(instance, trace.states[0])}; {CURE}")
+    for position, (before, step, after) in enumerate(zip(trace.states, trace.steps, trace.states[1:], strict=False), 1):
+        _certify_step(instance, position, before, step, after)
+    if trace.erring is not None:
+        _certify_number(instance, trace.length, trace.erring)
+    if trace.prop is IN_RANGE or trace.erring is not None:
+        _certify_error(trace)
+    else:
+        _certify_verdict(trace)
+
+
+def _certify_error(trace: Trace) -> None:
+    """The model leaves its declaration at the end, and what does so there does it nowhere before."""
+    if trace.prop is not IN_RANGE or trace.verdict != VIOLATED:
+        raise UsageError(f"a step errs at its end, or a property, and that is no {IN_RANGE.name} {VIOLATED}; {CURE}")
+    if trace.error is None:
+        where = trace.spell_position(trace.length)
+        raise UsageError(f"{IN_RANGE.name} is not broken at {where}, the trace says {VIOLATED}; {CURE}")
+
+
+def _certify_values(trace: Trace) -> None:
+    """Every cell of state 0 lies in its range; the steps keep the others there."""
+    for place in trace.instance.places.values():
+        for cell in range(place.offset, place.offset + place.count):
+            value = trace.states[0][cell]
+            if not place.low <= value <= place.high:
+                name = spell_cell(trace.instance, cell)
+                raise UsageError(f"state 0: {name} is {value}, outside {place.low}..{place.high}; {CURE}")
+
+
+def _certify_step(instance: Instance, position: int, before: Cells, step: Step, after: Cells) -> None:
+    _certify_number(instance, position, step)
+    label = f"step {position} ({instance.spell_step(step)})"
+    found = run.take(instance, before, step)
+    if found is None:
+        raise UsageError(f"{label} is not enabled: {false_guard(instance, before, step)}; {CURE}")
+    if found != after:
+        raise UsageError(f"{label} leads elsewhere: {_difference(instance, found, after)}; {CURE}")
+
+
+def _certify_number(instance: Instance, position: int, step: Step) -> None:
+    if not 0 <= step.number < instance.first_steps[-1] or instance.step(step.number) != step:
+        raise UsageError(f"step {position}: {step.action} with {list(step.ordinals)} is no step of the model; {CURE}")
+
+
+def _difference(instance: Instance, expected: Cells, found: Cells) -> str:
+    """The first cell that differs."""
+    position = next(i for i, (one, other) in enumerate(zip(expected, found, strict=True)) if one != other)
+    name = spell_cell(instance, position)
+    should, does = (spell_cell_value(instance, position, cells[position]) for cells in (expected, found))
+    return f"{name} is {should}, the trace says {does}"
+
+
+def _nearest_difference(instance: Instance, found: Cells) -> str:
+    """Why a state is not initial: the first cell in which it differs from the initial state that is most like it."""
+
+    def differences(initial: Cells) -> int:
+        return sum(one != other for one, other in zip(initial, found, strict=True))
+
+    nearest = min(instance.initial_states, key=differences)
+    return f"not an initial state: {_difference(instance, nearest, found)}"
+
+
+def _certify_verdict(trace: Trace) -> None:
+    prop = trace.prop
+    if prop is None or trace.verdict is None:
+        if prop is not None or trace.verdict is not None:
+            raise UsageError(f"a property without a verdict, or a verdict without a property; {CURE}")
+        return
+    if trace.verdict not in VERDICTS:
+        raise UsageError(f"no verdict {trace.verdict}; there are: {', '.join(VERDICTS)}")
+    found = judgements(trace.instance, prop, trace.states, trace.steps)
+    if trace.verdict == NOT_INDUCTIVE:
+        judge(trace.instance, prop, trace.states, trace.steps, trace.length)
+        if prop.kind is Kind.SOMETIMES or trace.length == 0 or found[-1] is None or any(found[:-1]):
+            raise UsageError(f"{prop.name} is not what the last step, and only that one, breaks; {CURE}")
+        return
+    if trace.verdict == HOLDS:
+        if prop.kind is Kind.SOMETIMES:
+            raise UsageError(f"{prop.name} speaks of what is reached, the trace says {HOLDS}; {CURE}")
+        for position, verdict in enumerate(found):
+            if verdict is not None:
+                where = trace.spell_position(position)
+                raise UsageError(f"{prop.name} is {verdict} at {where}, the trace says {HOLDS}; {CURE}")
+        return
+    if found[-1] != trace.verdict:
+        says = found[-1] or ("not reached" if prop.kind is Kind.SOMETIMES else "not broken")
+        where = trace.spell_position(trace.length)
+        raise UsageError(f"{prop.name} is {says} at {where}, the trace says {trace.verdict}; {CURE}")
+    first = found.index(trace.verdict)
+    if first != trace.length:
+        raise UsageError(
+            f"{prop.name} is {trace.verdict} already at {trace.spell_position(first)},"
+            f" the trace goes on to step {trace.length}; {CURE}"
+        )
+
+
+def judgements(instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step]) -> list[str | None]:
+    """What the property says at each position: VIOLATED, PERMITTED, REACHED, or None where there is nothing to say.
+
+    A property of transitions is judged where its transition ends. Where it cannot be asked, it says nothing.
+    """
+    found: list[str | None] = []
+    for position in range(len(states)):
+        try:
+            found.append(judge(instance, prop, states, steps, position))
+        except ModelError:
+            found.append(None)
+    return found
+
+
+def judge(
+    instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step], position: int
+) -> str | None:
+    """What the property says at one position. Raises ModelError where it cannot be asked there."""
+    if not prop.of_steps:
+        is_true = run.holds(instance, prop, states[position])
+    elif position == 0:
+        return None
+    else:
+        is_true = run.holds_step(instance, prop, states[position - 1], steps[position - 1], states[position])
+    if prop.kind is Kind.SOMETIMES:
+        return REACHED if is_true else None
+    if is_true:
+        return None
+    return PERMITTED if run.is_permitted(instance, prop, states[position]) else VIOLATED
+
+
+def from_steps(
+    instance: Instance,
+    initial_index: int,
+    step_numbers: Sequence[int],
+    property_name: str | None,
+    command: str,
+    verdict: str | None = None,
+) -> Trace:
+    """The certified trace of a path that an engine found. Raises NotCertifiedError where the reference disagrees.
+
+    Without `verdict` the trace has to end where the property is VIOLATED, PERMITTED or REACHED for the first time;
+    with it, in exactly that. The path to where `in_range` is broken may end in a step that errs.
+    """
+    if property_name == IN_RANGE.name:
+        path = path_of(instance, initial_index, step_numbers)
+        erring = Trace(instance, path.states, path.steps, property_name, VIOLATED, command, path.erring)
+        return _certified(erring)
+    try:
+        steps = [instance.step(number) for number in step_numbers]
+        return behaviour(instance, initial_index, steps, property_name, command, verdict)
+    except ModelError:
+        raise
+    except (UsageError, IndexError) as error:
+        raise NotCertifiedError(
+            f"the reference does not confirm what was found: {error} (reproduce: {command})"
+        ) from error
+
+
+def _certified(trace: Trace) -> Trace:
+    try:
+        certify(trace)
+    except UsageError as error:
+        raise NotCertifiedError(
+            f"the reference does not confirm what was found: {error} (reproduce: {trace.command})"
+        ) from error
+    return trace
+
+
+def from_any_state(instance: Instance, before: Cells, step: Step, property_name: str, command: str) -> Trace:
+    """The certified trace of one step that breaks a property, from a state that need not be reachable.
+
+    Raises ModelError where the step, or asking about the state after it, leaves the declaration; NotCertifiedError
+    where the reference disagrees with the engine that found it.
+    """
+    try:
+        after = run.take(instance, before, step)
+        if after is None:
+            raise UsageError(f"{instance.spell_step(step)} is not enabled: {false_guard(instance, before, step)}")
+        trace = Trace(instance, (before, after), (step,), property_name, NOT_INDUCTIVE, command)
+        certify(trace)
+    except ModelError:
+        raise
+    except (UsageError, IndexError) as error:
+        raise NotCertifiedError(
+            f"the reference does not confirm what was found: {error} (reproduce: {command})"
+        ) from error
+    return trace
+
+
+def behaviour(
+    instance: Instance,
+    initial_index: int,
+    steps: Sequence[Step],
+    property_name: str | None,
+    command: str,
+    verdict: str | None = None,
+) -> Trace:
+    """The certified trace of steps that a person wrote. Raises UsageError where they are not possible."""
+    starts = instance.initial_states
+    if not 0 <= initial_index < len(starts):
+        raise UsageError(f"there is no initial state {initial_index}; they are 0..{len(starts) - 1}")
+    states = [starts[initial_index]]
+    for position, step in enumerate(steps, 1):
+        after = run.take(instance, states[-1], step)
+        if after is None:
+            guard = false_guard(instance, states[-1], step)
+            raise UsageError(f"step {position} ({instance.spell_step(step)}) is not enabled: {guard}")
+        states.append(after)
+    if property_name is not None and verdict is None:
+        prop = property_of(instance, property_name)
+        verdict = judgements(instance, prop, states, steps)[-1]
+        if verdict is None:
+            raise UsageError(f"after {len(steps)} steps {property_name} is neither broken nor reached")
+    trace = Trace(instance, tuple(states), tuple(steps), property_name, verdict, command)
+    certify(trace)
+    return trace

@@ -1,0 +1,145 @@
+"""Trace files: their names, how they are written without losing anything, and how they are read.
+
+In:  a Trace and a folder; or the path of a file.
+Out: the path under which the trace is found; or a certified Trace. Every failure is one UsageError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import stat
+from itertools import count
+from pathlib import Path
+
+from isrcheck.models import registry
+from isrcheck.models.language.model import Model
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.format import itf
+from isrcheck.traces.format.certify import NotCertifiedError, certify
+from isrcheck.traces.format.output import draft_in, give_name, write_through
+from isrcheck.traces.format.trace import NOT_INDUCTIVE, Trace
+
+DEFAULT = Path("counterexamples")
+SUFFIX = ".itf.json"
+LATEST = "latest"
+MOST_BYTES = 16 << 20
+"""The largest file that is read; a trace of a thousand steps takes a few megabytes."""
+
+
+def write(trace: Trace, folder: Path = DEFAULT) -> Path:
+    """Put a trace into a folder. The same content is not written twice, and nothing is ever overwritten.
+
+    Raises UsageError where the folder cannot be written to, NotCertifiedError where the trace is not true.
+    """
+    try:
+        certify(trace)
+    except UsageError as error:
+        raise NotCertifiedError(f"a trace that the reference does not confirm is not written: {error}") from error
+    content = itf.to_text(trace).encode()
+    draft = draft_in(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_through(draft, content)
+        path = _publish(draft, folder / _stem(trace), content)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: the trace cannot be written: {error.strerror}; make room or give another folder with --out DIR"
+        ) from None
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+    _point_latest_to(path)
+    return path
+
+
+def _stem(trace: Trace) -> str:
+    parts = [trace.instance.model.name, trace.instance.protocol.name, trace.property_name or "behaviour"]
+    parts += ["not-inductive"] if trace.verdict == NOT_INDUCTIVE else []
+    parts.append(itf.configuration_digest(trace.instance))
+    return "_".join(re.sub(r"[^\w.-]", "-", part.replace("/", "."))[:60] for part in parts if part)
+
+
+def _publish(draft: Path, stem: Path, content: bytes) -> Path:
+    """Give the finished draft the next free name, unless a file before that holds the same content."""
+    for number in count(1):
+        path = stem.with_name(f"{stem.name}_{number}{SUFFIX}")
+        try:
+            give_name(draft, path)
+        except FileExistsError:
+            if path.is_file() and path.read_bytes() == content:
+                return path
+        else:
+            return path
+    raise AssertionError("the numbers do not end")
+
+
+def _point_latest_to(path: Path) -> None:
+    """Let `latest` lead to this trace, where the file system allows it and nothing of that name is in the way."""
+    link = path.parent / LATEST
+    draft = draft_in(path.parent)
+    if link.exists() and not link.is_symlink():
+        return
+    with contextlib.suppress(OSError):
+        draft.symlink_to(path.name)
+        draft.replace(link)
+
+
+def read(path: Path, model: Model | None = None) -> Trace:
+    """The trace in a file, certified. `model` is the one that a person gave for it. Raises UsageError."""
+    try:
+        document = itf.parse_document(read_text(path))
+        trace = itf.read_trace(document, model)
+        certify(trace)
+        itf.require_same_error(document, trace)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+    return trace
+
+
+def read_header(path: Path) -> tuple[itf.Header, int]:
+    """What a file says about itself, unchecked, and its number of steps. Raises UsageError."""
+    try:
+        document = itf.parse_document(read_text(path))
+        header = itf.read_header(document)
+        return header, len(document["states"]) - 1 + header.has_erring_step
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def changed(header: itf.Header) -> list[str]:
+    """What of the configuration is not the default of the model, as far as that is known: all of it for a model that a
+    person wrote, which is not loaded for this."""
+    usual: dict[str, str] = {}
+    if header.file is None:
+        with contextlib.suppress(UsageError):
+            usual = itf.spell_configuration(registry.load(header.model)[0].instance(header.protocol or None))
+    told = [f"{name}={value}" for name, value in header.configuration.items() if value != usual.get(name)]
+    return told + [f"{action} of {origin}" for action, origin in header.swaps.items()]
+
+
+def read_text(path: Path) -> str:
+    """The text of a file that may be anything. Raises UsageError without the path in it."""
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise UsageError("a folder, not a trace; see what is in it with: trace list DIR")
+        if not stat.S_ISREG(status.st_mode):
+            raise UsageError("not a regular file; give a file that check wrote")
+        if status.st_size > MOST_BYTES:
+            raise UsageError(f"{status.st_size >> 20} MiB are too much for a trace; give a file that check wrote")
+        return path.read_bytes().decode()
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}; trace list shows the traces that there are") from None
+    except UnicodeDecodeError:
+        raise UsageError("not text in UTF-8; give a file that check wrote") from None
+
+
+def files(folder: Path) -> list[Path]:
+    """The trace files of a folder, by name. Raises UsageError."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder; check writes traces to ./{DEFAULT}, or to --out DIR")
+    try:
+        return sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIX))
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be read: {error.strerror}; give another folder") from None

@@ -1,0 +1,97 @@
+"""A trace: one history of a model, and what it shows about a property.
+
+In:  built by certify.py (from the path that an engine found) or by itf.py (from a file).
+Out: the value that everything else in this package reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from isrcheck.models.language.in_range import IN_RANGE
+from isrcheck.models.language.model import Instance, Property, Step, nearest
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import Cells
+from isrcheck.traces.format.erring import Error, error_at_end
+
+VIOLATED = "VIOLATED"
+PERMITTED = "PERMITTED"
+REACHED = "REACHED"
+HOLDS = "HOLDS ON THIS PATH"
+NOT_INDUCTIVE = "NOT INDUCTIVE"
+"""The property is true in a state that need not be reachable, and the last step breaks it."""
+
+VERDICTS = (VIOLATED, PERMITTED, REACHED, HOLDS, NOT_INDUCTIVE)
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """States and the steps between them; the verdict is that of the property in the last state or on the last step.
+
+    State 0 is an initial state of the instance, unless the verdict is NOT_INDUCTIVE.
+    A plain behaviour has neither property nor verdict. `command` is what reproduces the trace. `erring` is a step from
+    the last state that leads nowhere, because the model leaves its declaration in it: the property is then `in_range`.
+    """
+
+    instance: Instance
+    states: tuple[Cells, ...]
+    steps: tuple[Step, ...]
+    property_name: str | None
+    verdict: str | None
+    command: str
+    erring: Step | None = None
+
+    @property
+    def every_step(self) -> tuple[Step, ...]:
+        """The steps, and behind them the one that errs, if there is one."""
+        return self.steps if self.erring is None else (*self.steps, self.erring)
+
+    @property
+    def length(self) -> int:
+        """How many steps there are, with the one that errs; state 0 is the initial one."""
+        return len(self.every_step)
+
+    @cached_property
+    def error(self) -> Error | None:
+        """What leaves the declaration at the end, where the trace shows that; None also where nothing does."""
+        if self.property_name != IN_RANGE.name:
+            return None
+        return error_at_end(self.instance, self.states, self.steps, self.erring)
+
+    def state_at(self, position: int) -> Cells:
+        """The state after a step; a step that errs leaves it as it was."""
+        return self.states[min(position, len(self.states) - 1)]
+
+    @property
+    def prop(self) -> Property | None:
+        """The property that the trace speaks about. Raises UsageError where the model has no such property."""
+        return None if self.property_name is None else property_of(self.instance, self.property_name)
+
+    def spell_row(self, position: int) -> str:
+        """The step that led to a state; what is said of the first one."""
+        if position:
+            return self.instance.spell_step(self.every_step[position - 1])
+        return "from this state" if self.verdict == NOT_INDUCTIVE else "initially"
+
+    def spell_position(self, position: int) -> str:
+        """How a state is referred to: the step that led to it."""
+        if position == 0:
+            return "the initial state"
+        return f"step {position} ({self.instance.spell_step(self.every_step[position - 1])})"
+
+
+def property_of(instance: Instance, name: str) -> Property:
+    """The property or lemma of this name, which has to say something under this configuration; or `in_range`.
+
+    Raises UsageError.
+    """
+    if name == IN_RANGE.name:
+        return IN_RANGE
+    for prop in (*instance.model.properties, *instance.model.lemmas):
+        if prop.name == name:
+            if prop not in (*instance.properties, *instance.lemmas):
+                raise UsageError(f"{name} says nothing under this configuration: what it speaks about is switched off")
+            return prop
+    known = [prop.name for prop in (*instance.model.properties, *instance.model.lemmas)]
+    raise UsageError(f"{instance.model.name} has no property {name}; {nearest(name, known)}")

@@ -1,0 +1,408 @@
+"""Why is it false? Which operand, for which binding, and what the cells hold that it reads.
+
+In:  a property or an action of a model, and the states that it is asked about.
+Out: a `Reason`: a tree of expressions of the model's own text, down to one that only reads cells; and its lines.
+
+The checked syntax tree (models/language/syntax.py) says what there is to look at; every value in it is computed by
+CPython from the model's own functions, so that nothing here gives a second meaning to the language.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from isrcheck.models import run
+from isrcheck.models.language.declare import Disabled
+from isrcheck.models.language.model import Instance, Place, Property, Step, spell_element
+from isrcheck.models.language.syntax import Function
+from isrcheck.models.language.text.spelling import spelled
+from isrcheck.models.run import Cells
+from isrcheck.traces.format.spelling import spell_value
+from isrcheck.traces.format.trace import Trace
+
+MOST_READINGS = 12
+"""Cells that are listed for one expression; a fold over everything can read hundreds."""
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A name, what it stands for, and the two as text."""
+
+    name: str
+    value: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Reason:
+    """An expression and its truth value: for which bindings, given which conditions, and why.
+
+    `readings` are the cells that it reads by itself; `deeper` the expressions inside that decide it.
+    """
+
+    source: str
+    truth: bool
+    bindings: tuple[Binding, ...] = ()
+    conditions: tuple[str, ...] = ()
+    readings: tuple[str, ...] = ()
+    deeper: tuple[Reason, ...] = ()
+
+    @staticmethod
+    def over(source: str, truth: bool, readings: tuple[str, ...], inner: Reason) -> Reason:
+        """The reason of what `inner` decides; a constant decides nothing, and leaves what was read on the way to it."""
+        if inner.source in ("True", "False"):
+            return Reason(source, truth, readings=readings + inner.readings)
+        return Reason(source, truth, readings=readings, deeper=(inner,))
+
+    def numbers(self) -> dict[str, int]:
+        """What the names stand for here and deeper; of a name that is bound several times, the outermost."""
+        found = {binding.name: binding.value for binding in reversed(self.bindings)}
+        for reason in self.deeper:
+            found = reason.numbers() | found
+        return found
+
+    @property
+    def shown_readings(self) -> list[str]:
+        """The cells that are read, as far as a person wants to see them."""
+        more = len(self.readings) - MOST_READINGS
+        return [*self.readings[:MOST_READINGS], *([f"and {more} more cells"] if more > 0 else [])]
+
+    def lines(self, indent: str = "") -> list[str]:
+        """The tree as text, the deciding cells at the end; lines of any length, for table.fitted."""
+        where = f" for {', '.join(binding.text for binding in self.bindings)}" if self.bindings else ""
+        found = [f"{indent}{self.source} is {'true' if self.truth else 'false'}{where}"]
+        if self.conditions:
+            found.append(f"{indent}  given {' and '.join(self.conditions)}")
+        if self.readings:
+            found.append(f"{indent}  {', '.join(self.shown_readings)}")
+        for reason in self.deeper:
+            found += reason.lines(indent + "  ")
+        return found
+
+
+def why_false(instance: Instance, prop: Property, before: Cells | None, step: Step | None, after: Cells) -> Reason:
+    """Why a property is false in the state `after`, or, if it speaks about transitions, of the step that led there."""
+    explainer = _Explainer(instance)
+    names: dict[str, Any]
+    if prop.of_steps:
+        assert before is not None
+        assert step is not None
+        names = {"before": explainer.watch("before", before), "after": explainer.watch("after", after)}
+        names["taken"] = run.Taken(instance, step)
+    else:
+        names = {"s": explainer.watch("s", after)}
+    return Reason.over(prop.name, False, (), explainer.why_returned(prop.function, names))
+
+
+def why_broken(trace: Trace) -> Reason:
+    """Why the property is false with which a trace ends."""
+    assert trace.prop is not None
+    before, step = (trace.states[-2], trace.steps[-1]) if trace.length else (None, None)
+    return why_false(trace.instance, trace.prop, before, step, trace.states[-1])
+
+
+@dataclass(frozen=True)
+class FalseGuard:
+    """A guard that is false: its text, where it stands, and the cells and locals that it reads, with their values."""
+
+    source: str
+    path: str
+    line: int
+    readings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """The guard and its values, without the place."""
+        values = f" ({', '.join(self.readings)})" if self.readings else ""
+        return f"its guard `{self.source}` is false{values}"
+
+
+def false_guard(instance: Instance, cells: Cells, step: Step) -> str:
+    """Why a step is not enabled: its first guard that is false, with the cells that it reads."""
+    guard = first_false_guard(instance, cells, step)
+    return f"protocol {instance.protocol.name} has no action {step.action}" if guard is None else str(guard)
+
+
+def first_false_guard(instance: Instance, cells: Cells, step: Step) -> FalseGuard | None:
+    """The first guard that keeps a step from being taken; None where the protocol lacks the action.
+
+    The step has to be one that cannot be taken.
+    """
+    function = instance.function(step.slot)
+    if function is None:
+        return None
+    arguments = [c.argument(o) for c, o in zip(instance.slot_choices[step.slot], step.ordinals, strict=True)]
+    try:
+        function.python(run.State(instance, cells), *arguments)
+    except Disabled as disabled:
+        trace = disabled.__traceback__
+        while trace is not None and trace.tb_frame.f_code is not function.python.__code__:
+            trace = trace.tb_next
+        assert trace is not None, "guards stand in the action itself"
+        return _guard_at(instance, function, cells, trace.tb_lineno, dict(trace.tb_frame.f_locals))
+    raise AssertionError("the step is enabled")
+
+
+def _guard_at(instance: Instance, function: Function, cells: Cells, line: int, names: dict[str, Any]) -> FalseGuard:
+    explainer = _Explainer(instance)
+    names["s"] = explainer.watch("s", cells)
+    guard = next(
+        node.value.args[0]
+        for statement in function.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        if node.lineno <= line <= (node.end_lineno or node.lineno)
+    )
+    readings = explainer.readings(guard, _Scope(function, names))[:MOST_READINGS]
+    return FalseGuard(spell_expression(guard), function.path, guard.lineno, readings)
+
+
+def spell_expression(expression: ast.expr) -> str:
+    """The text of an expression; `ast.unparse` puts a generator into brackets of its own, which models do not."""
+    text = spelled(expression)
+    for start in reversed([match.start() + 3 for match in re.finditer(r"\b(?:all|any|sum)\(\(", text)]):
+        depth, end = 1, start + 2
+        while depth:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        if text[end : end + 1] == ")" and " for " in text[start:end]:
+            text = text[: start + 1] + text[start + 2 : end - 1] + text[end:]
+    return text
+
+
+@dataclass
+class _Scope:
+    """What the names mean at one place: states, parameters, locals; which of them print as letters.
+
+    `loops` are the variables of the loops around the place, `tests` the conditions around it, innermost last.
+    """
+
+    function: Function
+    names: dict[str, Any]
+    lettered: set[str] = field(default_factory=set)
+    assigned: set[str] = field(default_factory=set)
+    loops: list[str] = field(default_factory=list)
+    tests: list[ast.expr] = field(default_factory=list)
+
+    def evaluate(self, expression: ast.expr) -> Any:
+        """The value of an expression. The names go in as globals, where a generator inside can see them."""
+        code = compile(ast.Expression(expression), self.function.path, "eval")
+        return eval(code, {**self.function.python.__globals__, **self.names})  # noqa: S307 - checked model text
+
+    def bound(self, name: str) -> Binding:
+        return Binding(name, int(self.names[name]), self.spell(name))
+
+    def spell(self, name: str) -> str:
+        value = self.names[name]
+        if isinstance(value, bool):
+            return f"{name} = {'true' if value else 'false'}"
+        return f"{name} = {spell_element(value) if name in self.lettered and value >= 0 else value}"
+
+    def inner(self) -> _Scope:
+        """A scope of its own that starts with the same names."""
+        return replace(self, names=dict(self.names), lettered=set(self.lettered), assigned=set(self.assigned))
+
+
+class _Explainer:
+    """Follows the expression that decides, and asks CPython for every value on the way."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.log: list[str] = []
+        domains = [domain for place in instance.places.values() for domain in place.field.over]
+        self.lettered_sizes = {domain.size for domain in domains if domain.letters and isinstance(domain.size, str)}
+
+    def watch(self, name: str, cells: Cells) -> _Watched:
+        return _Watched(self.instance, run.State(self.instance, cells), name, self.log)
+
+    def readings(self, expression: ast.expr, scope: _Scope) -> tuple[str, ...]:
+        """The cells that an expression reads, helpers included, and the locals that it uses, with their values."""
+        used = [n.id for n in ast.walk(expression) if isinstance(n, ast.Name) and n.id in scope.assigned]
+        self.log.clear()
+        scope.evaluate(expression)
+        return tuple(dict.fromkeys([*map(scope.spell, used), *self.log]))
+
+    # -------------------------------------------------------------------------------------------------- statements
+
+    def why_returned(self, function: Function, names: dict[str, Any], lettered: Sequence[str] = ()) -> Reason:
+        """Why a function returns what it returns: the expression that it returns, or the `if` around a constant."""
+        arguments = [names[parameter.name] for parameter in function.parameters]
+        found = self.returned(function.body, _Scope(function, dict(names), set(lettered)))
+        assert found is not None, "every path of a property ends with a return"
+        expression, scope = found
+        if isinstance(expression, ast.Constant) and scope.tests:
+            expression = scope.tests[-1]
+        if isinstance(expression, ast.Constant):
+            self.log.clear()
+            truth = bool(function.python(*arguments))
+            return Reason(str(truth), truth, readings=tuple(dict.fromkeys(self.log)))
+        reason = self.why(expression, scope)
+        return replace(reason, bindings=tuple(map(scope.bound, scope.loops)) + reason.bindings)
+
+    def returned(self, statements: Sequence[ast.stmt], scope: _Scope) -> tuple[ast.expr, _Scope] | None:
+        """The return statement that is reached, and what the names mean there."""
+        for statement in statements:
+            found = None
+            match statement:
+                case ast.Return(value=ast.expr() as value):
+                    return value, scope
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    scope.names[name] = scope.evaluate(value)
+                    scope.assigned.add(name)
+                case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
+                    sign = 1 if isinstance(op, ast.Add) else -1
+                    scope.names[name] += sign * scope.evaluate(value)
+                case ast.If(test=test, body=body, orelse=orelse):
+                    scope.tests.append(test)
+                    found = self.returned(body if scope.evaluate(test) else orelse, scope)
+                    if found is None:
+                        scope.tests.pop()
+                case ast.For(target=ast.Name(id=name), iter=iterated, body=body):
+                    scope.loops.append(name)
+                    for bound in self.bind(name, iterated, scope):
+                        scope.names[name] = bound
+                        found = self.returned(body, scope)
+                        if found is not None:
+                            break
+                    else:
+                        scope.loops.pop()
+            if found is not None:
+                return found
+        return None
+
+    # ------------------------------------------------------------------------------------------------- expressions
+
+    def why(self, expression: ast.expr, scope: _Scope) -> Reason:
+        """Why an expression has the truth value that it has."""
+        match expression:
+            case ast.BoolOp():
+                return self.why_operands(expression, scope)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self.why(operand, scope)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self.why(body if scope.evaluate(test) else orelse, scope)
+            case ast.Call(func=ast.Name(id=name)) if name in scope.function.functions:
+                return self.why_helper(expression, scope)
+            case ast.Call(func=ast.Name(id="all" | "any" as fold), args=[ast.GeneratorExp() as generator]):
+                decisive = self.binding(generator, fold == "any", scope)
+                if decisive is not None:
+                    return self.why_binding(generator, *decisive)
+        truth = bool(scope.evaluate(expression))
+        return Reason(spell_expression(expression), truth, readings=self.readings(expression, scope))
+
+    def why_operands(self, expression: ast.BoolOp, scope: _Scope) -> Reason:
+        """One operand decides a false `and` and a true `or`; all of them together decide the other cases."""
+        decisive = isinstance(expression.op, ast.Or)
+        for operand in expression.values:
+            if bool(scope.evaluate(operand)) is decisive:
+                return self.why(operand, scope)
+        deeper = tuple(self.why(operand, scope) for operand in expression.values)
+        return Reason(spell_expression(expression), not decisive, deeper=deeper)
+
+    def why_helper(self, call: ast.Call, scope: _Scope) -> Reason:
+        """A call of a helper is explained by what the helper returns, with its parameters bound."""
+        assert isinstance(call.func, ast.Name)
+        callee = scope.function.functions[call.func.id]
+        truth = bool(scope.evaluate(call))
+        self.log.clear()
+        names: dict[str, Any] = {}
+        lettered, renamed = [], []
+        for parameter, argument in zip(callee.parameters, call.args, strict=True):
+            names[parameter.name] = scope.evaluate(argument)
+            source = spelled(argument)
+            if source in scope.lettered or getattr(parameter.domain, "letters", False):
+                lettered.append(parameter.name)
+            if not parameter.is_state and not parameter.is_subset and source != parameter.name:
+                renamed.append(parameter.name)
+        readings = tuple(dict.fromkeys(self.log))
+        inner = self.why_returned(callee, names, lettered)
+        bound = tuple(map(_Scope(callee, names, set(lettered)).bound, renamed))
+        inner = replace(inner, bindings=bound + inner.bindings)
+        return Reason.over(spell_expression(call), truth, readings, inner)
+
+    def why_binding(self, generator: ast.GeneratorExp, names: tuple[str, ...], scope: _Scope) -> Reason:
+        """`all` and `any` are explained by the first binding that decides them."""
+        inner = self.why(generator.elt, scope)
+        conditions = tuple(spell_expression(test) for part in generator.generators for test in part.ifs)
+        return replace(
+            inner,
+            bindings=tuple(map(scope.bound, names)) + inner.bindings,
+            conditions=conditions + inner.conditions,
+        )
+
+    def binding(
+        self, generator: ast.GeneratorExp, decisive: bool, scope: _Scope
+    ) -> tuple[tuple[str, ...], _Scope] | None:
+        """The first binding for which the element has the truth value that decides, if there is one."""
+        for names, inner in self.bindings(generator.generators, scope.inner()):
+            if bool(inner.evaluate(generator.elt)) is decisive:
+                return names, inner
+        return None
+
+    def bindings(self, parts: Sequence[ast.comprehension], scope: _Scope) -> Iterator[tuple[tuple[str, ...], _Scope]]:
+        """Every binding of the loop variables that passes the conditions, in order."""
+        if not parts:
+            yield (), scope
+            return
+        part, *rest = parts
+        assert isinstance(part.target, ast.Name)
+        for value in self.bind(part.target.id, part.iter, scope):
+            scope.names[part.target.id] = value
+            if all(scope.evaluate(test) for test in part.ifs):
+                for names, inner in self.bindings(rest, scope):
+                    yield (part.target.id, *names), inner
+
+    def bind(self, name: str, iterated: ast.expr, scope: _Scope) -> range:
+        """The range of a loop variable, which prints as letters where the range is that of a lettered domain."""
+        scope.lettered.discard(name)
+        end = iterated.args[-1] if isinstance(iterated, ast.Call) else iterated
+        if isinstance(end, ast.Attribute) and end.attr in self.lettered_sizes:
+            scope.lettered.add(name)
+        values = scope.evaluate(iterated)
+        assert isinstance(values, range)
+        return values
+
+
+class _Watched:
+    """A state that notes which of its cells are read."""
+
+    def __init__(self, instance: Instance, state: run.State, name: str, log: list[str]) -> None:
+        self._instance = instance
+        self._state = state
+        self._name = name
+        self._log = log
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._state, name)
+        place = self._instance.places.get(name)
+        if place is None:
+            return value
+        label = f"{self._name}.{name}"
+        if place.sizes:
+            return _WatchedRow(value, self._instance, place, label, 0, self._log)
+        self._log.append(f"{label} = {spell_value(self._instance, place, value)}")
+        return value
+
+
+class _WatchedRow:
+    """An array field, or a part of it, of a watched state."""
+
+    def __init__(self, row: Any, instance: Instance, place: Place, label: str, depth: int, log: list[str]) -> None:
+        self._row = row
+        self._instance = instance
+        self._place = place
+        self._label = label
+        self._depth = depth
+        self._log = log
+
+    def __getitem__(self, index: int) -> Any:
+        value = self._row[index]
+        letters = self._place.field.over[self._depth].letters
+        label = f"{self._label}[{spell_element(index) if letters else int(index)}]"
+        if self._depth + 1 < len(self._place.sizes):
+            return _WatchedRow(value, self._instance, self._place, label, self._depth + 1, self._log)
+        self._log.append(f"{label} = {spell_value(self._instance, self._place, value)}")
+        return value

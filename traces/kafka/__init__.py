@@ -1,0 +1,6 @@
+"""How traces of Kafka's model are shown: brokers, clients, messages, and the fate of each record.
+
+In:  a trace of Kafka's model.
+Out: lanes and a scene.
+May import: lanes, format.
+"""

@@ -1,0 +1,108 @@
+"""What clients of Kafka did and were told in one step: sent, decided, read, acknowledged.
+
+In:  the states before and after the step; no state before the initial one.
+Out: short pieces of news. Of a record that is just sent there is none: the leader's log shows it.
+"""
+
+from __future__ import annotations
+
+from isrcheck.models.kafka.state.fields import TransactionState
+from isrcheck.models.language.declare import NONE
+from isrcheck.models.language.model import spell_element
+from isrcheck.models.run import State
+from isrcheck.traces.format.spelling import name_entry, name_transaction
+from isrcheck.traces.kafka.model import first_read, is_in_transaction, is_read, last_stable_offset
+
+
+def news(before: State | None, s: State) -> list[str]:
+    """What clients did and were told in this step; of the first state, what they know."""
+    found = [*_sent(before, s), *_decided(before, s), *_read(before, s), *_skipped(before, s)]
+    return [*found, *_read_otherwise(before, s), *_acknowledged(before, s)]
+
+
+def _sent(before: State | None, s: State) -> list[str]:
+    """Records that are more than just sent."""
+    if before is None:
+        return []
+    found = [
+        f"sends {spell_element(record)} in {name_transaction(s, s.transaction_of[record])}"
+        for record in range(s.records)
+        if s.transaction_of[record] != before.transaction_of[record]
+    ]
+    if s.retries_left < before.retries_left:
+        ends = [(r, before.log_end_offset[r]) for r in range(s.replicas)]
+        found += [f"sends {spell_element(s.log_record[r][end])} again" for r, end in ends if end < s.log_end_offset[r]]
+    return found
+
+
+def _decided(before: State | None, s: State) -> list[str]:
+    return [
+        f"{name_transaction(s, t)} {TransactionState(s.transaction_state[t]).name.lower()}"
+        for t in range(s.transactions)
+        if before is not None and s.transaction_state[t] != before.transaction_state[t]
+    ]
+
+
+def _read(before: State | None, s: State) -> list[str]:
+    """Records that can be read from now on; who reads them, where readers of both isolation levels do not."""
+    found = []
+    for offset in range(s.log_size):
+        is_new = s.exposed_record[offset] != NONE and (before is None or before.exposed_record[offset] == NONE)
+        is_stable = s.read_committed_record[offset] != NONE and (
+            before is None or before.read_committed_record[offset] == NONE
+        )
+        record = s.exposed_record[offset] if is_new else s.read_committed_record[offset]
+        if not (is_new or is_stable) or record >= s.records:
+            continue
+        who = "" if s.transactions == 0 or (is_new and is_stable) else f"read_{'un' if is_new else ''}committed "
+        again = " again" if any(s.exposed_record[earlier] == record for earlier in range(offset)) else ""
+        found.append(f"{who}reads {spell_element(record)}{again}")
+    return found
+
+
+def _skipped(before: State | None, s: State) -> list[str]:
+    """Aborted records that readers of committed ones now pass over."""
+    known = [] if before is None else _aborted(before)
+    return [f"read_committed skips {spell_element(record)}" for record in _aborted(s) if record not in known]
+
+
+def _aborted(s: State) -> list[int]:
+    """The aborted records below the last stable offset of a broker, and so, sooner, of a leader."""
+    return [
+        s.log_record[r][offset]
+        for r in range(s.replicas)
+        for offset in range(min(last_stable_offset(s, r), s.log_end_offset[r]))
+        if is_in_transaction(s, s.log_record[r][offset])
+        if s.transaction_state[s.transaction_of[s.log_record[r][offset]]] == TransactionState.ABORTED
+    ]
+
+
+def _read_otherwise(before: State | None, s: State) -> list[str]:
+    """What can be read from now on where something else was read first."""
+    known = [] if before is None else _contradictions(before)
+    return [news for news in _contradictions(s) if news not in known]
+
+
+def _contradictions(s: State) -> list[str]:
+    pairs = [
+        (s.log_record[r][offset], first_read(s, offset))
+        for r in range(s.replicas)
+        if s.leader[r] == r
+        for offset in range(s.log_size)
+        if is_read(s, r, offset)
+    ]
+    return [
+        f"reads {_short(s, entry)} instead of {_short(s, first)}" for entry, first in pairs if entry != first != NONE
+    ]
+
+
+def _short(s: State, entry: int) -> str:
+    return spell_element(entry) if entry < s.records else name_entry(s, entry)
+
+
+def _acknowledged(before: State | None, s: State) -> list[str]:
+    return [
+        f"acked {spell_element(record)}"
+        for record in range(s.records)
+        if s.acknowledged[record] and not (before is not None and before.acknowledged[record])
+    ]

@@ -1,0 +1,207 @@
+"""A history of Kafka's replication: one column for the controller, one per broker, one for the clients.
+
+In:  a trace of Kafka's model.
+Out: titles and rows for table.py, and the legend of the signs that a reader may not know.
+
+A broker reads `L1 a0|b1`: it leads (f: follows, t: follows and is Truncating, x: does not run) in leader epoch 1, and
+holds record a of epoch 0 below its high watermark, and record b of epoch 1 above it. `:` is the last stable offset,
+where that is below the high watermark; `C0` and `A0` are the markers with which a transaction commits or aborts, `1C0`
+that of transaction 1 where there are several; `.` stands for an offset below the log start, `-` for one that a high
+watermark has and the log has not. `{1@2}` is an entry of the leader epoch cache, epoch 1 starts at 2, that neither the
+log nor being its leader implies (`{1@-}`: it is missing). `(isr 01)` is the ISR that a leader believes in, where the
+controller's is another. `(e1 until 2)` is what a leader answers to a follower that reconciles its log: where epoch 1
+ends. What is on its way between brokers is left to --full.
+
+The clients' column says what the step changed for them (kafka_clients.py): which record is sent in a transaction or
+again, which transaction is decided, what can be read from now on, and by whom if not by all, what is acknowledged.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from isrcheck.models.kafka.state.fields import Truncation
+from isrcheck.models.language.declare import NONE
+from isrcheck.models.language.model import Instance
+from isrcheck.models.run import State
+from isrcheck.traces.format.spelling import spell_entry
+from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.kafka import clients
+from isrcheck.traces.kafka.model import end_offset_for, epoch_for, is_answered, last_stable_offset, latest_epoch
+from isrcheck.traces.lanes.table import Row
+
+BASICS = (
+    ("L1", "leads in leader epoch 1"),
+    ("f1", "follows in epoch 1"),
+    ("x", "does not run"),
+    ("a0|b1", "record a of epoch 0 below the high watermark, record b of epoch 1 above it"),
+    ("(isr 01)", "the ISR that a leader believes in, where the controller's is another"),
+    ("(e1 until 2)", "what a leader answers to a follower that is Truncating: where an epoch ends"),
+)
+"""The signs that every reader needs: an example and what it means."""
+
+LEGEND = {
+    "t": ("t1", "follows in epoch 1, Truncating"),
+    ":": (":", "last stable offset"),
+    "C": ("C0", "commit marker (1C0: of transaction 1)"),
+    "A": ("A0", "abort marker (1A0: of transaction 1)"),
+    ".": (".", "deleted"),
+    "-": ("-", "below the high watermark, and not in the log"),
+    "?": ("?", "nothing, where the log has an entry or an epoch"),
+    "[": ("[a0]", "beyond the end of the log"),
+    "{": ("{1@2}", "leader epoch cache, where it differs from the log: epoch 1 starts at 2 (-: no entry)"),
+}
+"""The signs that are said below a table that has them."""
+
+
+NEWS = 16
+"""Columns for the clients, where every column counts: as wide as `read_uncommitted`."""
+
+MOST_STACKED = 4
+"""How narrow it gets, see `rows`."""
+
+
+def titles(instance: Instance) -> list[str]:
+    """The columns after the step."""
+    return ["controller", *(f"broker {r}" for r in range(instance.configuration.replicas)), "clients"]
+
+
+def rows(trace: Trace, stacked: int = 0) -> list[Row]:
+    """One row per state, columns that did not change left empty.
+
+    Narrower with more lines: 1 puts what follows a broker's log on lines of its own, 2 each piece of news as well,
+    3 the controller's ISR as well, and 4 breaks news that is longer than `NEWS` columns.
+    """
+    found = []
+    before: State | None = None
+    known: list[tuple[str, ...]] = []
+    for position, cells in enumerate(trace.states):
+        s = State(trace.instance, cells)
+        lanes = [_controller(s), *(_broker(s, r) for r in range(s.replicas))]
+        shown = [() if known and lane == known[i] else lane for i, lane in enumerate(lanes)]
+        if before is not None:
+            shown = [shown[0], *(_told(before, s, r, lane) for r, lane in enumerate(shown[1:]))]
+        news = clients.news(before, s)
+        if stacked < 2:
+            news = [", ".join(news)] if news else []
+        if stacked > 3:
+            news = [line for piece in news for line in textwrap.wrap(piece, NEWS, subsequent_indent="  ")]
+        step = trace.spell_row(position)
+        controller, *brokers = shown
+        lines = (_lines(controller, stacked > 2), *(_lines(lane, stacked > 0) for lane in brokers), tuple(news))
+        found.append(Row(position, step, lines))
+        before, known = s, lanes
+    return found
+
+
+def _lines(lane: tuple[str, ...], stacked: bool) -> tuple[str, ...]:
+    if stacked:
+        return (*lane[:1], *(f"  {part}" for part in lane[1:]))
+    return (" ".join(lane),) if lane else ()
+
+
+def legend(trace: Trace) -> list[str]:
+    """What the signs mean that these brokers' lanes have."""
+    states = [State(trace.instance, cells) for cells in trace.states]
+    lanes = [_broker(s, r) for s in states for r in range(s.replicas)]
+    # Lower-case letters in a log are records.
+    signs = {sign for log, *_ in lanes for sign in log[3:] if not sign.islower()}
+    signs |= {part[0] for lane in lanes for part in lane}
+    meanings = [meaning for sign, meaning in LEGEND.items() if sign in signs]
+    return spell_legend(meanings)
+
+
+def spell_legend(meanings: Sequence[tuple[str, str]]) -> list[str]:
+    """Signs and what they mean, one a line."""
+    width = max((len(example) for example, _ in meanings), default=0)
+    return [f"  {example:<{width}}  {meaning}" for example, meaning in meanings]
+
+
+def _controller(s: State) -> tuple[str, ...]:
+    leader = "no leader" if s.controller_leader == NONE else f"leader {s.controller_leader}"
+    return f"e{s.controller_epoch} {leader}", f"isr {_members(s.controller_isr, s.replicas)}"
+
+
+def _members(flags: object, replicas: int) -> str:
+    return "".join(str(r) for r in range(replicas) if flags[r]) or "-"  # type: ignore[index]
+
+
+# --------------------------------------------------------------------------------------------------------- one broker
+
+
+def _broker(s: State, r: int) -> tuple[str, ...]:
+    """Role and log; and what else is worth a word."""
+    lane = [f"{_role(s, r):<2} {_log(s, r)}"]
+    if s.TRUNC != Truncation.HW and (cache := epoch_cache_news(s, r)):
+        lane.append("{" + " ".join(cache) + "}")
+    if s.leader[r] == r:
+        believed, recorded = _members(s.isr[r], s.replicas), _members(s.controller_isr, s.replicas)
+        if believed != recorded:
+            lane.append(f"(isr {believed})")
+    return tuple(lane)
+
+
+def _told(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, ...]:
+    """The lane of a follower that was Truncating, with what its leader answered in this step."""
+    asked = before.is_truncating[r] and (s.leader[r], s.leader_epoch[r]) == (before.leader[r], before.leader_epoch[r])
+    if not asked or (s.is_truncating[r] and s.log_end_offset[r] == before.log_end_offset[r]):
+        return lane
+    answer = epoch_answer(before, r)
+    return (*lane, f"({answer})") if answer else lane
+
+
+def epoch_answer(s: State, r: int) -> str:
+    """What its leader answers to a follower that asks where its latest epoch ends; nothing where its log is empty."""
+    leader, epoch = s.leader[r], latest_epoch(s, r)
+    if epoch == NONE:
+        if s.log_end_offset[r] == s.log_start_offset[r]:
+            return ""
+        is_told = is_answered(s, leader, epoch)
+        return f"no epoch until {end_offset_for(s, leader, epoch)}" if is_told else "no epoch"
+    if not is_answered(s, leader, epoch):
+        return f"e{epoch} unknown"
+    known = epoch if s.TRUNC == Truncation.KIP101 else epoch_for(s, leader, epoch)
+    return f"e{known} until {end_offset_for(s, leader, epoch)}"
+
+
+def _role(s: State, r: int) -> str:
+    if not s.is_up[r]:
+        return "x"
+    if s.leader[r] == r:
+        return f"L{s.leader_epoch[r]}"
+    return f"{'t' if s.is_truncating[r] else 'f'}{s.leader_epoch[r]}"
+
+
+def _log(s: State, r: int) -> str:
+    """Entries from the first offset on, with a sign in place of the space before the first entry that is not stable,
+    and before the first that is not known to be committed."""
+    start, end, high_watermark = s.log_start_offset[r], s.log_end_offset[r], s.high_watermark[r]
+    stable = last_stable_offset(s, r)
+    entries = ["." if o < start else spell_entry(s, s.log_record[r][o], s.log_epoch[r][o]) for o in range(end)]
+    entries += ["-"] * (high_watermark - end)
+    parts = [" ".join(entries[:stable]), " ".join(entries[stable:high_watermark]), " ".join(entries[high_watermark:])]
+    below = ":".join(parts[:2]) if stable < high_watermark else parts[0]
+    stray = [f"[{spell_entry(s, s.log_record[r][o], s.log_epoch[r][o])}]" for o in stray_offsets(s, r)]
+    return f"{below}|{' '.join([*parts[2:], *stray] if parts[2] else stray)}"
+
+
+def stray_offsets(s: State, r: int) -> list[int]:
+    """Offsets at or beyond the log end where something stands all the same, in a state that need not be reachable."""
+    return [offset for offset in range(s.log_end_offset[r], s.log_size) if s.log_record[r][offset] != NONE]
+
+
+def epoch_cache_news(s: State, r: int) -> list[str]:
+    """The entries of the leader epoch cache that are not those to be expected: where each epoch begins in the log, and
+    where the epoch will begin in which the broker leads, if leaders enter theirs at once."""
+    found = []
+    for epoch in range(s.elections + 1):
+        enters = s.EPOCH_AT_BECOME_LEADER and s.leader[r] == r and s.leader_epoch[r] == epoch
+        expected = next(
+            (offset for offset in range(s.log_end_offset[r]) if s.log_epoch[r][offset] == epoch),
+            s.log_end_offset[r] if enters else NONE,
+        )
+        start = s.epoch_cache[r][epoch]
+        if start != expected:
+            found.append(f"{epoch}@{'-' if start == NONE else start}")
+    return found

@@ -1,0 +1,192 @@
+"""A history of Kafka's replication as a scene: the controller, each broker with its log, the producers, the readers.
+
+In:  a trace of Kafka's model.
+Out: a `Scene`. What is in a broker's lane and not in its log, role or pointers is in its notes: the ISR that a leader
+     believes in, what it knows of its followers, the leader epoch cache where the log does not say it already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from isrcheck.models.kafka.state.fields import Fetch, TransactionState, Truncation
+from isrcheck.models.language.declare import NONE
+from isrcheck.models.language.model import spell_element
+from isrcheck.models.run import State
+from isrcheck.traces.format.spelling import spell_entry
+from isrcheck.traces.format.trace import Trace
+from isrcheck.traces.kafka.fates import BAD, fates
+from isrcheck.traces.kafka.lanes import epoch_cache_news, stray_offsets
+from isrcheck.traces.kafka.messages import Places, events
+from isrcheck.traces.kafka.model import last_stable_offset
+from isrcheck.traces.lanes.scene import Arrow, Cell, Fate, Lane, Mark, Moment
+
+
+def lane_titles(trace: Trace) -> tuple[str, ...]:
+    """The columns: those that kafka_messages.Places counts."""
+    configuration = trace.instance.configuration
+    producers = [f"transaction {t}" for t in range(configuration.transactions)]
+    readers = ["read_uncommitted", "read_committed"] if configuration.transactions else ["readers"]
+    brokers = [f"broker {r}" for r in range(configuration.replicas)]
+    return ("controller", *brokers, "producer", *producers, *readers)
+
+
+def moments(trace: Trace) -> tuple[Moment, ...]:
+    """One moment for every state, without its variables."""
+    configuration = trace.instance.configuration
+    places = Places(configuration.replicas, configuration.transactions)
+    states = [State(trace.instance, cells) for cells in trace.states]
+    ends = [end for s in states for r in range(s.replicas) for end in (s.log_end_offset[r], s.high_watermark[r])]
+    strays = [offset + 1 for s in states for r in range(s.replicas) for offset in stray_offsets(s, r)]
+    offsets = max(1, *ends, *strays)
+    found = []
+    for position, (s, fate) in enumerate(zip(states, fates(states), strict=True)):
+        happened = (
+            []
+            if position == 0
+            else list(events(trace.instance, places, states[position - 1], trace.steps[position - 1], s))
+        )
+        found.append(
+            Moment(
+                trace.spell_row(position),
+                _lanes(s, fate, offsets),
+                tuple(one for one in happened if isinstance(one, Arrow)),
+                tuple(one for one in happened if isinstance(one, Mark)),
+                fate,
+            )
+        )
+    return tuple(found)
+
+
+def _lanes(s: State, fate: tuple[Fate, ...], offsets: int) -> tuple[Lane, ...]:
+    """What all lanes show, logs with so many offsets: those that the history uses."""
+    lanes = [_controller(s), *(_broker(s, r, offsets) for r in range(s.replicas)), _producer(s, fate)]
+    lanes += [_transaction(s, t, fate) for t in range(s.transactions)]
+    lanes.append(_readers(s, "exposed_record", offsets))
+    if s.transactions:
+        lanes.append(_readers(s, "read_committed_record", offsets))
+    return tuple(lanes)
+
+
+def _members(flags: object, replicas: int) -> str:
+    return "".join(str(r) for r in range(replicas) if flags[r]) or "-"  # type: ignore[index]
+
+
+def _controller(s: State) -> Lane:
+    leader = "no leader" if s.controller_leader == NONE else f"leader {s.controller_leader}"
+    return Lane(
+        f"epoch {s.controller_epoch}", "controller", notes=(leader, f"ISR {_members(s.controller_isr, s.replicas)}")
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------- brokers
+
+
+def _broker(s: State, r: int, offsets: int) -> Lane:
+    start, end, high_watermark = s.log_start_offset[r], s.log_end_offset[r], s.high_watermark[r]
+    cells = [_cell(s, r, offset) for offset in range(offsets)]
+    pointers = [("HW", high_watermark), ("LEO", end)]
+    stable = last_stable_offset(s, r)
+    if stable != high_watermark:
+        pointers.insert(0, ("LSO", stable))
+    if start:
+        pointers.insert(0, ("start", start))
+    title, role = _role(s, r)
+    return Lane(title, role, tuple(cells), tuple(pointers), tuple(_notes(s, r)))
+
+
+def _cell(s: State, r: int, offset: int) -> Cell:
+    if offset in stray_offsets(s, r):
+        return Cell(f"[{spell_entry(s, s.log_record[r][offset], s.log_epoch[r][offset])}]", kind="missing")
+    if offset >= s.log_end_offset[r]:
+        return Cell("", kind="missing" if offset < s.high_watermark[r] else "free")
+    if offset < s.log_start_offset[r]:
+        return Cell("", kind="deleted")
+    record, epoch = s.log_record[r][offset], s.log_epoch[r][offset]
+    return Cell(spell_entry(s, record, epoch), None if epoch == NONE else epoch, _kind(s, record))
+
+
+def _kind(s: State, entry: int) -> str:
+    if entry == NONE:
+        return "missing"
+    return "record" if entry < s.records else "marker"
+
+
+def _role(s: State, r: int) -> tuple[str, str]:
+    if not s.is_up[r]:
+        return "down", "down"
+    epoch = s.leader_epoch[r]
+    if s.leader[r] == r:
+        is_zombie = (s.controller_leader, s.controller_epoch) != (r, epoch)
+        return f"leads in epoch {epoch}", "zombie" if is_zombie else "leader"
+    if s.leader[r] == NONE:
+        return f"no leader, epoch {epoch}", "follower"
+    word = "truncating" if s.is_truncating[r] else "follower"
+    return f"{'reconciles with' if word == 'truncating' else 'follows'} {s.leader[r]} in epoch {epoch}", word
+
+
+def _notes(s: State, r: int) -> list[str]:
+    found = []
+    if s.leader[r] == r:
+        found.append(f"ISR {_members(s.isr[r], s.replicas)}")
+        known = [
+            f"{f}:{s.remote_log_end_offset[r][f]}"
+            for f in range(s.replicas)
+            if f != r and s.remote_log_end_offset[r][f] != NONE
+        ]
+        if known:
+            found.append(f"followers at {' '.join(known)}")
+        waiting = [spell_element(record) for record in range(s.records) if s.pending[record] == r]
+        if waiting:
+            found.append(f"acks=all waits: {' '.join(waiting)}")
+    found += [
+        f"fetch {'parked at' if s.fetch[r][leader] == Fetch.PARKED else 'answered by'} {leader}"
+        for leader in range(s.replicas)
+        if s.fetch[r][leader] != Fetch.NONE
+    ]
+    if s.TRUNC != Truncation.HW and (cache := epoch_cache_news(s, r)):
+        found.append(f"epoch cache {' '.join(cache)}")
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------- clients
+
+
+def _producer(s: State, fate: tuple[Fate, ...]) -> Lane:
+    """The producer outside transactions: what became of its records."""
+    return _told(Lane("", "client"), s, fate, NONE)
+
+
+def _transaction(s: State, transaction: int, fate: tuple[Fate, ...]) -> Lane:
+    """The producer of a transaction, and the coordinator that ends it."""
+    state = TransactionState(s.transaction_state[transaction])
+    is_begun = any(s.transaction_of[record] == transaction for record in range(s.records))
+    title = state.name.lower() if is_begun or state != TransactionState.OPEN else "not begun"
+    return _told(Lane(title, "client"), s, fate, transaction)
+
+
+def _told(lane: Lane, s: State, fate: tuple[Fate, ...], transaction: int) -> Lane:
+    """The lane with what became of the records of one producer."""
+    notes, alarms = [], []
+    for record, one in enumerate(fate):
+        if s.transaction_of[record] == transaction:
+            good = [word for word, _ in one.words[1:] if word not in BAD] or [one.words[0][0]]
+            bad = [word for word, _ in one.words if word in BAD]
+            notes.append(f"{one.record}: {', '.join(good)}")
+            alarms += [f"{one.record} is {' and '.join(bad)}"] if bad else []
+    return replace(lane, notes=tuple(notes), alarms=tuple(alarms))
+
+
+def _readers(s: State, name: str, offsets: int) -> Lane:
+    """What was read first at each offset."""
+    first = getattr(s, name)
+    cells = []
+    for offset in range(min(offsets, s.log_size)):
+        entry = first[offset]
+        if entry == NONE:
+            cells.append(Cell("", kind="free"))
+        else:
+            is_record = entry < s.records
+            text = spell_element(entry) if is_record else spell_entry(s, entry, 0)[:-1]
+            cells.append(Cell(text, kind="record" if is_record else "marker"))
+    return Lane("first read", "client", tuple(cells))

@@ -1,0 +1,211 @@
+"""Traces of other tools: ITF, as Apalache and Quint write it, and what TLC writes with -dumpTrace json.
+
+In:  the text of a file that anybody may have written.
+Out: a `Foreign`, all of it text; what is wrong with a file is one UsageError. Nothing in it is ever run.
+
+Of ITF the description is Apalache's ADR-015, and the code of Quint (src/itf.ts, whose `mbt::` keys name actions and
+picks). Of TLC it is its own code: {"action": [[[1, {..}], {"name": ..}, [2, {..}]], ..], "state": [[1, {..}], ..]}
+(CounterExample.java, Json.java), which wrappers put into {"counterexample": ..}; and before that, and in trace
+expressions, a list of states alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
+from isrcheck.traces.format import folder
+from isrcheck.traces.format.itf import ACTION, PICKS
+from isrcheck.traces.other_tools.values import QUINT, TLA, Spelling, spell_itf, spell_tlc
+
+EXPECTED = (
+    "no trace that is known here: expected is a file that check wrote, ITF as Apalache and Quint write it (an object"
+    " with `vars` and `states`), or what TLC writes with -dumpTrace json (an object with `state` and `action`)"
+)
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A history of a model that is not known here: who told it, and in each state the variables as text.
+
+    `actions` holds for each state what led to it, if that is known. A history with a `loop` goes on after its last
+    state with the state of that number, by the action `back`.
+    """
+
+    source: str
+    variables: tuple[str, ...]
+    states: tuple[Mapping[str, str], ...]
+    actions: tuple[str | None, ...]
+    loop: int | None
+    back: str | None = None
+
+
+def find(path: Path) -> Foreign | None:
+    """The trace of another tool in this file; None where it is one of ours, or no JSON at all. Raises UsageError."""
+    try:
+        text = folder.read_text(path)
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        return None if _is_ours(document) else read(document)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def _is_ours(document: Any) -> bool:
+    meta = document.get("#meta") if isinstance(document, dict) else None
+    return isinstance(meta, dict) and "isrcheck" in meta
+
+
+def read(document: Any) -> Foreign:
+    """What a document tells that was read from JSON. Raises UsageError."""
+    match document:
+        case {"states": list()}:
+            return _read_itf(document)
+        case {"state": list()} | {"counterexample": {"state": list()}}:
+            return _read_tlc(document.get("counterexample", document))
+        case [{}, *_]:
+            states = tuple(_tlc_state(position, state) for position, state in enumerate(document))
+            return Foreign("TLC", _variables(states), states, (None,) * len(states), None)
+    raise UsageError(EXPECTED)
+
+
+def _variables(states: tuple[Mapping[str, str], ...]) -> tuple[str, ...]:
+    """Every name that a state gives a value to, in the order in which they turn up."""
+    return tuple(dict.fromkeys(name for state in states for name in state))
+
+
+# --------------------------------------------------------------------------------------------------------------- ITF
+
+
+def _read_itf(document: Mapping[str, Any]) -> Foreign:
+    meta = document.get("#meta")
+    meta = meta if isinstance(meta, dict) else {}
+    names = [*_names(document, "params"), *_names(document, "vars")]
+    is_quint = str(meta.get("source", "")).endswith(".qnt") or "Quint" in str(meta.get("description", ""))
+    spelling = QUINT if is_quint or ACTION in names else TLA
+    states: list[Mapping[str, str]] = []
+    actions: list[str | None] = []
+    constants: Mapping[str, str] = {}
+    for position, state in enumerate(document["states"]):
+        values, action = _itf_state(position, state, spelling)
+        states.append({**constants, **values})
+        actions.append(action)
+        if position == 0:
+            constants = {name: values[name] for name in map(escaped, _names(document, "params")) if name in values}
+    if not states:
+        raise UsageError("it has no states; write the trace anew")
+    known = [escaped(name) for name in names if name not in (ACTION, PICKS)]
+    variables = tuple(dict.fromkeys([*known, *_variables(tuple(states))]))
+    return Foreign(_itf_source(meta), variables, tuple(states), tuple(actions), _loop(document, len(states)))
+
+
+def _names(document: Mapping[str, Any], key: str) -> list[str]:
+    value = document.get(key) or []
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise UsageError(f"its {key} are no list of names; the trace is damaged")
+    return value
+
+
+def _loop(document: Mapping[str, Any], states: int) -> int | None:
+    loop = document.get("loop")
+    if loop is None:
+        return None
+    if not isinstance(loop, int) or isinstance(loop, bool) or not 0 <= loop < states:
+        raise UsageError(f"its loop is no number of a state, 0..{states - 1}; the trace is damaged")
+    return loop
+
+
+def _itf_source(meta: Mapping[str, Any]) -> str:
+    """The tool and the file, as far as the trace names them."""
+    tool = re.match(r"Created by (\w{1,40})", str(meta.get("description", "")))
+    parts = [tool[1] if tool else "ITF", *(str(meta[key])[:200] for key in ("source", "status") if meta.get(key))]
+    return escaped(": ".join(parts[:2]) + (f" ({parts[2]})" if len(parts) > 2 else ""))
+
+
+def _itf_state(position: int, state: Any, spelling: Spelling) -> tuple[dict[str, str], str | None]:
+    """The values of one state, and the action that led there."""
+    if not isinstance(state, dict):
+        raise UsageError(f"state {position} is no object; the trace is damaged")
+    values = {}
+    for name, value in state.items():
+        if name in ("#meta", ACTION, PICKS):
+            continue
+        try:
+            values[escaped(name)] = spell_itf(value, spelling)
+        except UsageError as error:
+            raise UsageError(f"state {position}, {escaped(name)}: {error}") from None
+    action = state.get(ACTION)
+    if not isinstance(action, str) or not action:
+        return values, None
+    return values, escaped(action) + _picks(state.get(PICKS), spelling)
+
+
+def _picks(picks: Any, spelling: Spelling) -> str:
+    """What was picked for the action; Quint lists every pick of the model, and those that were not made are None."""
+    found = []
+    for name, value in picks.items() if isinstance(picks, dict) else ():
+        match value:
+            case {"tag": "None", **rest} if set(rest) <= {"value"}:
+                continue
+            case {"tag": "Some", "value": picked}:
+                found.append(f"{escaped(name)} = {spell_itf(picked, spelling)}")
+            case _:
+                found.append(f"{escaped(name)} = {spell_itf(value, spelling)}")
+    return f"({', '.join(found)})" if found else ""
+
+
+# --------------------------------------------------------------------------------------------------------------- TLC
+
+
+def _read_tlc(found: Mapping[str, Any]) -> Foreign:
+    numbered: dict[int, dict[str, str]] = {}
+    for position, one in enumerate(found["state"]):
+        match one:
+            case [int(number), dict(state)]:
+                if number in numbered:
+                    raise UsageError(f"it has two states {number}: several histories in one file cannot be shown")
+                numbered[number] = _tlc_state(position, state)
+            case _:
+                raise UsageError(f"state {position} is no pair of a number and an object; the trace is damaged")
+    if not numbered:
+        raise UsageError("it has no states; TLC found nothing, or the file is damaged")
+    order = sorted(numbered)
+    actions: dict[int, str] = {}
+    loop, back = None, None
+    for edge in found.get("action") or []:
+        match edge:
+            case [[int(before), _], dict(action), [int(after), _]] if {before, after} <= numbered.keys():
+                if after > before:
+                    actions.setdefault(after, _tlc_action(action))
+                else:
+                    loop, back = order.index(after), _tlc_action(action)
+            case _:
+                continue  # of a newer version, perhaps: the states are there all the same
+    states = tuple(numbered[number] for number in order)
+    return Foreign("TLC", _variables(states), states, tuple(actions.get(number) for number in order), loop, back)
+
+
+def _tlc_state(position: int, state: Any) -> dict[str, str]:
+    if not isinstance(state, dict):
+        raise UsageError(f"state {position} is no object; the trace is damaged")
+    try:
+        return {escaped(name): spell_tlc(value) for name, value in state.items()}
+    except UsageError as error:
+        raise UsageError(f"state {position}: {error}") from None
+
+
+def _tlc_action(action: Mapping[str, Any]) -> str:
+    """The name of an action, with the parameters that newer versions tell."""
+    name, names, values = (action.get(key) for key in ("name", "parameters", "context"))
+    told = []
+    if isinstance(names, list) and isinstance(values, dict):
+        told = [f"{escaped(one)} = {spell_tlc(values[one])}" for one in names if isinstance(one, str) and one in values]
+    return escaped(str(name or "not named")) + (f"({', '.join(told)})" if told else "")

@@ -1,0 +1,95 @@
+"""The trace of another tool as text: one row per step, with the variables that changed.
+
+In:  a Foreign. Out: lines for a terminal or a pipe.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from itertools import zip_longest
+
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.lanes.table import GAP, UNCHANGED, WIDTH
+from isrcheck.traces.lanes.wrapping import lines_of
+from isrcheck.traces.other_tools.reading import Foreign
+
+NARROWEST = 10
+"""Columns of a cell, however narrow the terminal is."""
+
+MOST_STEP = 40
+"""Columns for the step; what is longer goes on in the next line."""
+
+
+def view(foreign: Foreign, full: bool = False, step: int | None = None, width: int = WIDTH) -> list[str]:
+    """The steps and what each changed; with `full` every variable of every state, with `step` those of one state.
+
+    Raises UsageError where there is no such step.
+    """
+    last = len(foreign.states) - 1
+    if step is not None and not -last - 1 <= step <= last:
+        raise UsageError(f"--step {step}: the trace has the steps 0..{last}")
+    heading = textwrap.wrap(f"{foreign.source}, {last} steps", max(width, NARROWEST))
+    if step is not None:
+        body = _state(foreign, step % (last + 1), width)
+    elif full:
+        body = [line for position in range(last + 1) for line in _state(foreign, position, width)]
+    else:
+        body = _table(foreign, width)
+    return [*heading, "", *body, *_loop(foreign)]
+
+
+def _table(foreign: Foreign, width: int) -> list[str]:
+    """Numbers, steps and changes in three columns; every cell may go on in the next line."""
+    positions = range(len(foreign.states))
+    digits = len(str(len(foreign.states) - 1))
+    steps = [_lines(step_of(foreign, position), min(MOST_STEP, width // 3)) for position in positions]
+    column = max(len(line) for step in steps for line in step)
+    room = width - digits - column - 3 * len(GAP)
+    changes = [
+        [line for name in changed(foreign, position) for line in _lines(_value(foreign, position, name), room)]
+        for position in positions
+    ]
+    table = [(["#"], ["step"], ["changes"])]
+    table += [([str(i)], steps[i], changes[i] or [UNCHANGED]) for i in positions]
+    return [
+        f"{GAP}{number:>{digits}}{GAP}{step:<{column}}{GAP}{change}".rstrip()
+        for row in table
+        for number, step, change in zip_longest(*row, fillvalue="")
+    ]
+
+
+def step_of(foreign: Foreign, position: int) -> str:
+    """What led to a state, as far as it is known."""
+    return foreign.actions[position] or ("a step" if position else "initially")
+
+
+def changed(foreign: Foreign, position: int) -> list[str]:
+    """The variables that a step changed; all of them in the first state."""
+    before = foreign.states[position - 1] if position else {}
+    now = foreign.states[position]
+    return [name for name in foreign.variables if now.get(name) != before.get(name)]
+
+
+def _value(foreign: Foreign, position: int, name: str) -> str:
+    return f"{name} = {foreign.states[position].get(name, '(no value)')}"
+
+
+def _state(foreign: Foreign, position: int, width: int) -> list[str]:
+    """One state: every variable, those that the step changed with what they were."""
+    found = _lines(f"{position}  {step_of(foreign, position)}", width - len(GAP))
+    news = changed(foreign, position) if position else []
+    for name in foreign.variables:
+        was = f"  (was {foreign.states[position - 1].get(name, 'without a value')})" if name in news else ""
+        found += [f"   {line}" for line in _lines(_value(foreign, position, name) + was, width - len(GAP) - 3)]
+    return [f"{GAP}{line}" for line in found]
+
+
+def _loop(foreign: Foreign) -> list[str]:
+    if foreign.loop is None:
+        return []
+    by = f" by {foreign.back}" if foreign.back else ""
+    return ["", f"loop: after step {len(foreign.states) - 1} it goes on with state {foreign.loop}{by}"]
+
+
+def _lines(text: str, width: int) -> list[str]:
+    return lines_of(text, max(width, NARROWEST), "  ", break_on_hyphens=False) or [""]

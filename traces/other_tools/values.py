@@ -1,0 +1,147 @@
+"""Values in the traces of other tools, spelled as the readers of those tools know them.
+
+In:  a value as JSON: ITF's (Apalache's ADR-015, and Quint's variants), or TLC's.
+Out: one line of text in which nothing is a control character.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
+
+MOST_DEPTH = 100
+"""Values inside values; honest ones are a few deep."""
+
+NAME = re.compile(r"[\w:.-]+")
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How a language writes its values: what stands before, between and behind the parts."""
+
+    truths: tuple[str, str]
+    sequence: tuple[str, str]
+    pair: tuple[str, str]
+    group: tuple[str, str]
+    mapping: tuple[str, str, str, str]
+    fields: tuple[str, str, str]
+    tagged: tuple[str, str, str]
+
+
+TLA = Spelling(
+    ("FALSE", "TRUE"),
+    ("<<", ">>"),
+    ("<<", ">>"),
+    ("{", "}"),
+    ("(", " :> ", " @@ ", ")"),
+    ("[", " |-> ", "]"),
+    ('Variant("', '", ', ")"),
+)
+QUINT = Spelling(
+    ("false", "true"),
+    ("[", "]"),
+    ("(", ")"),
+    ("Set(", ")"),
+    ("Map(", " -> ", ", ", ")"),
+    ("{ ", ": ", " }"),
+    ("", "(", ")"),
+)
+
+
+def spell_itf(value: Any, spelling: Spelling, depth: int = 0) -> str:
+    """A value of an ITF trace. Raises UsageError where it is none; a form that is not known reads as a record."""
+    _require(depth < MOST_DEPTH, f"nested more than {MOST_DEPTH} deep")
+
+    def inner(one: Any) -> str:
+        return spell_itf(one, spelling, depth + 1)
+
+    match value:
+        case {"#bigint": digits, **rest} if not rest:
+            _require(
+                isinstance(digits, str) and re.fullmatch(r"-?[0-9]+", digits, re.ASCII) is not None, "no #bigint", value
+            )
+            return str(digits)
+        case {"#unserializable": text, **rest} if not rest:
+            _require(isinstance(text, str), "no #unserializable", value)
+            return escaped(text)
+        case {"#tup": parts, **rest} if not rest:
+            return _around(spelling.pair, map(inner, _list(parts, "#tup", value)))
+        case {"#set": parts, **rest} if not rest:
+            return _around(spelling.group, map(inner, _list(parts, "#set", value)))
+        case {"#map": pairs, **rest} if not rest:
+            return _map(_list(pairs, "#map", value), spelling, depth)
+        case {"tag": str(tag), **rest} if set(rest) <= {"value"}:
+            return _variant(tag, rest.get("value", {}), spelling, depth)
+        case dict():
+            before, between, behind = spelling.fields
+            parts = ", ".join(f"{_name(name)}{between}{inner(one)}" for name, one in value.items())
+            return f"{before}{parts}{behind}" if parts else f"{before}{behind}".replace("  ", "")
+        case list():
+            return _around(spelling.sequence, map(inner, value))
+    return _plain(value, spelling)
+
+
+def spell_tlc(value: Any, depth: int = 0) -> str:
+    """A value that TLC wrote as JSON, which no longer tells sets from sequences: both are in square brackets."""
+    _require(depth < MOST_DEPTH, f"nested more than {MOST_DEPTH} deep")
+    match value:
+        case dict():
+            before, between, behind = TLA.fields
+            parts = (f"{_name(name)}{between}{spell_tlc(one, depth + 1)}" for name, one in value.items())
+            return f"{before}{', '.join(parts)}{behind}"
+        case list():
+            return _around(("[", "]"), (spell_tlc(one, depth + 1) for one in value))
+    return _plain(value, TLA)
+
+
+def _plain(value: Any, spelling: Spelling) -> str:
+    if isinstance(value, bool):
+        return spelling.truths[value]
+    return escaped(json.dumps(value, ensure_ascii=False))
+
+
+def _around(brackets: tuple[str, str], parts: Iterable[str]) -> str:
+    return f"{brackets[0]}{', '.join(parts)}{brackets[1]}"
+
+
+def _map(pairs: list[Any], spelling: Spelling, depth: int) -> str:
+    before, between, after, behind = spelling.mapping
+    parts = []
+    for pair in pairs:
+        _require(isinstance(pair, list) and len(pair) == 2, "no pair of a #map", pair)
+        key, one = (spell_itf(part, spelling, depth + 1) for part in pair)
+        parts.append(f"{key}{between}{one}")
+    if not parts and spelling is TLA:
+        return "<<>>"  # the function on no arguments, which is the empty sequence
+    return f"{before}{after.join(parts)}{behind}"
+
+
+def _variant(tag: str, value: Any, spelling: Spelling, depth: int) -> str:
+    """A variant; one that carries nothing is its tag alone, where the language has that."""
+    before, between, behind = spelling.tagged
+    is_bare = value in ({}, {"#tup": []}, {"tag": "UNIT"}, {"tag": "UNIT", "value": {"#tup": []}})
+    if spelling is QUINT and is_bare:
+        return "()" if tag == "UNIT" else _name(tag)
+    return f"{before}{_name(tag)}{between}{spell_itf(value, spelling, depth + 1)}{behind}"
+
+
+def _name(name: str) -> str:
+    return name if NAME.fullmatch(name) else escaped(json.dumps(name, ensure_ascii=False))
+
+
+def _list(value: Any, form: str, whole: Any) -> list[Any]:
+    _require(isinstance(value, list), f"no {form}", whole)
+    found: list[Any] = value
+    return found
+
+
+def _require(is_fine: bool, what: str, value: Any = None) -> None:
+    if not is_fine:
+        shown = "" if value is None else f": {escaped(json.dumps(value)[:60])}"
+        raise UsageError(f"{what}{shown}; the trace is damaged")

@@ -1,0 +1,196 @@
+"""Where two traces of one model part: what they have in common, how each goes on, and how each ends.
+
+In:  two certified traces of one model, under configurations that may differ; the names that they go by.
+Out: lines, and whether the two are the same history under the same configuration with the same outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from isrcheck.models.language.model import spell
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.format.spelling import spell_cell, spell_cell_value
+from isrcheck.traces.format.trace import HOLDS, Trace
+from isrcheck.traces.lanes.table import Cells, Paint, fitted, grid, widest, wrapped
+from isrcheck.traces.terminal.colour import PLAIN, Look
+from isrcheck.traces.terminal.show import full_states, heading
+
+NAMES = ("A", "B")
+ABSENT = "-"
+"""What stands for a step that one of the traces lacks."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two traces; `position` is the first state at which they part (None: nowhere)."""
+
+    one: Trace
+    other: Trace
+
+    @cached_property
+    def position(self) -> int | None:
+        """The first state that is reached by different steps, or that differs in a cell that both have."""
+        longest = max(self.one.length, self.other.length)
+        return next((position for position in range(longest + 1) if not self._agree(position)), None)
+
+    def _agree(self, position: int) -> bool:
+        traces = (self.one, self.other)
+        if any(position > trace.length for trace in traces):
+            return False
+        if position and len({trace.spell_row(position) for trace in traces}) > 1:
+            return False
+        return not self.cells(position, position)
+
+    def cells(self, position: int, other: int) -> list[tuple[str, str, str]]:
+        """The cells of both in which two states differ: name, value in the one, value in the other."""
+        one, two = _spelled(self.one, position), _spelled(self.other, other)
+        return [(name, one[name], two[name]) for name in one if name in two and one[name] != two[name]]
+
+    @cached_property
+    def own_cells(self) -> tuple[int, int]:
+        """How many cells the states of each trace have that those of the other, of another size, lack."""
+        one, two = _spelled(self.one, 0).keys(), _spelled(self.other, 0).keys()
+        return len(one - two), len(two - one)
+
+    @cached_property
+    def settings(self) -> list[tuple[str, str, str]]:
+        """What of protocol, configuration and outcome differs: name, and the two values."""
+        one, two = (trace.instance.protocol.name for trace in (self.one, self.other))
+        found = [("protocol", one, two)]
+        for name, entry in self.one.instance.model.entries.items():
+            one, two = (getattr(trace.instance.configuration, name) for trace in (self.one, self.other))
+            found.append((name, spell(entry, one), spell(entry, two)))
+        actions = {**self.one.instance.swaps, **self.other.instance.swaps}
+        for action in actions:
+            one, two = (trace.instance.swaps.get(action, "own") for trace in (self.one, self.other))
+            found.append((f"{action} of", one, two))
+        return [setting for setting in found if setting[1] != setting[2]]
+
+    @property
+    def same_ending(self) -> bool:
+        """Whether both speak of the same property, and say the same of it."""
+        return (self.one.property_name, self.one.verdict) == (self.other.property_name, self.other.verdict)
+
+    @property
+    def is_none(self) -> bool:
+        """Whether there is no difference at all."""
+        return self.position is None and not self.settings and self.same_ending
+
+
+def _spelled(trace: Trace, position: int) -> Mapping[str, str]:
+    """A state as text, cell by cell, which states of other sizes can be held against."""
+    instance, cells = trace.instance, trace.state_at(position)
+    return {spell_cell(instance, i): spell_cell_value(instance, i, value) for i, value in enumerate(cells)}
+
+
+def refuse_different(one: str, other: str) -> None:
+    """Traces are compared only where they are of one model. Raises UsageError."""
+    if one != other:
+        raise UsageError(f"the one is a trace of {one}, the other of {other}; give two traces of one model")
+
+
+def tell(found: Difference, full: bool = False, look: Look = PLAIN) -> list[str]:
+    """The difference in words; with `full` every field of the states that they have in common."""
+    traces = (found.one, found.other)
+    if found.is_none:
+        same = f"identical: {_steps(found.one.length)} of {heading(found.one.instance)}; {_outcome(found.one)}"
+        return wrapped(same, width=look.width)
+    lines = [f"{name}  {heading(trace.instance)}" for name, trace in zip(NAMES, traces, strict=True)]
+    lines = fitted(lines, look.width)
+    if found.settings:
+        lines += ["", *wrapped("they differ in", width=look.width), *_pairs(found.settings, look)]
+    if any(found.own_cells):
+        told = (f"{name} has {number} cells of its own" for name, number in zip(NAMES, found.own_cells, strict=True))
+        lines += fitted([f"  their states differ in size, {' and '.join(told)}, which are not compared"], look.width)
+    if found.position is None:
+        same = f"the same {_steps(found.one.length)}, and the same states"
+        lines += ["", *wrapped(same, width=look.width)]
+    else:
+        lines += ["", *_common(found, found.position, full, look), "", *_parting(found, found.position, look)]
+    lines.append("")
+    for name, trace in zip(NAMES, traces, strict=True):
+        first, *others = wrapped(f"{name}: {_outcome(trace)}", width=look.width)
+        verdict = trace.verdict or ""
+        head, middle, tail = first.partition(verdict) if verdict else (first, "", "")
+        lines += [head + (look.ink.verdict(verdict, middle) if middle else "") + tail, *others]
+    return lines
+
+
+def _steps(number: int) -> str:
+    return f"{number} step{'' if number == 1 else 's'}"
+
+
+def _outcome(trace: Trace) -> str:
+    if trace.prop is None or trace.verdict is None:
+        return f"{_steps(trace.length)}, no property is spoken of"
+    at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
+    return f"{trace.verdict}{at}: {trace.prop.name}"
+
+
+def _common(found: Difference, position: int, full: bool, look: Look) -> list[str]:
+    """The steps up to the parting."""
+    if position == 0:
+        return wrapped("nothing in common: they start in different states", width=look.width)
+    lines = wrapped(f"in common up to step {position - 1}:", width=look.width)
+    if full:
+        return [*lines, *full_states(found.one, range(position), look)]
+    width = len(str(position - 1))
+    steps = (f"  {i:>{width}}  {found.one.spell_row(i)}" for i in range(position))
+    return [*lines, *fitted(steps, look.width)]
+
+
+def _parting(found: Difference, position: int, look: Look) -> list[str]:
+    """How each goes on, and in which cells their states differ."""
+    traces = (found.one, found.other)
+    ended = [name for name, trace in zip(NAMES, traces, strict=True) if trace.length < position]
+    if ended:
+        lines = [f"{ended[0]} ends there, {NAMES[1 - NAMES.index(ended[0])]} goes on:"]
+    elif len({trace.spell_row(position) for trace in traces}) == 1:
+        lines = [f"they part at step {position}: the same step leads elsewhere" if position else "how they go on:"]
+    else:
+        lines = [f"they part at step {position}:"]
+    longest = max(trace.length for trace in traces)
+    width = len(str(longest))
+    rows: list[Cells] = [[("#".rjust(width),), *((name,) for name in NAMES)]]
+    rows += [
+        [(str(i).rjust(width),), *((trace.spell_row(i) if i <= trace.length else ABSENT,) for trace in traces)]
+        for i in range(position, longest + 1)
+    ]
+    lines = [*fitted(lines, look.width), *_columns(rows, look)]
+    if not ended:
+        after = f"their states after step {position}" if position else "their first states"
+        lines += ["", *_differing(after, found.cells(position, position), look)]
+    ends = [trace.length for trace in traces]
+    if ended or ends != [position, position]:
+        lines += ["", *_differing("the states that they end with", found.cells(*ends), look)]
+    return lines
+
+
+def _differing(what: str, cells: list[tuple[str, str, str]], look: Look) -> list[str]:
+    says = f"{what} differ in" if cells else f"{what} are the same"
+    return [*wrapped(says, width=look.width), *_pairs(cells, look)]
+
+
+def _pairs(pairs: list[tuple[str, str, str]], look: Look) -> list[str]:
+    """A line for each thing that differs: its name, and the two values."""
+    rows: list[Cells] = [[("",), *((name,) for name in NAMES)]] if pairs else []
+    rows += [[(name,), (one,), (two,)] for name, one, two in pairs]
+    return _columns(rows, look)
+
+
+def _columns(rows: list[Cells], look: Look) -> list[str]:
+    """Three columns; where they do not fit, what stands in the later two comes below, each with its name."""
+    if not rows:
+        return []
+    if not look.fits or widest(grid(rows)) <= look.width:
+        paint: Paint = look.ink.changed
+        return grid(rows, [str, paint, paint])
+    lines = []
+    for (first, *_), *others in rows[1:]:
+        lines += wrapped(first, "  ", look.width)
+        for name, (text, *_) in zip(NAMES, others, strict=True):
+            lines += wrapped(f"{name}: {text}", "    ", look.width)
+    return lines

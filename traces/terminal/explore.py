@@ -1,0 +1,341 @@
+"""The screen of `trace explore`: a walk through a model in the terminal, with textual.
+
+In:  a `Walk` (walk.py, where all of the logic is) and the folder that walks are saved in.
+Out: what is on the screen; the paths of what was saved.
+
+Nothing that a model or a trace says is taken for markup: all of it goes through `plain`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, HorizontalScroll, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Footer, Input, OptionList, Static
+from textual.widgets.option_list import Option as Entry
+
+from isrcheck.models.language.declare import Kind
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped_lines
+from isrcheck.traces.format.itf import label
+from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace
+from isrcheck.traces.lanes import generic_lanes
+from isrcheck.traces.terminal.colour import Look
+from isrcheck.traces.terminal.show import history, lane_rows
+from isrcheck.traces.terminal.walk import BROKEN, Option, Standing, Walk
+
+MOST_GUARDS = 500
+"""Steps of one action whose guards are listed; an action over subsets can have thousands."""
+
+STYLES = {VIOLATED: "bold $error", PERMITTED: "bold $warning", REACHED: "$success"}
+
+
+def plain(text: str, style: str = "") -> Content:
+    """Text as it stands: no markup in it, and no control characters."""
+    shown = escaped_lines(text)
+    return Content.styled(shown, style) if style else Content(shown)
+
+
+class Options(OptionList):
+    """The options; the foot of the screen tells how one is taken."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "take")]
+
+
+class Explorer(App[None]):
+    """The walk so far, what can be done next and what that would change, and what the properties say."""
+
+    ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (70, "-wide")]  # noqa: RUF012 - textual's
+    CSS = """
+    #where { height: 1; background: $panel; }
+    #past { height: 2fr; overflow-x: auto; }
+    #lanes { width: auto; min-width: 100%; height: 1fr; }
+    #titles { width: auto; height: 1; text-style: bold; }
+    #steps { width: auto; min-width: 100%; height: 1fr; }
+    #history { width: auto; }
+    #choice { height: 3fr; border-top: solid $panel; }
+    .-narrow #choice { layout: vertical; }
+    #options { width: 1fr; height: 1fr; border: none; padding: 0; }
+    #coming { width: 1fr; height: 1fr; border-left: solid $panel; }
+    .-narrow #coming { border-left: none; border-top: solid $panel; }
+    #filter { display: none; height: 1; border: none; padding: 0; }
+    #promises { height: 2fr; border-top: solid $panel; }
+    #over { background: $surface; border: solid $primary; }
+    #actions { height: 1fr; border: none; padding: 0; }
+    #guards { height: 2fr; border-top: solid $panel; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("backspace", "go_back", "back"),
+        Binding("f", "go_forward", "forward"),
+        Binding("slash", "filter", "filter", key_display="/"),
+        Binding("g", "guards", "why not"),
+        Binding("v", "state", "state"),
+        Binding("s", "save", "save"),
+        Binding("escape", "unfilter", "all", show=False),
+        Binding("q", "quit", "quit"),
+    ]
+
+    def __init__(self, walk: Walk, out: Path) -> None:
+        super().__init__()
+        self.walk = walk
+        self.out = out
+        self.saved: list[Path] = []
+        self.shown: list[Option] = []
+
+    def compose(self) -> ComposeResult:
+        """The panels, from the past to what is to come."""
+        yield Static(id="where", markup=False)
+        with HorizontalScroll(id="past"), Vertical(id="lanes"):
+            yield Static(id="titles", markup=False)
+            with VerticalScroll(id="steps"):
+                yield Static(id="history", markup=False)
+        with Horizontal(id="choice"):
+            yield Options(id="options", markup=False)
+            with VerticalScroll(id="coming"):
+                yield Static(id="preview", markup=False)
+        yield Input(id="filter", placeholder="words of a step", compact=True)
+        with VerticalScroll(id="promises"):
+            yield Static(id="properties", markup=False)
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Show where the walk begins."""
+        self.title = "trace explore"
+        self.query_one("#options").focus()
+        self.show_state()
+
+    def on_resize(self) -> None:
+        """Lay the history out anew."""
+        self.call_after_refresh(self.show_history)
+
+    # ------------------------------------------------------------------------------------------------- what is shown
+
+    def show_state(self, taken: str | None = None) -> None:
+        """Everything about the state that the walk is in; `taken`: the option to put the cursor on."""
+        self.show_history()
+        self.show_options(taken)
+        self.query_one("#properties", Static).update(told(self.walk))
+
+    def show_history(self) -> None:
+        """The walk so far, its last step in sight."""
+        walk = self.walk
+        where = f"step {walk.position}" if walk.has_begun else "choose an initial state"
+        self.query_one("#where", Static).update(plain(f"{label(walk.instance)}: {where}"))
+        self.query_one("#past").display = self.query_one("#promises").display = walk.has_begun
+        titles, *lines = history(walk.trace, Look(self.size.width - 2)) if walk.has_begun else [""]
+        self.query_one("#titles", Static).update(plain(titles))
+        self.query_one("#history", Static).update(plain("\n".join(lines)))
+        self.query_one("#steps", VerticalScroll).scroll_end(animate=False)
+
+    def show_options(self, taken: str | None = None) -> None:
+        """What can be done, as far as it has the words of the filter."""
+        words = self.query_one("#filter", Input).value.split()
+        options = self.walk.options()
+        self.shown = [option for option in options if all(word in option.text for word in words)]
+        entries = self.query_one("#options", OptionList)
+        entries.clear_options()
+        entries.add_options([Entry(self.prompt(option)) for option in self.shown])
+        if not self.shown:
+            nothing = f"no step has {' and '.join(words)}" if options else "no step is enabled: a dead end"
+            entries.add_option(Entry(plain(nothing), disabled=True))
+            self.query_one("#preview", Static).update("")
+            return
+        texts = [option.text for option in self.shown]
+        entries.highlighted = texts.index(taken) if taken in texts else 0
+        self.show_preview(self.shown[entries.highlighted])
+
+    def prompt(self, option: Option) -> Content:
+        """One line for an option; an initial state tells its lanes."""
+        if option.step is not None or option.after is None:
+            return plain(option.text, "$error" if option.problem else "")
+        trace = Trace(self.walk.instance, (option.after,), (), None, None, "")
+        lines = [line for cell in lane_rows(trace)[0].cells for line in cell]
+        return plain(f"{option.text}: {', '.join(lines)}")
+
+    def show_preview(self, option: Option) -> None:
+        """What an option would change; all of an initial state."""
+        if option.problem:
+            found = [plain(f"the model leaves its declaration: {option.problem}", "$error")]
+        elif option.step is None and option.after is not None:
+            found = [plain(line) for line in generic_lanes.full_state(self.walk.instance, option.after)]
+        else:
+            found = [plain(line) for line in self.walk.changes(option) or ["it changes nothing"]]
+        self.query_one("#preview", Static).update(Content("\n").join(found))
+        self.query_one("#coming", VerticalScroll).scroll_home(animate=False)
+
+    # ------------------------------------------------------------------------------------------------------- the keys
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """The cursor is on another option."""
+        if event.option_list.id == "options" and event.option_index < len(self.shown):
+            self.show_preview(self.shown[event.option_index])
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Enter: take it."""
+        if event.option_list.id != "options":
+            return
+        try:
+            self.walk.take(self.shown[event.option_index])
+        except UsageError as error:
+            self.tell(str(error), is_wrong=True)
+            return
+        self.query_one("#filter", Input).value = ""
+        self.hide_filter()
+        self.show_state()
+
+    def action_go_back(self) -> None:
+        """Go back, with the cursor on what was taken."""
+        last = self.walk.trace.steps[-1] if self.walk.position else None
+        if self.walk.back():
+            self.show_state(None if last is None else self.walk.instance.spell_step(last))
+
+    def action_go_forward(self) -> None:
+        """Take again what was gone back from."""
+        if self.walk.forward():
+            self.show_state()
+
+    def action_filter(self) -> None:
+        """Let words be typed that a step has to have."""
+        field = self.query_one("#filter", Input)
+        field.display = True
+        field.focus()
+
+    def action_unfilter(self) -> None:
+        """Show all options again."""
+        self.query_one("#filter", Input).value = ""
+        self.hide_filter()
+
+    def hide_filter(self) -> None:
+        """Leave the filter as it is, and go back to the options."""
+        field = self.query_one("#filter", Input)
+        field.display = bool(field.value)
+        self.query_one("#options").focus()
+
+    def on_input_changed(self) -> None:
+        """A word more, or less."""
+        self.show_options()
+
+    def on_input_submitted(self) -> None:
+        """Enter in the filter leads to what it found."""
+        self.hide_filter()
+
+    def action_guards(self) -> None:
+        """Say why what is not enabled is not."""
+        if self.walk.has_begun:
+            at = self.query_one("#options", OptionList).highlighted
+            option = self.shown[at] if at is not None and at < len(self.shown) else None
+            self.push_screen(Guards(self.walk, None if option is None or option.step is None else option.step.action))
+
+    def action_state(self) -> None:
+        """Every field of the state."""
+        if self.walk.has_begun:
+            self.push_screen(WholeState(self.walk))
+
+    def action_save(self) -> None:
+        """Save the walk as a trace."""
+        try:
+            path = self.walk.save(self.out)
+        except UsageError as error:
+            self.tell(str(error), is_wrong=True)
+            return
+        if path not in self.saved:
+            self.saved.append(path)
+        self.tell(f"saved: {path}")
+
+    def tell(self, message: str, is_wrong: bool = False) -> None:
+        """Say something over the screen."""
+        self.notify(str(plain(message)), severity="error" if is_wrong else "information", markup=False)
+
+
+def told(walk: Walk) -> Content:
+    """What the properties say: first those that are false, and why."""
+    if not walk.has_begun:
+        return plain("")
+    lines: list[Content] = []
+    standings = walk.standings()
+    for standing in sorted(standings, key=_gravity):
+        if standing.problem:
+            lines.append(plain(f"{standing.prop.name} cannot be asked: {standing.problem}", STYLES[VIOLATED]))
+        elif standing.verdict in BROKEN:
+            when = "now" if standing.first == walk.position else f"first at step {standing.first}"
+            lines.append(plain(f"{standing.prop.name} {standing.verdict}, {when}", STYLES[standing.verdict or ""]))
+            lines += [plain(line) for line in walk.why(standing)]
+    rest = [one for one in standings if one.verdict not in BROKEN and not one.problem]
+    reached = [one.prop.name for one in rest if one.verdict == REACHED]
+    unreached = [one.prop.name for one in rest if one.verdict is None and one.prop.kind is Kind.SOMETIMES]
+    true = [one.prop.name for one in rest if one.prop.kind is not Kind.SOMETIMES]
+    lines += [plain(f"true: {', '.join(true)}")] if true else []
+    lines += [plain(f"reached: {', '.join(reached)}", STYLES[REACHED])] if reached else []
+    lines += [plain(f"not reached here: {', '.join(unreached)}")] if unreached else []
+    return Content("\n").join(lines)
+
+
+def _gravity(standing: Standing) -> int:
+    return BROKEN.index(standing.verdict) if standing.verdict in BROKEN else len(BROKEN)
+
+
+class Over(ModalScreen[None]):
+    """A screen over the walk, which any of these keys closes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,g,v,q", "dismiss", "close")]
+
+
+class Guards(Over):
+    """Every action, how many of its steps are enabled, and for each of the others the first guard that is false."""
+
+    def __init__(self, walk: Walk, action: str | None) -> None:
+        super().__init__()
+        self.walk = walk
+        self.first = walk.actions.index(action) if action in walk.actions else 0
+
+    def compose(self) -> ComposeResult:
+        """The actions above, the steps of one of them below."""
+        enabled = [option.step.action for option in self.walk.options() if option.step is not None]
+        steps = [step.action for step in self.walk.instance.steps]
+        with Vertical(id="over"):
+            yield OptionList(
+                *(
+                    Entry(plain(f"{action}: {enabled.count(action)} of {steps.count(action)} enabled"))
+                    for action in self.walk.actions
+                ),
+                id="actions",
+                markup=False,
+            )
+            with VerticalScroll(id="guards"):
+                yield Static(id="reasons", markup=False)
+
+    def on_mount(self) -> None:
+        """Put the cursor on the action that was asked about."""
+        self.query_one(OptionList).highlighted = self.first
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Tell about another action."""
+        event.stop()
+        guards = self.walk.guards(self.walk.actions[event.option_index])
+        lines = [
+            plain(f"{step}: {why}") if why else plain(f"{step}: enabled", STYLES[REACHED])
+            for step, why in guards[:MOST_GUARDS]
+        ]
+        if len(guards) > MOST_GUARDS:
+            lines.append(plain(f"and {len(guards) - MOST_GUARDS} more steps"))
+        self.query_one("#reasons", Static).update(Content("\n").join(lines))
+
+
+class WholeState(Over):
+    """Every field of the state that the walk is in."""
+
+    def __init__(self, walk: Walk) -> None:
+        super().__init__()
+        self.walk = walk
+
+    def compose(self) -> ComposeResult:
+        """One field a line."""
+        lines = generic_lanes.full_state(self.walk.instance, self.walk.cells)
+        with VerticalScroll(id="over"):
+            yield Static(plain("\n".join(lines)), markup=False)

@@ -1,0 +1,256 @@
+"""A walk through the states of a model, by hand: what can be done next, what it would change, what is false now.
+
+In:  an instance, or a trace to go on from; the choices of a person.
+Out: the options in every state, what the properties say, and the walk as a certified trace.
+
+There is no screen here (explore.py). Every answer is that of plain Python (models/run.py), for one state at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from isrcheck.models import run
+from isrcheck.models.language.model import Instance, Property, Step
+from isrcheck.models.messages.errors import ModelError, UsageError
+from isrcheck.models.run import Cells
+from isrcheck.traces.format import folder
+from isrcheck.traces.format.certify import NotCertifiedError, judge
+from isrcheck.traces.format.spelling import changed_cells
+from isrcheck.traces.format.trace import NOT_INDUCTIVE, PERMITTED, VIOLATED, Trace
+from isrcheck.traces.format.why_false import false_guard, why_false
+
+BROKEN = (VIOLATED, PERMITTED)
+
+
+@dataclass(frozen=True)
+class Option:
+    """What can be done next: an initial state to begin in (no step), or an enabled step, and the state after it.
+
+    A step in which the model leaves its own declaration has no state after it, but a `problem`.
+    """
+
+    text: str
+    step: Step | None
+    after: Cells | None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a property says where the walk is: VIOLATED, PERMITTED, REACHED, or None where there is nothing to say.
+
+    `first` is the first step of which it said this; `problem` is there where the question itself fails.
+    """
+
+    prop: Property
+    verdict: str | None
+    first: int
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One state of the walk, the step that led there, and what each property says of it."""
+
+    cells: Cells
+    step: Step | None
+    verdicts: tuple[str | None, ...]
+    problems: tuple[str, ...]
+
+
+class Walk:
+    """The states that a person went through, and those that were gone back from.
+
+    It begins in the initial state if there is one alone, and otherwise where the first option says.
+    """
+
+    def __init__(self, instance: Instance, command: str) -> None:
+        self.instance = instance
+        self.command = command
+        self._visits: list[Visit] = []
+        self._undone: list[Visit] = []
+        self._known: dict[Cells, tuple[Option, ...]] = {}
+        if len(instance.initial_states) == 1:
+            self.take(self.options()[0])
+
+    @classmethod
+    def along(cls, trace: Trace, step: int | None, command: str) -> Walk:
+        """A walk that has gone along a trace up to this step (all of it if None); the rest of it lies ahead.
+
+        Raises UsageError where the trace has no such step, or starts in a state that need not be reachable.
+        """
+        if trace.verdict == NOT_INDUCTIVE:
+            raise UsageError("the trace starts in a state that need not be reachable: no walk leads there")
+        if step is not None and not 0 <= step <= trace.length:
+            raise UsageError(f"--step {step}: the trace has the steps 0..{trace.length}")
+        if trace.erring is not None and step == trace.length:
+            raise UsageError(f"--step {step}: the step leads nowhere, for the model leaves its declaration in it")
+        walk = cls(trace.instance, command)
+        walk._visits.clear()
+        for cells, taken in zip(trace.states, (None, *trace.steps), strict=True):
+            walk._go(cells, taken)
+        for _ in range(0 if step is None else len(trace.steps) - step):
+            walk.back()
+        return walk
+
+    # ------------------------------------------------------------------------------------------------ where it is
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether an initial state was chosen."""
+        return bool(self._visits)
+
+    @property
+    def position(self) -> int:
+        """How many steps were taken."""
+        return max(0, len(self._visits) - 1)
+
+    @property
+    def cells(self) -> Cells:
+        """The state that the walk is in; it has to have begun."""
+        return self._visits[-1].cells
+
+    @property
+    def trace(self) -> Trace:
+        """The walk so far as a plain behaviour."""
+        return self._trace(None, None)
+
+    def _trace(self, property_name: str | None, verdict: str | None) -> Trace:
+        states = tuple(visit.cells for visit in self._visits)
+        steps = tuple(visit.step for visit in self._visits if visit.step is not None)
+        return Trace(self.instance, states, steps, property_name, verdict, self.command)
+
+    # ------------------------------------------------------------------------------------------ what can be done
+
+    def options(self) -> tuple[Option, ...]:
+        """The enabled steps in their order; before the beginning, the initial states."""
+        if not self._visits:
+            starts = enumerate(self.instance.initial_states)
+            return tuple(Option(f"initial state {number}", None, cells) for number, cells in starts)
+        if self.cells not in self._known:
+            tried = (self._tried(step) for step in self.instance.steps)
+            self._known[self.cells] = tuple(option for option in tried if option is not None)
+        return self._known[self.cells]
+
+    def _tried(self, step: Step) -> Option | None:
+        text = self.instance.spell_step(step)
+        try:
+            after = run.take(self.instance, self.cells, step)
+        except ModelError as error:
+            return Option(text, step, None, str(error))
+        return None if after is None else Option(text, step, after)
+
+    def changes(self, option: Option) -> list[str]:
+        """What an option would change, cell by cell."""
+        return [] if option.after is None or option.step is None else changes(self.instance, self.cells, option.after)
+
+    @cached_property
+    def actions(self) -> tuple[str, ...]:
+        """The actions of the protocol, in order."""
+        return tuple(dict.fromkeys(step.action for step in self.instance.steps))
+
+    def guards(self, action: str) -> list[tuple[str, str]]:
+        """Every step of an action, and why it is not enabled here: its first false guard; "" where it is enabled."""
+        enabled = {option.step: option.problem for option in self.options()}
+        return [
+            (
+                self.instance.spell_step(step),
+                enabled[step] if step in enabled else false_guard(self.instance, self.cells, step),
+            )
+            for step in self.instance.steps
+            if step.action == action
+        ]
+
+    # ---------------------------------------------------------------------------------------------------- going
+
+    def take(self, option: Option) -> None:
+        """Do what an option says. Raises ModelError where the model leaves its own declaration in it."""
+        if option.after is None:
+            raise ModelError(option.problem)
+        ahead = self._undone[-1] if self._undone else None
+        if ahead is not None and (ahead.cells, ahead.step) == (option.after, option.step):
+            self.forward()
+            return
+        self._undone.clear()
+        self._go(option.after, option.step)
+
+    def back(self) -> bool:
+        """Go back by a step, or to the choice of an initial state if there is one; whether there was a way back."""
+        if len(self._visits) <= (1 if len(self.instance.initial_states) == 1 else 0):
+            return False
+        self._undone.append(self._visits.pop())
+        return True
+
+    def forward(self) -> bool:
+        """Take again what was gone back from last; whether there was anything."""
+        if not self._undone:
+            return False
+        self._visits.append(self._undone.pop())
+        return True
+
+    def _go(self, cells: Cells, step: Step | None) -> None:
+        states = [self._visits[-1].cells, cells] if step is not None else [cells]
+        steps = [step] if step is not None else []
+        found = [self._judged(prop, states, steps) for prop in self.instance.properties]
+        self._visits.append(Visit(cells, step, tuple(v for v, _ in found), tuple(p for _, p in found)))
+
+    def _judged(self, prop: Property, states: Sequence[Cells], steps: Sequence[Step]) -> tuple[str | None, str]:
+        try:
+            return judge(self.instance, prop, states, steps, len(states) - 1), ""
+        except ModelError as error:
+            return None, str(error)
+
+    # ------------------------------------------------------------------------------------------------ properties
+
+    def standings(self) -> list[Standing]:
+        """What every property says here."""
+        if not self._visits:
+            return []
+        here = self._visits[-1]
+        return [
+            Standing(prop, here.verdicts[number], self._first(number), here.problems[number])
+            for number, prop in enumerate(self.instance.properties)
+        ]
+
+    def _first(self, number: int) -> int:
+        verdicts = [visit.verdicts[number] for visit in self._visits]
+        return verdicts.index(verdicts[-1])
+
+    def turned(self) -> Standing | None:
+        """The property that has just turned false for the first time: one that is VIOLATED before one that is
+        PERMITTED, the one declared first among several."""
+        now = [one for one in self.standings() if one.verdict in BROKEN and one.first == self.position]
+        return min(now, key=lambda one: BROKEN.index(one.verdict or ""), default=None)
+
+    def why(self, standing: Standing) -> list[str]:
+        """Why a property is false here."""
+        here = self._visits[-1]
+        before = self._visits[-2].cells if self.position else None
+        return why_false(self.instance, standing.prop, before, here.step, here.cells).lines()
+
+    # ---------------------------------------------------------------------------------------------------- saving
+
+    def save(self, out: Path) -> Path:
+        """Write the walk as a certified trace, of the property that has just turned false if one did.
+
+        Raises UsageError.
+        """
+        if not self._visits:
+            raise UsageError("there is nothing to save before an initial state is chosen")
+        turned = self.turned()
+        trace = self.trace if turned is None else self._trace(turned.prop.name, turned.verdict)
+        try:
+            return folder.write(trace, out)
+        except NotCertifiedError as error:
+            raise UsageError(
+                f"the walk is no trace of {turned.prop.name if turned else 'the model'}: {error}"
+            ) from None
+
+
+def changes(instance: Instance, before: Cells, after: Cells) -> list[str]:
+    """The cells in which two states differ, with both their values."""
+    return [f"{name}: {old} -> {new}" for name, old, new in changed_cells(instance, before, after)]

@@ -1,0 +1,103 @@
+"""The command line of `trace explore`: where a walk begins.
+
+In:  what a person typed: a model and its configuration, or a trace to go on from.
+Out: a `Walk`, with the command that it can be repeated with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from isrcheck.models import registry, settings
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.format import folder
+from isrcheck.traces.terminal.walk import Walk
+
+COMMAND = settings.Command(
+    "trace explore",
+    ("--help", "--from", "--step", "--model", "--out", "--protocol", "--set", "--switch", "--swap"),
+)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What was typed about a model, as models/settings.py wants it."""
+
+    target: str | None
+    protocol: str | None
+    settings: tuple[str, ...]
+    switches: tuple[str, ...]
+    swaps: tuple[str, ...]
+    rest: tuple[str, ...]
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Give a parser the options of this command; what it leaves over are options of the model."""
+    names = ", ".join(registry.names())
+    parser.add_argument("target", metavar="MODEL", nargs="?", help=f"one of: {names}; or FILE.py, which this runs")
+    parser.add_argument("--protocol", metavar="P", help="the protocol, where a model has several")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a configuration entry")
+    parser.add_argument("--switch", action="append", default=[], metavar="NAME=VALUE", help="a protocol switch")
+    parser.add_argument(
+        "--swap", action="append", default=[], metavar="ACTION=P", help="use another protocol's version"
+    )
+    parser.add_argument("--from", dest="origin", metavar="FILE", type=Path, help="go on from the end of this trace")
+    parser.add_argument("--step", metavar="I", type=_whole, help="from this step of it; the rest of it lies ahead")
+    parser.add_argument("--model", metavar="FILE.py", type=Path, help="the model of that trace, if it is your own")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, default=folder.DEFAULT, help="where walks are saved (./counterexamples)"
+    )
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal() or not text.isascii() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"{text} is not the number of a step; give 0 or more")
+    return int(text)
+
+
+def walk_of(arguments: argparse.Namespace, rest: tuple[str, ...]) -> Walk:
+    """The walk that is asked for; `rest` are the words that may be options of the model. Raises UsageError."""
+    asked = _Asked(
+        arguments.target,
+        arguments.protocol,
+        tuple(arguments.set),
+        tuple(arguments.switch),
+        tuple(arguments.swap),
+        rest,
+    )
+    if arguments.origin is not None:
+        return _from_trace(asked, arguments.origin, arguments.step, arguments.model)
+    for option, value in (("--step", arguments.step), ("--model", arguments.model)):
+        if value is not None:
+            raise UsageError(f"{option} goes with --from FILE; a model of your own is named as it is: FILE.py")
+    if asked.target is None:
+        raise UsageError("name a model, as in: trace explore kafka --protocol 2.1; or a trace: --from FILE")
+    instance = settings.instance_of(asked, COMMAND)
+    words = [*settings.words_of_name(asked.target, instance), *settings.words_of_values(instance)]
+    return Walk(instance, _command(words))
+
+
+def _from_trace(asked: _Asked, origin: Path, step: int | None, given: Path | None) -> Walk:
+    """The walk along a trace, which says itself what its model is and how that is configured."""
+    if asked.target is not None and asked.target.endswith(".py"):
+        if given is not None and given != Path(asked.target):
+            raise UsageError(f"{asked.target} and --model {given} are two models; give one of them")
+        given = Path(asked.target)
+    configured = (asked.protocol, *asked.settings, *asked.switches, *asked.swaps, *asked.rest)
+    if any(configured):
+        raise UsageError(f"{origin} says how its model is configured; leave {' '.join(filter(None, configured))} out")
+    trace = folder.read(origin, None if given is None else registry.load_file(given))
+    instance = trace.instance
+    name = str(given) if given is not None else instance.model.name
+    wanted = "" if given is not None else asked.target or ""
+    if wanted and wanted not in (name, f"{name}/{instance.protocol.name}"):
+        raise UsageError(f"{origin} is a trace of {name}, not of {wanted}; leave the model out")
+    words = [*settings.words_of_name(name, instance), *settings.words_of_values(instance)]
+    return Walk.along(trace, step, _command(words))
+
+
+def _command(words: list[str]) -> str:
+    return shlex.join(["trace", "explore", *words])
