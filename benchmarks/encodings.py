@@ -28,8 +28,9 @@ from collections.abc import Callable, Iterator, Sequence
 import z3
 
 from benchmarks.limit_loop import limit_loop
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.formula_budget import Answer
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, Circuit
 from isrcheck.checker.symbolic.bounded_model_checking import Order
 from isrcheck.checker.symbolic.evaluator import Evaluator

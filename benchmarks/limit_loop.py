@@ -17,7 +17,9 @@ import numpy as np
 from numba import njit
 
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit.search import Limits, Search, explore
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import published, run
 
 STATES = 9_985_570

@@ -12,10 +12,11 @@ import statistics
 import sys
 
 from benchmarks.limit_loop import insert_nothing_much, limit_loop
-from isrcheck.checker.command.spark_options import SparkAsked
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark.engine import explore_on_spark
+from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime.session import Session, SparkOptions, spark_session
 from isrcheck.checker.spark.summary import Mode
 from isrcheck.models import published, registry
@@ -27,7 +28,7 @@ MEMORY = 8 << 30
 
 def on_spark(session: Session, mode: Mode, instance: Instance, limits: Limits):
     """The exploration on Spark, and how it was spread."""
-    asked = SparkAsked(mode, None, OPTIONS, None)
+    asked = SparkRequest(mode, None, OPTIONS, None)
     kernel = kernel_of(instance)
     return explore_on_spark(session, asked, instance, limits, kernel, count_all=True, report=lambda progress: None)
 

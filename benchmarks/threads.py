@@ -12,7 +12,8 @@ import sys
 
 from benchmarks.limit_loop import STATES, insert_nothing_much, limit_loop
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import published
 
 

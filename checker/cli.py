@@ -22,14 +22,16 @@ from functools import partial
 from typing import Any
 
 from isrcheck.checker.analyses import matrix, mutate, published
-from isrcheck.checker.command.console import ProgressLine, give_up_stdout, interrupts, prepare_streams
-from isrcheck.checker.command.options import Options, command_of, instance_of, read_options
+from isrcheck.checker.analyses.matrix_proofs import prove_matrix
+from isrcheck.checker.command.console import give_up_stdout, interrupts, prepare_streams
+from isrcheck.checker.command.options import Options, instance_of, read_options
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
-from isrcheck.checker.explicit.search import Exploration, Progress
 from isrcheck.checker.kafka_config import answer
 from isrcheck.checker.kafka_config.availability import AVAILABILITY_SHARE, search_availability
 from isrcheck.checker.kafka_config.cluster_plan import PATIENCE, PROMISE, SECONDS, Part, Question, read_question
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
+from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.outcome.verdict import (
     DISAGREE,
     INTERRUPTED,
@@ -51,15 +53,17 @@ from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.formula_budget import Memory
 from isrcheck.checker.session import text as report
 from isrcheck.checker.session.beginning import begin
-from isrcheck.checker.session.session import Searches, Traces
+from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.session.reproduce import command_of
+from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.text import Run
+from isrcheck.checker.session.trace_writer import Traces
 from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.checker.spark.runtime.session import spark_session
 from isrcheck.checker.sweep import table
 from isrcheck.checker.sweep.axes import read_sweep
 from isrcheck.checker.sweep.cases import carry_here, cases_of
 from isrcheck.checker.sweep.results_file import Results, described
-from isrcheck.checker.symbolic.bounded_model_checking import Unrolled
 from isrcheck.checker.tables.write import Tables
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance
@@ -122,7 +126,7 @@ def _run(options: Options, seen: list[int], began: float) -> int:
     budget = Budget(seconds, options.limits.memory, began)
     if options.report is not None:
         reports.begin(options.report, shlex.join(options.words))
-    searches = Searches(options, seen, budget)
+    searches = SearchSession(options.limits, budget, seen, count_all=options.count_all, spark=options.spark)
     if options.mutates:
         return _mutate(options, searches)
     if options.sweeps:
@@ -183,7 +187,7 @@ def _parts(run: Run) -> list[Exploration | Unrolled]:
     return [run.exploration, *([run.second] if run.second is not None else [])]
 
 
-def _one_model(options: Options, searches: Searches) -> int:
+def _one_model(options: Options, searches: SearchSession) -> int:
     assert options.target is not None
     instance = instance_of(options)
     traces, tables = Traces(options.out), Tables(options.tables)
@@ -214,7 +218,7 @@ def _one_model(options: Options, searches: Searches) -> int:
     )
 
 
-def _mutate(options: Options, searches: Searches) -> int:
+def _mutate(options: Options, searches: SearchSession) -> int:
     assert options.target is not None
     instance = instance_of(options)
     progress = ProgressLine(report.title(instance))
@@ -291,7 +295,7 @@ def _sweep(options: Options, seen: list[int], budget: Budget) -> int:
     )
 
 
-def _graph(options: Options, searches: Searches) -> int:
+def _graph(options: Options, searches: SearchSession) -> int:
     from isrcheck.checker.graph.files import text, write_graph
     from isrcheck.checker.graph.state_graph import (  # here, for networkx takes a while to load
         CutShortError,
@@ -334,7 +338,7 @@ def _finish_cut(options: Options, why: str) -> int:
     return _finish(options, f"{Word.UNDECIDED.value}: {why}", content, Traces(options.out), UNDECIDED, False)
 
 
-def _matrix(options: Options, searches: Searches) -> int:
+def _matrix(options: Options, searches: SearchSession) -> int:
     traces = Traces(options.out)
     records = matrix.recorded()
     pairs: list[matrix.Pair] = []
@@ -354,7 +358,7 @@ def _matrix(options: Options, searches: Searches) -> int:
         if stopped:
             break
     if not stopped:
-        pairs, stopped = searches.prove_matrix(pairs)
+        pairs, stopped = prove_matrix(searches, pairs)
     worst = matrix.worst(records, pairs)
     code = CODES[worst]
     found = [verdict.word for _, run in pairs for verdict in run.verdicts]
@@ -367,7 +371,7 @@ def _matrix(options: Options, searches: Searches) -> int:
     )
 
 
-def _published(options: Options, searches: Searches) -> int:
+def _published(options: Options, searches: SearchSession) -> int:
     if options.bound is not None:
         raise UsageError("check published compares whole state spaces: leave --bound out, or name one model")
     lines = [[*published.SIZES, *published.FIGURES]]
@@ -412,7 +416,7 @@ def _published(options: Options, searches: Searches) -> int:
     return _finish(options, text, {"runs": runs, "verdict": verdict}, Traces(options.out), code, stopped)
 
 
-def _answer_configuration(options: Options, searches: Searches) -> int:
+def _answer_configuration(options: Options, searches: SearchSession) -> int:
     asked = read_question(options.config, options.kafka_version, options.describe, options.topic_name)
     traces, aside_traces = Traces(options.out), Traces(options.out)
     if asked.protocol is None:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from isrcheck import models
-from isrcheck.checker.explicit.search import Limits
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.proof_text import scope
 from isrcheck.checker.session.text import Run, as_object, configuration_of, counted, faults_line, table
 from isrcheck.models import registry
@@ -35,9 +35,6 @@ KEYS = {
     *("model", "protocol", "name", "properties", "explored", "states", "configuration", "violated", "permitted"),
     "proved",
 }
-
-PROOF_SECONDS = 20.0
-"""How long proofs are looked for in all; what an earlier run has found takes no time."""
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import CHUNK, Exploration, Findings, Limits, Progress, Search, Witness
+from isrcheck.checker.explicit.search import CHUNK, Search
 from isrcheck.checker.outcome import result_words
+from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress, Witness
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.disabled_actions import switched_off
 from isrcheck.checker.session.text import (
     Run,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from isrcheck.checker.explicit.search import Exploration
+from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.models import published
 from isrcheck.models.language.model import Instance
 

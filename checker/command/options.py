@@ -8,7 +8,6 @@ A model's configuration entries become options of their own once the model is kn
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,13 +22,13 @@ from isrcheck.checker.command.graph_options import (
     read_graph_options,
 )
 from isrcheck.checker.command.option_values import count, memory, seconds, threads, whole
-from isrcheck.checker.command.spark_options import SPARK_OPTIONS, SparkAsked, add_spark_options, read_spark_options
-from isrcheck.checker.explicit.search import Limits
+from isrcheck.checker.command.spark_options import SPARK_OPTIONS, add_spark_options, read_spark_options
 from isrcheck.checker.kafka_config.kafka_keys import Role
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.models import registry, settings
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.messages.printable import escaped
 
 USAGE = """\
 check [--bound N]                           every generation against every property: the matrix
@@ -89,7 +88,7 @@ class Options:
     rest: tuple[str, ...]
     sweeps: bool
     vary: tuple[str, ...]
-    spark: SparkAsked
+    spark: SparkRequest
     tables: Path | None
     report: Path | None
     words: tuple[str, ...]
@@ -399,11 +398,3 @@ def instance_of(options: Options) -> Instance:
 def values_of(model: Model, options: Options) -> dict[str, int]:
     """Every entry that is set on the command line, with its value. Raises UsageError."""
     return settings.values_of(model, options, CHECK)
-
-
-def command_of(target: str, instance: Instance, bound: int | None) -> str:
-    """The command that repeats a search: what differs from the defaults, and nothing else."""
-    words = ["check", *settings.words_of_name(target, instance)]
-    if bound is not None:
-        words += ["--bound", str(bound)]
-    return escaped(shlex.join([*words, *settings.words_of_values(instance)]))

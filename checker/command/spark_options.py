@@ -1,6 +1,6 @@
 """What a person may ask of Spark on the command line of `check` or `conform`.
 
-In:  a parser, and what it has read. Out: a `SparkAsked`. Nothing here needs Spark.
+In:  a parser, and what it has read. Out: a `SparkRequest`. Nothing here needs Spark.
 """
 
 from __future__ import annotations
@@ -8,29 +8,11 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from isrcheck.checker.spark.request import ENGINE, SparkRequest
 from isrcheck.checker.spark.runtime.session import SparkOptions
 from isrcheck.checker.spark.summary import Mode
 from isrcheck.models.messages.errors import UsageError
-
-ENGINE = "spark"
-
-
-@dataclass(frozen=True)
-class SparkAsked:
-    """How a search is divided (at which depth, where that was said), on which Spark, where it can be taken up again."""
-
-    mode: Mode
-    split_depth: int | None
-    session: SparkOptions
-    checkpoint: str | None
-
-    @property
-    def words(self) -> str:
-        """What asks the same question of any Spark, as the end of a command."""
-        split = "" if self.split_depth is None else f" --split-depth {self.split_depth}"
-        return f" --engine {ENGINE}{split}{' --spark-mode search' if self.mode is Mode.SEARCH else ''}"
 
 
 def add_spark_options(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +54,7 @@ def _require_engine(known: argparse.Namespace, given: Mapping[str, object]) -> N
             raise UsageError(f"{option} goes with --engine {ENGINE}; add that, or leave {option} out")
 
 
-def read_spark_options(known: argparse.Namespace) -> SparkAsked:
+def read_spark_options(known: argparse.Namespace) -> SparkRequest:
     """What was asked of Spark. Raises UsageError, also where something was and `--engine spark` was not."""
     given = {"--spark-mode": known.spark_mode, "--split-depth": known.split_depth, "--checkpoint": known.checkpoint}
     _require_engine(known, given)
@@ -86,7 +68,7 @@ def read_spark_options(known: argparse.Namespace) -> SparkAsked:
         raise UsageError("--checkpoint keeps one search; add --spark-mode search, or leave it out")
     if known.split_depth is not None and not re.fullmatch(r"[0-9]{1,4}", known.split_depth):
         raise UsageError(f"--split-depth {known.split_depth}: not a depth; give 0 to 9999")
-    return SparkAsked(
+    return SparkRequest(
         mode,
         None if known.split_depth is None else int(known.split_depth),
         session,

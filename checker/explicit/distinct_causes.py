@@ -22,8 +22,9 @@ import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.first_violations import FirstFailures
-from isrcheck.checker.explicit.search import Exploration, Limits, Progress, Witness
+from isrcheck.checker.outcome.exploration import Exploration, Progress, Witness
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.cause import Cause, broken_part, budget_places, cause_of

@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import Limits, Progress, Search, Witness
+from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.violating_states import Failing
+from isrcheck.checker.outcome.exploration import Progress, Witness
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance, Property
 
 

@@ -14,236 +14,28 @@ to a state is therefore the least of the shortest ones, by initial state and the
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
-from types import MappingProxyType
+from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.attempts import Attempts
-from isrcheck.checker.explicit.starts import Start, Starts
+from isrcheck.checker.explicit.starts import Starts
 from isrcheck.checker.explicit.visited_set import Batch, Full, Store
 from isrcheck.checker.outcome import result_words
+from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, Witness
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance
-from isrcheck.models.messages.errors import UsageError
-from isrcheck.models.run import Cells
 
 CHUNK = 1 << 16
 """States that are expanded or looked at between two chances to stop, report progress or be interrupted."""
 
 BATCH_BYTES = 1 << 18
 """Size of the successors on their way to the store: small enough for the second-level cache."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a search may use: transitions from an initial state, bytes, seconds (None: no limit); threads.
-
-    What it finds does not hang on the number of threads, unless memory or time end it.
-    """
-
-    depth: int | None = None
-    memory: int = 4 << 30
-    seconds: float | None = None
-    threads: int = 1
-
-
-@dataclass(frozen=True)
-class Witness:
-    """A path: the position of its initial state, and the numbers of its steps."""
-
-    initial: int
-    steps: tuple[int, ...]
-
-    @property
-    def depth(self) -> int:
-        """Transitions from the initial state."""
-        return len(self.steps)
-
-    @property
-    def order(self) -> tuple[int, int, tuple[int, ...]]:
-        """What paths are ordered by: the shortest first, and among those the least."""
-        return self.depth, self.initial, self.steps
-
-
-@dataclass
-class Finding:
-    """What a search found about one property: how many states or transitions, and the first of them."""
-
-    count: int = 0
-    witness: Witness | None = None
-
-
-@dataclass
-class Findings:
-    """For `always`: failures that break a promise, and failures that are permitted. For `sometimes`: `found`.
-
-    `erred` is where asking the property leaves the declaration, so that it is not judged; of `in_range`, the steps that
-    do so.
-    Counts are of the whole search with `count_all`, otherwise of the levels up to the one that decided the property.
-    """
-
-    found: Finding = field(default_factory=Finding)
-    permitted: Finding = field(default_factory=Finding)
-    erred: Finding = field(default_factory=Finding)
-
-
-@dataclass
-class Exploration:
-    """What a search did and found.
-
-    `stopped` says why it ended early: memory, seconds, interrupt, decided (no property is open), or None.
-    `judged` is the depth to which every state was seen and looked at, `frontier` counts states that were not expanded.
-    `findings` has an entry for the implicit property `in_range` only where it is broken; it counts steps that err, and
-    states and transitions at which a property does.
-    """
-
-    instance: Instance
-    limits: Limits
-    levels: list[int] = field(default_factory=list)
-    generated: int = 0
-    frontier: int = 0
-    depth: int = 0
-    judged: int = 0
-    stopped: str | None = None
-    seconds: float = 0.0
-    bytes_used: int = 0
-    fired: list[int] = field(default_factory=list)
-    new: list[int] = field(default_factory=list)
-    findings: dict[str, Findings] = field(default_factory=dict)
-    reached: Reached | None = None
-
-    @property
-    def distinct(self) -> int:
-        """Different states reached."""
-        return sum(self.levels)
-
-    @classmethod
-    def without_beginning(
-        cls, instance: Instance, limits: Limits, stopped: str, only: Sequence[str] = ()
-    ) -> Exploration:
-        """Nothing was searched: a limit was met before the initial states were known."""
-        none = [0] * len(instance.model.slots)
-        findings = {prop.name: Findings() for prop in instance.properties if not only or prop.name in only}
-        return cls(instance, limits, judged=-1, stopped=stopped, fired=none, new=none, findings=findings)
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether a state was searched."""
-        return bool(self.levels)
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether nothing is left to explore: every reachable state was seen and looked at."""
-        return self.stopped is None and self.frontier == 0
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the search did all that was asked of it: to its depth, or to the end."""
-        return self.stopped in (None, "decided")
-
-
-class Reached:
-    """The states that a search has seen, to be asked about."""
-
-    def __init__(self, kernel: Kernel, store: Any, levels: Sequence[int], starts: Sequence[Start]) -> None:
-        self.kernel = kernel
-        self.store = store
-        self.levels = levels
-        self.starts = starts
-
-    def sample(self, most: int) -> list[Cells]:
-        """So many of the states, spread evenly over the search."""
-        count = self.store.count
-        return self._unpacked(range(0, count, max(1, count // most)))
-
-    def first_of_levels(self, most: int) -> Iterator[list[Cells]]:
-        """So many states of each level, the first ones."""
-        for first, last in pairwise(accumulate(self.levels, initial=0)):
-            yield self._unpacked(range(first, min(first + most, last)))
-
-    def _unpacked(self, numbers: Iterable[int]) -> list[Cells]:
-        return [self.kernel.layout.unpack([int(word) for word in one]) for one in self.store.states_at(numbers)]
-
-    def find(self, cells: Sequence[int | None]) -> Witness | None:
-        """The path to the first state that has these cells, whatever it has where they are None."""
-        number = self.store.first_where(lambda states: self._matching(states, cells))
-        if number is None:
-            return None
-        position, steps = self.store.path(number)
-        return Witness(self.starts[position].number, tuple(steps))
-
-    def _matching(self, states: NDArray[np.uint64], cells: Sequence[int | None]) -> NDArray[np.bool_]:
-        """Which of the packed states have these cells."""
-        matching = np.ones(len(states), bool)
-        for position, value in enumerate(cells):
-            if value is not None and matching.any():
-                matching &= self.kernel.layout.column(states, position) == value
-        return matching
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What is told while a search runs."""
-
-    seconds: float
-    depth: int
-    distinct: int
-    generated: int
-    frontier: int
-    bytes_used: int
-
-
-def explore(
-    instance: Instance,
-    limits: Limits,
-    *,
-    count_all: bool = False,
-    only: Sequence[str] = (),
-    want_permitted: bool = False,
-    initial: int | None = None,
-    keep_states: bool = False,
-    patience: Mapping[str, float] = MappingProxyType({}),
-    kernel: Kernel | None = None,
-    report: Callable[[Progress], None] = lambda progress: None,
-    announce: Callable[[str], None] = lambda message: None,
-) -> Exploration:
-    """Search an instance within limits.
-
-    With `count_all` every violating state is counted; without it a property is looked at up to its first violation,
-    and the search ends once no property is open. `only` names the properties to look at (none: all that apply). With
-    `want_permitted` a property is looked at up to its first permitted failure instead: a violation may lie further on.
-    `initial` is the position of the one initial state to search from (None: all). `keep_states` keeps the states that
-    were seen, to be asked about. Once a property in `patience` is
-    broken, the search goes on for so many seconds at most.
-    """
-    if initial is not None and not 0 <= initial < len(instance.initial_states):
-        raise UsageError(f"there is no initial state {initial}; they are 0..{len(instance.initial_states) - 1}")
-    search = _search_of(limits)(instance, limits, kernel or kernel_of(instance, announce), report)
-    search.count_all = count_all
-    search.decisive = result_words.PERMITTED if want_permitted else result_words.FOUND
-    if initial is not None:
-        search.starts = search.starts[initial : initial + 1]
-    search.patience = patience
-    if only:
-        search.watched = [prop for prop in search.watched if prop.name in only]
-    result = search.run()
-    if keep_states:
-        result.reached = Reached(search.kernel, search.store, result.levels, search.starts)
-    return result
-
-
-def _search_of(limits: Limits) -> type[Search]:
-    if limits.threads == 1:
-        return Search
-    from isrcheck.checker.explicit.threads import ThreadedSearch  # here, for it is made of what stands here
-
-    return ThreadedSearch
 
 
 class Search:

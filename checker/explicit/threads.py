@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import CHUNK, Limits, Progress, Search
+from isrcheck.checker.explicit.search import CHUNK, Search
 from isrcheck.checker.explicit.shards import Lane, Shards
+from isrcheck.checker.outcome.exploration import Progress
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance
 
 LANE_BYTES = 1 << 21

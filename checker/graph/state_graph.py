@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.command.graph_options import GraphAsked
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import CHUNK, Limits, Progress, Search
+from isrcheck.checker.explicit.search import CHUNK, Search
 from isrcheck.checker.explicit.violating_states import Failing
 from isrcheck.checker.explicit.visited_set import Batch
+from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import run
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE

@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.checker.explicit.search import Exploration
 from isrcheck.checker.kafka_config.cluster_plan import Question
+from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.session.text import table
 from isrcheck.models.language.model import Instance
@@ -27,7 +27,7 @@ AVAILABILITY_SHARE = 0.1
 """The part of the time of an answer that it takes at most."""
 
 Search = Callable[[Instance, Sequence[str], int, float], Exploration]
-"""Searches an instance for some properties, from one of its initial states, for so many seconds at most."""
+"""SearchSession an instance for some properties, from one of its initial states, for so many seconds at most."""
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ Out: the lines on which they differ; none where they agree. A search that was cu
 
 from __future__ import annotations
 
-from isrcheck.checker.explicit.search import Exploration, Finding, Findings
-from isrcheck.checker.symbolic.bounded_model_checking import Unrolled
+from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings
 
 
 def differences(exploration: Exploration, unrolled: Unrolled) -> list[str]:

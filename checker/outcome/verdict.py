@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from isrcheck.checker.explicit.search import Exploration, Finding, Findings, Witness
-from isrcheck.checker.proofs.prove import Proof, Proofs
-from isrcheck.checker.symbolic.bounded_model_checking import Unrolled
+from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Witness
+from isrcheck.checker.outcome.proof_results import Proof, Proofs
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Property

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from isrcheck.checker.outcome.proof_results import Counterexample
 from isrcheck.checker.proofs.unbounded_abstraction import OPEN, Slice, SlicedStep
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Circuit
@@ -21,7 +22,7 @@ from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.checker.symbolic.transition_relation import Relation, ports
 from isrcheck.models import run
 from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Property, Step
+from isrcheck.models.language.model import Instance, Property
 
 MOST_NODES = 20_000
 """The largest circuit for which Z3 is asked once more, which hypotheses an answer takes."""
@@ -29,20 +30,6 @@ MOST_NODES = 20_000
 
 FEW = 12
 """So few hypotheses are asked about in any case."""
-
-
-@dataclass(frozen=True)
-class Counterexample:
-    """A counterexample to induction: a state in which everything holds, a step, and the state after it.
-
-    Cells that a slice does not have are None. `step` is None where the step is one of a slice; `says` names it.
-    """
-
-    claim: str
-    before: tuple[int | None, ...]
-    step: Step | None
-    says: str
-    after: tuple[int | None, ...]
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from isrcheck.checker.explicit.search import Exploration
+from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.exploration import Exploration
+from isrcheck.checker.outcome.proof_results import Attempt, Proof, Proofs
 from isrcheck.checker.outcome.verdict import Verdict, Word
-from isrcheck.checker.proofs.prove import Attempt, Proof, Proofs
-from isrcheck.checker.symbolic.bounded_model_checking import Unrolled
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.proofs.induction import Counterexample
-from isrcheck.checker.proofs.prove import Attempt, Phase, Proof, Proofs, Report, prove
+from isrcheck.checker.outcome.proof_results import Attempt, Counterexample, Phase, Proof, Proofs
+from isrcheck.checker.proofs.prove import Report, prove
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import engine_digest
 from isrcheck.checker.symbolic.solver import VERSION

@@ -12,18 +12,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass
 
+from isrcheck.checker.outcome.proof_results import Attempt, Counterexample, Phase, Proof, Proofs
 from isrcheck.checker.proofs.candidates import Candidate, candidates
-from isrcheck.checker.proofs.induction import (
-    MOST_NODES,
-    BoundedSystem,
-    Counterexample,
-    SlicedSystem,
-    System,
-    holds_initially,
-)
+from isrcheck.checker.proofs.induction import MOST_NODES, BoundedSystem, SlicedSystem, System, holds_initially
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
 from isrcheck.checker.symbolic.solver import Solver, telling_interrupts
@@ -37,65 +30,6 @@ from isrcheck.models.run import Cells
 
 MOST_STEPS = 3
 """How far k-induction goes."""
-
-
-@dataclass(frozen=True)
-class Proof:
-    """That a property holds at every depth, and what that rests on.
-
-    `lemmas` are the other claims that were used, promises among them. `every_length`: for whatever is open, as in
-    checker/proofs/unbounded_abstraction.py. `steps` is the k of a k-induction, whose paths are simple where k > 1. That
-    every step stays in range is a premise, which checker/proofs/premises.py looks after: `premise` is the proof of it,
-    None where a search to the end has shown it.
-    """
-
-    prop: Property
-    lemmas: tuple[str, ...]
-    every_length: bool
-    steps: int
-    seconds: float
-    premise: Proof | None = None
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """A proof that was not found: `broken` is the first claim that fails, with the state and the step; or `why`."""
-
-    prop: Property
-    every_length: bool
-    why: str
-    counterexample: Counterexample | None = None
-
-
-@dataclass
-class Proofs:
-    """Everything that was proved and tried. `lost` are lemmas that do not hold where they are claimed; `is_kept` says
-    that all of it comes from an earlier run."""
-
-    proofs: dict[str, Proof] = field(default_factory=dict)
-    attempts: list[Attempt] = field(default_factory=list)
-    lost: dict[str, Attempt] = field(default_factory=dict)
-    seconds: float = 0.0
-    stopped: str | None = None
-    is_kept: bool = False
-
-    def attempt(self, name: str) -> Attempt | None:
-        """The last attempt at a property."""
-        return next((one for one in reversed(self.attempts) if one.prop.name == name), None)
-
-    def joined(self, other: Proofs) -> Proofs:
-        """These, and others that were looked for afterwards."""
-        proofs = other.proofs | self.proofs
-        attempts = [*self.attempts, *other.attempts]
-        return Proofs(
-            proofs,
-            # An attempt within bounds that a later phase made good is no news.
-            [one for one in attempts if one.every_length or one.prop.name not in proofs],
-            self.lost | other.lost,
-            self.seconds + other.seconds,
-            self.stopped or other.stopped,
-            self.is_kept and other.is_kept,
-        )
 
 
 @dataclass
@@ -206,14 +140,6 @@ def _rests_on(kept: Mapping[str, frozenset[str]], name: str) -> tuple[str, ...]:
         found |= new
         new = {other for one in new for other in kept[one]} - found
     return tuple(one for one in kept if one in found and one != name)
-
-
-class Phase(Enum):
-    """Which proofs are looked for."""
-
-    EVERY_LENGTH = "every length"
-    WITHIN_BOUNDS = "within bounds"
-    WITH_MORE = "with proposed lemmas, or over more steps"
 
 
 def prove(

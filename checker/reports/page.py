@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from isrcheck.checker.explicit.search import Exploration
+from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import INTERRUPTED, SAFE, UNDECIDED, Word
 from isrcheck.checker.reports.content import Cell, Grid, History, Judged, Outcome, Search, Told
 from isrcheck.checker.reports.plots import Bar, bars, line
@@ -17,14 +18,13 @@ from isrcheck.checker.session.disabled_actions import switched_off
 from isrcheck.checker.session.proof_text import unrolled_lines
 from isrcheck.checker.session.text import Run, asked_of, counted, never_fired, totals, verdict_line
 from isrcheck.checker.spark.summary import spread_lines
-from isrcheck.checker.symbolic.bounded_model_checking import Unrolled
 from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element, page_head
 
 MOST_PLOTTED = 40
-"""Searches whose plots are drawn; a sweep can have thousands."""
+"""SearchSession whose plots are drawn; a sweep can have thousands."""
 
 MOST_OPEN = 3
-"""Searches that are shown open; of more, each opens when it is asked for."""
+"""SearchSession that are shown open; of more, each opens when it is asked for."""
 
 LOOKS = {
     Word.VIOLATED: ("\u2717", "bad", "a promise that the configuration makes is broken"),

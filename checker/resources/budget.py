@@ -18,7 +18,7 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
-from isrcheck.checker.explicit.search import Limits
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.resources.machine_memory import resident
 
 SECONDS_BETWEEN_LOOKS = 0.1

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from isrcheck.checker.command.console import ProgressLine
 from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.resources.budget import Budget, Spent
+from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.text import human_bytes
 from isrcheck.models.language.model import Instance
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.explicit.search import Exploration, Witness
+from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.exploration import Exploration, Witness
+from isrcheck.checker.outcome.proof_results import Attempt, Counterexample, Proof, Proofs
 from isrcheck.checker.proofs.budget_independence import limitless
-from isrcheck.checker.proofs.induction import Counterexample
 from isrcheck.checker.proofs.premises import premises, using
-from isrcheck.checker.proofs.prove import Attempt, Proof, Proofs
-from isrcheck.checker.symbolic.bounded_model_checking import Unrolled
 from isrcheck.checker.symbolic.solver import VERSION
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, spell

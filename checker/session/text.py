@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.checker.explicit.distinct_causes import Different, different_lines, different_object
-from isrcheck.checker.explicit.search import Exploration
+from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word, overall
 from isrcheck.checker.session import proof_text
 from isrcheck.checker.session.disabled_actions import switched_off
 from isrcheck.checker.session.proof_text import Proving
 from isrcheck.checker.spark.summary import Spread, spread_lines, spread_object
-from isrcheck.checker.symbolic.bounded_model_checking import Unrolled
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, spell

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from isrcheck.checker.command.spark_options import SparkAsked
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import Exploration, Limits, Progress, Search
+from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.outcome.exploration import Exploration, Progress
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark.parts import explore_parts
+from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.search import SpreadSearch
@@ -21,7 +23,7 @@ from isrcheck.models.language.model import Instance
 
 def explore_on_spark(
     session: Session,
-    asked: SparkAsked,
+    asked: SparkRequest,
     instance: Instance,
     limits: Limits,
     kernel: Kernel,

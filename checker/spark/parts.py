@@ -19,9 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.instance_specification import Subject
-from isrcheck.checker.explicit.search import Exploration, Finding, Findings, Limits, Progress, Search, Witness
+from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.starts import Start, Starts
 from isrcheck.checker.explicit.visited_set import Full, Store
+from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, Witness
+from isrcheck.checker.outcome.records import Record, exploration_of, unjudged_record_of
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark.blobs import unpack
 from isrcheck.checker.spark.partitioning import carried
 from isrcheck.checker.spark.runtime.faults import SparkLostError
@@ -31,7 +34,6 @@ from isrcheck.checker.spark.runtime.task_statistics import Told, run_job, told_b
 from isrcheck.checker.spark.shard_intake import Arrivals
 from isrcheck.checker.spark.shuffle import Outbox
 from isrcheck.checker.spark.summary import Mode, Overlap, Spread
-from isrcheck.checker.sweep.cases import Record, exploration_of, unjudged_record_of
 from isrcheck.models.language.in_range import IN_RANGE
 
 ENOUGH_STARTS = 64

@@ -20,10 +20,12 @@ from pyspark import StorageLevel
 
 from isrcheck.checker.compile.instance_specification import Subject
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import Limits, Progress, Search
+from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.outcome import result_words
+from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.resources.engine_digest import SEMANTICS
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark.checkpoint import Checkpoints
 from isrcheck.checker.spark.level import Expanded, Level, Ordered, expand, merge, order, scatter
 from isrcheck.checker.spark.partitioning import Pairs, carried

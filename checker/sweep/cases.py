@@ -12,23 +12,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from isrcheck.checker.command.console import ProgressLine
 from isrcheck.checker.command.options import Options
 from isrcheck.checker.compile.instance_specification import Subject
 from isrcheck.checker.compile.kernels import Kernels
-from isrcheck.checker.explicit.search import Exploration, Finding, Findings, Limits, Witness, explore
-from isrcheck.checker.outcome.verdict import verdicts
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.outcome.exploration import Exploration
+from isrcheck.checker.outcome.records import Record, record_of
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.beginning import begin, enumerate_initial_states
+from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.sweep.axes import Sweep
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import ModelError, UsageError
-
-Record = dict[str, Any]
-"""`refused` or `failed` with the reason; or the fields of an exploration, its `verdicts` in words, and the digest of
-the `instance` that was searched."""
 
 BAR = 20
 """How many signs long the bar of the progress is."""
@@ -157,50 +154,3 @@ def carry_here(progress: ProgressLine, interrupts: Sequence[int], total: int, bu
 
 
 # ----------------------------------------------------------------------------------------------------------- records
-
-
-def record_of(exploration: Exploration) -> Record:
-    """What a search did and found, as plain data, with its verdicts in words."""
-    words = {verdict.prop.name: verdict.bare for verdict in verdicts(exploration)}
-    return {"verdicts": words, **unjudged_record_of(exploration)}
-
-
-def unjudged_record_of(exploration: Exploration) -> Record:
-    """The same without verdicts: for part of a search, whose paths do not begin in an initial state."""
-    return {
-        "levels": [int(count) for count in exploration.levels],
-        "generated": int(exploration.generated),
-        "frontier": int(exploration.frontier),
-        "depth": exploration.depth,
-        "judged": exploration.judged,
-        "stopped": exploration.stopped,
-        "seconds": exploration.seconds,
-        "bytes_used": int(exploration.bytes_used),
-        "fired": [int(count) for count in exploration.fired],
-        "new": [int(count) for count in exploration.new],
-        "findings": {
-            name: {"found": _written(one.found), "permitted": _written(one.permitted), "erred": _written(one.erred)}
-            for name, one in exploration.findings.items()
-        },
-    }
-
-
-def _written(finding: Finding) -> Record:
-    path = finding.witness
-    witness = None if path is None else {"initial": int(path.initial), "steps": [int(step) for step in path.steps]}
-    return {"count": int(finding.count), "witness": witness}
-
-
-def exploration_of(record: Record, instance: Instance, limits: Limits) -> Exploration:
-    """The search that a record is of."""
-    plain = {name: value for name, value in record.items() if name not in ("instance", "verdicts", "findings")}
-    findings = {
-        name: Findings(_read(one["found"]), _read(one["permitted"]), _read(one["erred"]))
-        for name, one in record["findings"].items()
-    }
-    return Exploration(instance, limits, findings=findings, **plain)
-
-
-def _read(written: Record) -> Finding:
-    path = written["witness"]
-    return Finding(written["count"], None if path is None else Witness(path["initial"], tuple(path["steps"])))

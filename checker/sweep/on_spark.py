@@ -9,13 +9,14 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from isrcheck.checker.command.console import ProgressLine
+from isrcheck.checker.outcome.records import Record
 from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.task_memory import task_memory
 from isrcheck.checker.spark.runtime.task_statistics import Told, running, told_by, values_of
-from isrcheck.checker.sweep.cases import Carry, Case, Record, bar, search_case
+from isrcheck.checker.sweep.cases import Carry, Case, bar, search_case
 
 
 def carry_on(session: Session, progress: ProgressLine, total: int, budget: Budget) -> Carry:

@@ -22,9 +22,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from isrcheck.checker.outcome.records import Record
 from isrcheck.checker.resources.engine_digest import engine_digest
 from isrcheck.checker.sweep.axes import Sweep
-from isrcheck.checker.sweep.cases import Case, Record
+from isrcheck.checker.sweep.cases import Case
 from isrcheck.models.messages.errors import UsageError
 
 CURE = "move it away, or give another folder with --out DIR"

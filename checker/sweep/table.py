@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from isrcheck.checker.command.options import command_of
+from isrcheck.checker.outcome.records import Record, exploration_of
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word, range_verdict, verdicts
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
-from isrcheck.checker.session.session import Traces
+from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.text import Run, as_object, configuration_of, counted, faults_line, table, title
+from isrcheck.checker.session.trace_writer import Traces
 from isrcheck.checker.sweep.axes import Row, Sweep, refused_throughout
-from isrcheck.checker.sweep.cases import Carry, Case, Record, exploration_of, is_of_today
+from isrcheck.checker.sweep.cases import Carry, Case, is_of_today
 from isrcheck.checker.sweep.results_file import CURE, Results
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE

@@ -17,10 +17,12 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from isrcheck.checker.explicit.search import Finding, Findings, Limits, Witness
+from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.exploration import Finding, Findings, Witness
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, Circuit
 from isrcheck.checker.symbolic.one_hot_integers import Cases
 from isrcheck.checker.symbolic.solver import Solver, Values, once, telling_interrupts
@@ -34,30 +36,6 @@ from isrcheck.traces.format.erring import error_in_step, path_of, possible_steps
 
 WALKS = 5
 """How many random walks are tried to see that behaviours go on."""
-
-
-@dataclass
-class Unrolled:
-    """What Z3 was asked and what was found; the fields mean what they mean in an `Exploration`.
-
-    `nodes` is the size of the formula, `times` how long each depth took; `refusal` says why nothing could be asked.
-    """
-
-    instance: Instance
-    limits: Limits
-    judged: int = -1
-    exhausted: bool = False
-    stopped: str | None = None
-    seconds: float = 0.0
-    nodes: int = 0
-    times: list[float] = field(default_factory=list)
-    refusal: str = ""
-    findings: dict[str, Findings] = field(default_factory=dict)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether everything was asked that there was to ask."""
-        return self.stopped in (None, "decided")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.explicit.search import Witness
+from isrcheck.checker.outcome.exploration import Witness
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE
 from isrcheck.checker.symbolic.one_hot_integers import Cases, Truth
 from isrcheck.checker.symbolic.symbolic_state import Value

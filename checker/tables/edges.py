@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import Exploration, Limits, Reached, Search
+from isrcheck.checker.explicit.reached import Reached
+from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.outcome.exploration import Exploration
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Step
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import possible_steps

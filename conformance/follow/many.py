@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from isrcheck.checker.command.console import ProgressLine, interrupts
+from isrcheck.checker.command.console import interrupts
+from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.checker.spark.runtime.session import SparkOptions, spark_session
 from isrcheck.conformance.console import INTERRUPTED, UNDECIDED, USAGE, complain, say

@@ -15,8 +15,11 @@ from typing import Any
 
 from conformance.tests.support.symbolic import compare_all
 from isrcheck.checker.compile.kernels import Kernels
-from isrcheck.checker.explicit.search import Exploration, Limits, Witness, explore
-from isrcheck.checker.symbolic.bounded_model_checking import Unrolled, ask_to_depth
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.exploration import Exploration, Witness
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.conformance.fuzz.compare_proofs import proofs_differ
 from isrcheck.conformance.fuzz.plain_search import (
     ERROR,

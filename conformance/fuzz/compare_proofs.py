@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from isrcheck.checker.outcome.proof_results import Phase, Proof, Proofs
 from isrcheck.checker.proofs.budget_independence import limitless
-from isrcheck.checker.proofs.prove import Phase, Proof, Proofs, prove
+from isrcheck.checker.proofs.prove import prove
 from isrcheck.conformance.fuzz.plain_search import ERROR, Asked, Found, PlainSearch, PlainSystem, search
 from isrcheck.conformance.fuzz.program import Program
 from isrcheck.models.language.declare import Kind

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from isrcheck.checker.command.console import ProgressLine
+from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.conformance.console import (
     BUGS,
     DIVERGED,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.tests.support.browser import chromium
-from isrcheck.checker.proofs.prove import Proofs
+from isrcheck.checker.outcome.proof_results import Proofs
 from isrcheck.checker.session import session as searches
 
 if TYPE_CHECKING:

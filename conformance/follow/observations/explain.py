@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit.search import Limits
 from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.observations.claims import Claim
 from isrcheck.conformance.follow.observations.lines import Line
 from isrcheck.conformance.follow.observations.promises import Failure, failures_of

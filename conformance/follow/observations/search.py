@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import Limits
 from isrcheck.checker.explicit.visited_set import Batch, Full, Store
 from isrcheck.checker.outcome import result_words
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Words
 from isrcheck.conformance.follow.observations.claims import Claims
 from isrcheck.conformance.follow.observations.monitor import Monitor

@@ -14,8 +14,8 @@ import pytest
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import published
-from isrcheck.checker.command.console import ProgressLine
 from isrcheck.checker.outcome.verdict import Word, exit_code, overall
+from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.traces.cli import main as trace
 
 COUNTER = '''\

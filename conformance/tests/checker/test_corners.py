@@ -20,12 +20,12 @@ from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix, published
 from isrcheck.checker.command import console
-from isrcheck.checker.command.console import ProgressLine
 from isrcheck.checker.compile import kernels
 from isrcheck.checker.kafka_config import answer
 from isrcheck.checker.outcome.verdict import Word, exit_code
 from isrcheck.checker.session import session
 from isrcheck.checker.session import text as report
+from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.models import registry
 from isrcheck.traces.cli import main as trace
 from isrcheck.traces.format.certify import NotCertifiedError

@@ -109,7 +109,7 @@ def test_two_at_a_time_share_an_empty_cache_and_one_trace(folder):
 def test_an_interrupt_during_the_search_tells_what_was_found(folder, form):
     """Progress on stderr, which comes while a search runs, says when the moment is there; here it comes at once."""
     script = (
-        "import sys; from checker import console; console.SECONDS_BETWEEN_LINES = 0;"
+        "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0;"
         " from isrcheck.checker.cli import main; sys.exit(main())"
     )
     words = [sys.executable, "-P", "-c", script, "kafka", "--protocol", "0.10", *form]

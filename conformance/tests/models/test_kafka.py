@@ -5,8 +5,9 @@ import itertools
 import pytest
 
 from conformance.tests.support.golden import read_step
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import Word, verdicts
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.state.readers import last_stable_offset
 from isrcheck.models.language.declare import NONE, Kind

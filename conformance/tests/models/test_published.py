@@ -3,7 +3,8 @@
 import pytest
 
 from isrcheck.checker.analyses import published
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.published import MODEL
 
 ROWS = list(published.rows())

@@ -12,7 +12,8 @@ import sys
 import pytest
 
 from conformance.tests.support.state_machines import keep, machine_of, must_hold, shrunk
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 

@@ -11,8 +11,9 @@ import pytest
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix
 from isrcheck.checker.compile import kernels
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import Word, verdicts
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.text import Run
 from isrcheck.models import registry
 from isrcheck.models.language.declare import Kind

@@ -15,7 +15,9 @@ from conformance.tests.checker.explicit.test_search import Naive, assert_same
 from conformance.tests.checker.symbolic.test_bounded_model_checking import same_findings
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
-from isrcheck.checker.explicit.search import Limits, Witness, explore
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.outcome.exploration import Witness
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.traces.cli import main as trace

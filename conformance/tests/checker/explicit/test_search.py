@@ -1,4 +1,4 @@
-"""The explicit search: exact counts, the least of the shortest counterexamples, limits, and kernels that are never stale.
+"""The explicit search: exact counts, least shortest counterexamples, limits, and kernels that are never stale."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit import search as engine
 from isrcheck.checker.explicit import threads as threaded
 from isrcheck.checker.explicit import visited_set
-from isrcheck.checker.explicit.search import Exploration, Finding, Findings, Limits, Progress, Witness, explore
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, Witness
 from isrcheck.checker.outcome.verdict import Word, verdicts
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, Model, Property

@@ -16,9 +16,10 @@ from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.command.graph_options import GraphAsked, add_graph_options, read_graph_options
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.graph.files import dot
 from isrcheck.checker.graph.state_graph import state_graph, summary
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.messages.errors import UsageError

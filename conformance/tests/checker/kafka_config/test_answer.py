@@ -13,7 +13,8 @@ from conformance.tests.support.engine import checking
 from conformance.tests.support.places import SHARED
 from isrcheck import models
 from isrcheck.checker import cli
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka import MODEL
 
 EXAMPLES = Path(models.__file__).parent / "examples"

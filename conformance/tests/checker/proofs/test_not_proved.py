@@ -11,8 +11,8 @@ import pytest
 
 from conformance.tests.support.engine import ALL_THE_WATER, JUGS, instance_of, joined, proofs_of, proving
 from isrcheck.checker import cli
+from isrcheck.checker.outcome.proof_results import Proof, Proofs
 from isrcheck.checker.outcome.verdict import Verdict, Word, with_proofs
-from isrcheck.checker.proofs.prove import Proof, Proofs
 from isrcheck.checker.session import session
 from isrcheck.models import registry
 from isrcheck.models.messages.errors import UsageError

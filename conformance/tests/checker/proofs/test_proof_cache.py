@@ -10,11 +10,12 @@ import pytest
 
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
-from isrcheck.checker.analyses import matrix
+from isrcheck.checker.analyses import matrix, matrix_proofs
+from isrcheck.checker.outcome.proof_results import Phase, Proofs
 from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.proofs.budget_independence import limitless
 from isrcheck.checker.proofs.proof_cache import proved
-from isrcheck.checker.proofs.prove import Phase, Proofs, prove
+from isrcheck.checker.proofs.prove import prove
 from isrcheck.checker.resources.engine_digest import FOLDERS, modules_of
 from isrcheck.checker.session import session
 from isrcheck.models import registry
@@ -306,7 +307,7 @@ def test_the_matrix_marks_what_is_proved(check):
 
 
 def test_what_there_was_no_time_to_prove_is_told_as_that(check, monkeypatch):
-    monkeypatch.setattr(matrix, "PROOF_SECONDS", 0.0)
+    monkeypatch.setattr(matrix_proofs, "PROOF_SECONDS", 0.0)
     code, text, content = check(COMMIT)
     assert (code, cell(content)) == (0, ("consistent", "HOLDS", "not attempted", "as recorded"))
     assert f"{matrix.NOT_ATTEMPTED}: consistent in examples/two_phase_commit" in text.splitlines()
@@ -317,7 +318,7 @@ def test_what_there_was_no_time_to_prove_is_told_as_that(check, monkeypatch):
 def test_what_is_proved_where_the_matrix_says_to_ask_stands_in_the_matrix(check, monkeypatch):
     """`not attempted: check --prove`: afterwards the matrix has it, also of a run that another one completes."""
     named = COMMIT.replace("explored", 'name = "reached"\nproperties = ["all_commit", "all_abort"]\nexplored')
-    monkeypatch.setattr(matrix, "PROOF_SECONDS", 0.0)
+    monkeypatch.setattr(matrix_proofs, "PROOF_SECONDS", 0.0)
     assert cell(check(COMMIT + named)[2])[2] == "not attempted"
     assert cli.main(["examples/two_phase_commit", "--resource-managers", "2", "--prove"]) == 0
     assert cell(check(COMMIT + named)[2])[2] == "any depth"

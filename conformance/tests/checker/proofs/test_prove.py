@@ -11,12 +11,12 @@ import z3
 
 from conformance.tests.support.engine import ALL_THE_WATER, JUGS, instance_of, joined, proofs_of, proving
 from isrcheck.checker import cli
-from isrcheck.checker.explicit.search import Finding, Witness
+from isrcheck.checker.outcome.exploration import Finding, Witness
+from isrcheck.checker.outcome.proof_results import Phase, Proof, Proofs
 from isrcheck.checker.outcome.verdict import Word, exit_code, verdicts, with_proofs
 from isrcheck.checker.proofs import induction, proof_cache, prove
-from isrcheck.checker.proofs.prove import Phase, Proof, Proofs
 from isrcheck.checker.resources.formula_budget import Answer
-from isrcheck.checker.session import session
+from isrcheck.checker.session import session, trace_writer
 from isrcheck.checker.symbolic import solver
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.models import registry
@@ -406,7 +406,8 @@ def test_an_interrupted_search_is_not_followed_by_proofs(check, monkeypatch):
 
 def test_an_unproved_promise_exits_3_whatever_else_is_proved(tmp_path):
     instance = instance_of(tmp_path, JUGS + ALL_THE_WATER.replace("@lemma", "@always"))
-    from isrcheck.checker.explicit.search import Limits, explore
+    from isrcheck.checker.explicit.explore import explore
+    from isrcheck.checker.resources.limits import Limits
 
     found = verdicts(explore(instance, Limits()))
     water = next(prop for prop in instance.properties if prop.name == "no_water_is_lost")
@@ -494,7 +495,7 @@ def test_a_proof_for_every_length_that_the_search_contradicts_exits_70(kafka, mo
         return found
 
     monkeypatch.setattr(session, "explore", wrongly)
-    monkeypatch.setattr(session.Traces, "write", lambda *given: {})
+    monkeypatch.setattr(trace_writer.Traces, "write", lambda *given: {})
     code = cli.main(["kafka", "--protocol", "2.1", "--prove", "--bound", "1"])
     out, err = capsys.readouterr()
     assert (code, out) == (70, "")

@@ -15,7 +15,7 @@ from conformance.tests.support.engine import checking
 from conformance.tests.support.report import HOSTILE, NAME, cases_of, counts_of, page_of, run_of, written
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix
-from isrcheck.checker.explicit.search import explore
+from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.kafka_config.cluster_plan import ASIDES, MOVED
 from isrcheck.checker.outcome.verdict import PROVABLE, SAFE, Verdict, Word, exit_code
 from isrcheck.checker.reports import folder as folders

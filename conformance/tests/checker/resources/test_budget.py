@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.explicit.search import Limits
 from isrcheck.checker.resources.budget import Budget, Spent
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 
 SECONDS = 2

@@ -16,15 +16,16 @@ import pytest
 
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix
-from isrcheck.checker.command.spark_options import SparkAsked
 from isrcheck.checker.compile import instance_specification as subject
 from isrcheck.checker.compile.instance_specification import Subject
 from isrcheck.checker.compile.kernels import Kernels
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.outcome.proof_results import Phase
 from isrcheck.checker.proofs import proof_cache
 from isrcheck.checker.proofs.proof_cache import proved
-from isrcheck.checker.proofs.prove import Phase
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark.engine import explore_on_spark
+from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime.session import SparkOptions
 from isrcheck.checker.spark.summary import Mode
 from isrcheck.models import registry
@@ -254,7 +255,7 @@ def test_a_sweep_from_other_initial_states(
 
 def test_checkpoints_and_executors(load: Load, local_spark, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """The package travels with the model, and a checkpoint of the old model is not gone on from."""
-    how = SparkAsked(Mode.SEARCH, None, SparkOptions(), str(tmp_path / "kept"))
+    how = SparkRequest(Mode.SEARCH, None, SparkOptions(), str(tmp_path / "kept"))
 
     def levels(limit: str) -> list[int]:
         instance = load(limit).instance()

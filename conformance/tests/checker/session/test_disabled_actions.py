@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.disabled_actions import switched_off
 from isrcheck.checker.session.text import never_fired
 from isrcheck.models import registry

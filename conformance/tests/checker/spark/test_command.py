@@ -13,7 +13,8 @@ import time
 import pytest
 
 from isrcheck.checker import cli
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 
 

@@ -15,20 +15,23 @@ import pytest
 
 from conformance.tests.checker.explicit.test_search import COUNTERS, written
 from isrcheck.checker import cli
-from isrcheck.checker.command.spark_options import SparkAsked
 from isrcheck.checker.compile.instance_specification import Subject
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit.search import Exploration, Limits, Search, explore
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.starts import Starts
+from isrcheck.checker.outcome.exploration import Exploration
+from isrcheck.checker.outcome.records import record_of
 from isrcheck.checker.outcome.verdict import verdicts
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark import search
 from isrcheck.checker.spark.checkpoint import Checkpoints
 from isrcheck.checker.spark.engine import explore_on_spark
 from isrcheck.checker.spark.parts import Answer, Merge, begin
+from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime import environment_check
 from isrcheck.checker.spark.runtime.session import SparkOptions
 from isrcheck.checker.spark.summary import Mode, Spread
-from isrcheck.checker.sweep.cases import record_of
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
@@ -36,11 +39,11 @@ from isrcheck.models.messages.errors import UsageError
 MEMORY = 1 << 28
 
 
-def asked(mode: Mode, split_depth: int | None = None, checkpoint: Path | None = None) -> SparkAsked:
-    return SparkAsked(mode, split_depth, SparkOptions(), None if checkpoint is None else str(checkpoint))
+def asked(mode: Mode, split_depth: int | None = None, checkpoint: Path | None = None) -> SparkRequest:
+    return SparkRequest(mode, split_depth, SparkOptions(), None if checkpoint is None else str(checkpoint))
 
 
-def on_spark(session, instance: Instance, limits: Limits, how: SparkAsked, **more) -> tuple[Exploration, Spread]:
+def on_spark(session, instance: Instance, limits: Limits, how: SparkRequest, **more) -> tuple[Exploration, Spread]:
     given = {"count_all": False, "report": lambda progress: None} | more
     return explore_on_spark(session, how, instance, limits, kernel_of(instance), **given)
 

@@ -6,12 +6,13 @@ import pytest
 
 from conformance.tests.checker.spark.test_search import everything, registered, witnesses
 from conformance.tests.support.spark import cluster_session
-from isrcheck.checker.command.spark_options import SparkAsked
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import verdicts
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark import search
 from isrcheck.checker.spark.engine import explore_on_spark
+from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime.session import SparkOptions
 from isrcheck.checker.spark.summary import Mode
 
@@ -39,7 +40,7 @@ def test_one_search_survives_the_loss_of_an_executor(cluster, tmp_path, is_kept,
     limits = Limits(6, MEMORY)
     killer = Killer(cluster, 1_000)
     kept = str(tmp_path / "kept") if is_kept else None
-    how = SparkAsked(Mode.SEARCH, None, SparkOptions(), kept)
+    how = SparkRequest(Mode.SEARCH, None, SparkOptions(), kept)
     with cluster_session(cluster, tmp_path / "faults") as session:
         found, spread = explore_on_spark(
             session, how, instance, limits, kernel_of(instance), count_all=False, report=killer
@@ -55,7 +56,7 @@ def test_parts_survive_the_loss_of_an_executor(cluster, tmp_path):
     instance = registered("kafka")
     limits = Limits(9, MEMORY)
     killer = Killer(cluster, 1)
-    how = SparkAsked(Mode.PARTS, None, SparkOptions(), None)
+    how = SparkRequest(Mode.PARTS, None, SparkOptions(), None)
     with cluster_session(cluster, tmp_path / "faults") as session:
         found, spread = explore_on_spark(
             session, how, instance, limits, kernel_of(instance), count_all=False, report=killer
@@ -76,7 +77,7 @@ def test_executors_that_are_lost_for_good_leave_what_was_found(cluster, tmp_path
                 if worker in cluster.processes:
                     cluster.kill_worker(worker)
 
-    how = SparkAsked(Mode.SEARCH, None, SparkOptions(), None)
+    how = SparkRequest(Mode.SEARCH, None, SparkOptions(), None)
     with cluster_session(cluster, tmp_path / "faults", patience=2) as session:
         found, spread = explore_on_spark(
             session, how, instance, Limits(6, MEMORY), kernel_of(instance), count_all=False, report=kill_all

@@ -20,9 +20,9 @@ import pytest
 from conformance.tests.support.engine import checking
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
-from isrcheck.checker.command.console import ProgressLine
 from isrcheck.checker.command.options import read_options
 from isrcheck.checker.outcome.verdict import verdicts
+from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.sweep import cases as sweep_cases
 from isrcheck.checker.sweep import results_file
 from isrcheck.checker.sweep import table as sweep
@@ -434,7 +434,7 @@ def test_a_search_that_was_interrupted_or_out_of_time_is_searched_again(check, m
 
 def test_ctrl_c_of_a_process_keeps_what_is_done(tmp_path):
     script = (
-        "import sys; from checker import console; console.SECONDS_BETWEEN_LINES = 0;"
+        "import sys; from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0;"
         " from isrcheck.checker.cli import main; sys.exit(main())"
     )
     words = [sys.executable, "-P", "-c", script, *shlex.split("sweep --vary replicas=1,3 --protocol 0.10")]

@@ -11,10 +11,12 @@ import pytest
 from conformance.tests.support.engine import LAMPS, checking, decided, told
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import published
-from isrcheck.checker.explicit.search import Finding, Limits, Witness, explore
+from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.agreement import differences
+from isrcheck.checker.outcome.exploration import Finding, Witness
 from isrcheck.checker.outcome.verdict import verdicts
-from isrcheck.checker.session import session
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.session import session, trace_writer
 from isrcheck.checker.symbolic.and_inverter_graph import TRUE
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.checker.symbolic.transition_relation import Relation
@@ -324,7 +326,7 @@ def test_engines_that_differ_exit_70_and_both_sides_are_told(
     wrongly = changed_finding(name, is_permitted, witness)
     monkeypatch.setattr(session, engine, wrongly(getattr(session, engine)))
     # The trace of a wrong path would be refused even before the engines are compared.
-    monkeypatch.setattr(session.Traces, "write", lambda *given: {})
+    monkeypatch.setattr(trace_writer.Traces, "write", lambda *given: {})
     code, text, err = check("lamps.py", "--engine", "all", "--bound", "3")
     assert (code, text, err.count("\n")) == (70, "", 1)
     wrong = "never" if witness is None else f"at step {witness.depth}, steps {' '.join(map(str, witness.steps))}"

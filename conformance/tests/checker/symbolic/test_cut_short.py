@@ -106,7 +106,7 @@ def test_memory_that_the_proofs_use_up_is_told_as_that(tmp_path):
 
 def test_an_interrupt_while_z3_searches_tells_what_was_found(tmp_path):
     """Progress on stderr says when depth 7 is asked; everything before it is done."""
-    script = f"from checker import console; console.SECONDS_BETWEEN_LINES = 0; {MAIN}"
+    script = f"from isrcheck.checker.session import progress; progress.SECONDS_BETWEEN_LINES = 0; {MAIN}"
     sizes = "--replicas 2 --records 1 --elections 1 --crashes 0 --bound 40"
     words = [sys.executable, "-P", "-c", script, "kafka", "--protocol", "0.10", "--engine", "z3", *sizes.split()]
     environment = os.environ | {"PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": ""}

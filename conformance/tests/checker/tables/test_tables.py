@@ -18,8 +18,9 @@ from pyarrow import parquet
 from conformance.tests.support.engine import checking
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import verdicts
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.text import Run
 from isrcheck.checker.spark.summary import Mode, Overlap, Spread
 from isrcheck.checker.tables import write

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.language.syntax import with_callees

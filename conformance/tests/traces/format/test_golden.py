@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.support import golden as golden_support
-from isrcheck.checker.explicit.search import Limits, explore
+from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
 

@@ -1,0 +1,53 @@
+"""Proofs for the matrix: what no search has broken is proved where that is quick.
+
+In:  a session, and the pairs of the matrix.
+Out: the pairs, with the proofs that were found.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from isrcheck.checker.analyses.matrix import Pair
+from isrcheck.checker.outcome.proof_results import Phase, Proofs
+from isrcheck.checker.outcome.verdict import refuse_contradictions, with_proofs
+from isrcheck.checker.proofs.premises import resting
+from isrcheck.checker.resources.formula_budget import Memory
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.session.text import Run
+
+PROOF_SECONDS = 20.0
+"""How long proofs are looked for in all; what an earlier run has found takes no time."""
+
+
+def prove_matrix(session: SearchSession, pairs: list[Pair]) -> tuple[list[Pair], bool]:
+    """Look for proofs of what stands in the matrix, the quick ones first; says whether somebody interrupted it."""
+    deadline = time.monotonic() + PROOF_SECONDS
+    Memory.limit(session.limits.memory)
+    found = {position: Proofs() for position, (record, _) in enumerate(pairs) if not record.name}
+    for phase in (Phase.EVERY_LENGTH, Phase.WITHIN_BOUNDS):
+        # The newest generation first: it has the most to prove.
+        for position in reversed(found):
+            record, run = pairs[position]
+            progress = ProgressLine(record.title)
+            left = session.budget.limits(Limits(seconds=deadline - time.monotonic())).seconds
+            proofs = found[position]
+            # A phase that was cut short does not keep the other one from the cache.
+            before = replace(proofs, stopped=None)
+            more = session.prove_phase(run, phase, before, left, progress, is_patient=False)
+            found[position] = proofs.joined(more)
+            progress.clear()
+            if more.stopped == "interrupt":
+                return pairs, True
+    return [
+        (record, _with_proofs(run, found[position]) if position in found else run)
+        for position, (record, run) in enumerate(pairs)
+    ], False
+
+
+def _with_proofs(run: Run, proofs: Proofs) -> Run:
+    refuse_contradictions(run.verdicts, proofs)
+    return replace(run, verdicts=with_proofs(run.verdicts, resting(proofs, run.exploration)))

@@ -1,0 +1,60 @@
+"""Breadth-first search of an instance, on one thread or several.
+
+In:  an `Instance`, and limits: depth, memory, seconds, threads.
+Out: an `Exploration`, the same for any number of threads unless a limit stops the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.checker.explicit.reached import Reached
+from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.explicit.threads import ThreadedSearch
+from isrcheck.checker.outcome import result_words
+from isrcheck.checker.outcome.exploration import Exploration, Progress
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import UsageError
+
+
+def explore(
+    instance: Instance,
+    limits: Limits,
+    *,
+    count_all: bool = False,
+    only: Sequence[str] = (),
+    want_permitted: bool = False,
+    initial: int | None = None,
+    keep_states: bool = False,
+    patience: Mapping[str, float] = MappingProxyType({}),
+    kernel: Kernel | None = None,
+    report: Callable[[Progress], None] = lambda progress: None,
+    announce: Callable[[str], None] = lambda message: None,
+) -> Exploration:
+    """Search an instance within limits.
+
+    With `count_all` every violating state is counted; without it a property is looked at up to its first violation,
+    and the search ends once no property is open. `only` names the properties to look at (none: all that apply). With
+    `want_permitted` a property is looked at up to its first permitted failure instead: a violation may lie further on.
+    `initial` is the position of the one initial state to search from (None: all). `keep_states` keeps the states that
+    were seen, to be asked about. Once a property in `patience` is
+    broken, the search goes on for so many seconds at most.
+    """
+    if initial is not None and not 0 <= initial < len(instance.initial_states):
+        raise UsageError(f"there is no initial state {initial}; they are 0..{len(instance.initial_states) - 1}")
+    kind = Search if limits.threads == 1 else ThreadedSearch
+    search = kind(instance, limits, kernel or kernel_of(instance, announce), report)
+    search.count_all = count_all
+    search.decisive = result_words.PERMITTED if want_permitted else result_words.FOUND
+    if initial is not None:
+        search.starts = search.starts[initial : initial + 1]
+    search.patience = patience
+    if only:
+        search.watched = [prop for prop in search.watched if prop.name in only]
+    result = search.run()
+    if keep_states:
+        result.reached = Reached(search.kernel, search.store, result.levels, search.starts)
+    return result

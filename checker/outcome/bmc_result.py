@@ -1,0 +1,37 @@
+"""What bounded model checking found, as plain values.
+
+In:  nothing; the engine fills them.
+Out: a `BmcResult`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from isrcheck.checker.outcome.exploration import Findings
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.language.model import Instance
+
+
+@dataclass
+class Unrolled:
+    """What Z3 was asked and what was found; the fields mean what they mean in an `Exploration`.
+
+    `nodes` is the size of the formula, `times` how long each depth took; `refusal` says why nothing could be asked.
+    """
+
+    instance: Instance
+    limits: Limits
+    judged: int = -1
+    exhausted: bool = False
+    stopped: str | None = None
+    seconds: float = 0.0
+    nodes: int = 0
+    times: list[float] = field(default_factory=list)
+    refusal: str = ""
+    findings: dict[str, Findings] = field(default_factory=dict)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything was asked that there was to ask."""
+        return self.stopped in (None, "decided")

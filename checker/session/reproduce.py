@@ -1,0 +1,21 @@
+"""The command that repeats a search.
+
+In:  the name of a model, an instance of it, and a bound.
+Out: the command, with what differs from the defaults and nothing else.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+from isrcheck.models import settings
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.printable import escaped
+
+
+def command_of(target: str, instance: Instance, bound: int | None) -> str:
+    """The command that repeats a search: what differs from the defaults, and nothing else."""
+    words = ["check", *settings.words_of_name(target, instance)]
+    if bound is not None:
+        words += ["--bound", str(bound)]
+    return escaped(shlex.join([*words, *settings.words_of_values(instance)]))
