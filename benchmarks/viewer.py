@@ -27,7 +27,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as here:
         path = folder.write(trace, Path(here))
         page = Path(here) / "page.html"
-        words = [sys.executable, "-m", "isrcheck.traces.cli", "page", str(path), "-o", str(page), "--force"]
+        words = [sys.executable, "-m", "isrcheck.traces", "page", str(path), "-o", str(page), "--force"]
         for number in range(rounds):
             limits.append(limit_loop())
             started = time.perf_counter()

@@ -5,13 +5,6 @@ In:  the words that a person typed. Out: text or JSON on stdout, progress and er
 
 from __future__ import annotations
 
-if __name__ == "__main__":
-    import sys
-
-    from isrcheck.checker.start import main as start
-
-    sys.exit(start())  # before anything else is imported
-
 import json
 import shlex
 import sys
@@ -51,8 +44,11 @@ from isrcheck.checker.reports.content import Told
 from isrcheck.checker.reports.gather import Printed
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.formula_budget import Memory
+from isrcheck.checker.session import naming
 from isrcheck.checker.session import text as report
 from isrcheck.checker.session.beginning import begin
+from isrcheck.checker.session.formatting import counted
+from isrcheck.checker.session.formatting import table as table_lines
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.session import SearchSession
@@ -221,7 +217,7 @@ def _one_model(options: Options, searches: SearchSession) -> int:
 def _mutate(options: Options, searches: SearchSession) -> int:
     assert options.target is not None
     instance = instance_of(options)
-    progress = ProgressLine(report.title(instance))
+    progress = ProgressLine(naming.title(instance))
 
     def compiled(one: Instance) -> Kernel:
         # Anew for each: mutants of a model have its name and its digest.
@@ -269,7 +265,7 @@ def _sweep(options: Options, seen: list[int], budget: Budget) -> int:
             f"taking up {escaped(str(results.path))}: {len(results.done)} of {len(cases)} searches are done",
             file=sys.stderr,
         )
-    progress = ProgressLine(report.title(asked.instances[0]))
+    progress = ProgressLine(naming.title(asked.instances[0]))
     traces = Traces(options.out)
     try:
         if options.engine == "spark":
@@ -305,7 +301,7 @@ def _graph(options: Options, searches: SearchSession) -> int:
 
     assert options.graph is not None
     asked, instance = options.graph, instance_of(options)
-    progress = ProgressLine(report.title(instance))
+    progress = ProgressLine(naming.title(instance))
     try:
         kernel = searches.begin(instance, progress).kernel
         limits = searches.budget.limits(options.limits)
@@ -406,13 +402,11 @@ def _published(options: Options, searches: SearchSession) -> int:
     if cut:
         closing = f"UNDECIDED: {closing}; at least one row was cut short"
     if broken:
-        closing = (
-            f"VIOLATED: {report.counted(broken, 'row')} break {IN_RANGE.name}, of which TLC knows nothing; {closing}"
-        )
+        closing = f"VIOLATED: {counted(broken, 'row')} break {IN_RANGE.name}, of which TLC knows nothing; {closing}"
     code = VIOLATED if broken else UNEXPECTED if differing else UNDECIDED if cut else SAFE
     words = {SAFE: "as published", UNDECIDED: Word.UNDECIDED.value, VIOLATED: Word.VIOLATED.value}
     verdict = words.get(code, "differs")
-    text = "\n".join([*report.table(lines), "", closing])
+    text = "\n".join([*table_lines(lines), "", closing])
     return _finish(options, text, {"runs": runs, "verdict": verdict}, Traces(options.out), code, stopped)
 
 

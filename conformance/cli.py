@@ -6,13 +6,6 @@ In:  the words that a person typed: traces to replay, recordings to follow. Out:
 
 from __future__ import annotations
 
-if __name__ == "__main__":
-    import sys
-
-    from isrcheck.conformance.start import main as start
-
-    sys.exit(start())  # before anything else is imported
-
 import argparse
 import sys
 import time

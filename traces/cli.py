@@ -6,13 +6,6 @@ Out: text, and an exit code: 0, 1 where two traces differ, 2 for bad input (one 
 
 from __future__ import annotations
 
-if __name__ == "__main__":
-    import sys
-
-    from isrcheck.traces.start import main as start
-
-    sys.exit(start())  # before anything else is imported
-
 import argparse
 import os
 import shlex
@@ -33,7 +26,7 @@ from isrcheck.traces.format import folder
 from isrcheck.traces.kafka.lanes import BASICS, LEGEND, spell_legend
 from isrcheck.traces.lanes.table import GAP, UNCHANGED, WIDTH
 from isrcheck.traces.other_tools import reading, showing
-from isrcheck.traces.terminal import colour, diff, walk_options
+from isrcheck.traces.terminal import colour, diff, slice_text, walk_options
 from isrcheck.traces.terminal.colour import Ink, Look
 from isrcheck.traces.terminal.one_step import view_step
 from isrcheck.traces.terminal.show import view, why
@@ -213,7 +206,7 @@ def _add_slice(commands: Commands) -> None:
 def _slice(arguments: argparse.Namespace) -> int:
     trace = folder.read(arguments.file, _model(arguments))
     found = slicing.slice_of(trace, slicing.command_of(trace, arguments.file, arguments.model))
-    lines = slicing.tell(trace, found)
+    lines = slice_text.tell(trace, found)
     if found.left_out:
         path = folder.write(found.trace, arguments.out)
         model = [] if arguments.model is None else ["--model", str(arguments.model)]

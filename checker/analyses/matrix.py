@@ -21,8 +21,10 @@ from typing import Any, TypeVar
 from isrcheck import models
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.session.formatting import counted, table
+from isrcheck.checker.session.naming import configuration_of, faults_line
 from isrcheck.checker.session.proof_text import scope
-from isrcheck.checker.session.text import Run, as_object, configuration_of, counted, faults_line, table
+from isrcheck.checker.session.text import Run, as_object
 from isrcheck.models import registry
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE

@@ -30,16 +30,9 @@ from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.disabled_actions import switched_off
-from isrcheck.checker.session.text import (
-    Run,
-    as_object,
-    configuration_of,
-    counted,
-    faults_line,
-    table,
-    title,
-    verdict_line,
-)
+from isrcheck.checker.session.formatting import counted, table
+from isrcheck.checker.session.naming import configuration_of, faults_line, title
+from isrcheck.checker.session.text import Run, as_object, verdict_line
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Slot

@@ -15,15 +15,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.first_violations import FirstFailures
-from isrcheck.checker.outcome.exploration import Exploration, Progress, Witness
-from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
+from isrcheck.checker.outcome.causes import MOST_ALIKE, Counterexample, Different
+from isrcheck.checker.outcome.exploration import Progress, Witness
+from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.run import Cells
@@ -32,58 +32,11 @@ from isrcheck.traces.format.certify import from_steps, judgements
 from isrcheck.traces.format.minimise import follow, needed_steps
 from isrcheck.traces.format.trace import Trace
 
-MOST_ALIKE = 4
-"""Of candidates that take the same actions in the same order, with the same faults, so many are looked at."""
-
 SEARCH_SHARE = 0.5
 """The part of the seconds that the search for failures may take; the rest is for looking at what it found."""
 
 PATIENCE = 5.0
 """Seconds for looking at what a search found that was interrupted."""
-
-
-@dataclass(frozen=True)
-class Counterexample:
-    """A history, its cause, and the file that it was written to, once it is."""
-
-    trace: Trace
-    cause: Cause
-    path: Path | None = None
-
-
-@dataclass(frozen=True)
-class Different:
-    """What was found about the failures of one property: those that break a promise, or those that are permitted.
-
-    `candidates` histories were there to be looked at, and `looked_at` were. `stopped` says what ended it early.
-    """
-
-    prop: Property
-    word: Word
-    asked: int
-    exploration: Exploration
-    candidates: int = 0
-    looked_at: int = 0
-    stopped: str | None = None
-    found: tuple[Counterexample, ...] = ()
-
-    @property
-    def reach(self) -> str:
-        """What is known of further causes."""
-        if self.stopped is not None:
-            return f"UNDECIDED whether there are more: {WHY_STOPPED[self.stopped]}"
-        if len(self.found) == self.asked:
-            if self.exploration.stopped is not None:
-                why = WHY_STOPPED[self.exploration.stopped]
-                return f"as many as were asked for; there may be more, and some with fewer faults: {why}"
-            return "as many as were asked for; there may be more"
-        exploration = self.exploration
-        far = "in the whole state space" if exploration.exhausted else f"to depth {exploration.judged}"
-        states = f"a shortest history to each of {self.candidates:,} first failures"
-        alike = self.candidates - self.looked_at
-        if alike:
-            states += f", of which {alike:,} are the same actions in the same order as {MOST_ALIKE} that were looked at"
-        return f"no other was found {far}: {states}"
 
 
 @dataclass
@@ -187,52 +140,3 @@ def _needed(trace: Trace) -> list[Step]:
         return broken_part(replace(trace, states=tuple(states), steps=tuple(steps), verdict=said[-1])) == part
 
     return needed_steps(instance, trace.states[0], trace.steps, fails_alike)
-
-
-def different_lines(different: Sequence[Different], show: Callable[[Path], str]) -> list[str]:
-    """What a person reads of them."""
-    lines = []
-    for one in different:
-        lines += ["", f"{one.prop.name}, {one.word.value}: {_counted(len(one.found))}, {one.reach}"]
-        for number, example in enumerate(one.found, 1):
-            length = f"{example.trace.length} step{'s' * (example.trace.length != 1)}"
-            lines.append(f"  {number}. {length}, {_faults(example.cause)}: {', '.join(example.cause.happened)}")
-            lines.append(f"     false: {example.cause.broken[0] if example.cause.broken else one.prop.name}")
-            if example.path is not None:
-                lines.append(f"     {show(example.path)}")
-    return lines
-
-
-def _counted(count: int) -> str:
-    return f"{count} counterexample{'s' * (count != 1)} of different causes" if count != 1 else "1 counterexample"
-
-
-def _faults(cause: Cause) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in cause.faults) or "no fault"
-
-
-def different_object(one: Different, show: Callable[[Path], str]) -> dict[str, Any]:
-    """The object of one property in the output of `--json`."""
-    return {
-        "property": one.prop.name,
-        "verdict": one.word.value,
-        "asked": one.asked,
-        "stopped": one.stopped,
-        "exhausted": one.exploration.exhausted,
-        "judged_to_depth": one.exploration.judged,
-        "first_failures": one.candidates,
-        "looked_at": one.looked_at,
-        "reach": one.reach,
-        "found": [
-            {
-                "length": example.trace.length,
-                "faults": dict(example.cause.faults),
-                "happened": list(example.cause.happened),
-                "broken": list(example.cause.broken),
-                "trace": None if example.path is None else str(example.path),
-                "show": None if example.path is None else show(example.path),
-                "command": example.trace.command,
-            }
-            for example in one.found
-        ],
-    }

@@ -21,7 +21,9 @@ from isrcheck.checker.kafka_config.ignored import WhyIgnored
 from isrcheck.checker.kafka_config.kafka_keys import NEWEST_LISTED_RELEASE
 from isrcheck.checker.kafka_config.kafka_versions import version_of_binaries
 from isrcheck.checker.outcome.verdict import Verdict, Word, exit_code, overall
-from isrcheck.checker.session.text import Run, as_object, counted, faults_line, range_lines, table, totals
+from isrcheck.checker.session.formatting import counted, table
+from isrcheck.checker.session.naming import faults_line
+from isrcheck.checker.session.text import Run, as_object, range_lines, totals
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 

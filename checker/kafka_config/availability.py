@@ -18,7 +18,7 @@ from typing import Any
 from isrcheck.checker.kafka_config.cluster_plan import Question
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import Word, verdicts
-from isrcheck.checker.session.text import table
+from isrcheck.checker.session.formatting import table
 from isrcheck.models.language.model import Instance
 
 WRITES, READS = "a_write_is_acknowledged", "a_committed_record_is_read"

@@ -16,8 +16,9 @@ from isrcheck.checker.kafka_config.answer import Answer, Asked, aside_line, firs
 from isrcheck.checker.kafka_config.cluster_plan import Question
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
 from isrcheck.checker.reports.content import Grid, History, Judged, Outcome, Row, Search, Told, by_property, outcome_of
+from isrcheck.checker.session.naming import title
 from isrcheck.checker.session.proof_text import lines as proof_lines
-from isrcheck.checker.session.text import Run, title
+from isrcheck.checker.session.text import Run
 from isrcheck.checker.sweep import table
 from isrcheck.checker.sweep.table import Table
 from isrcheck.models.language.declare import Kind

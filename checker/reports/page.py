@@ -15,8 +15,9 @@ from isrcheck.checker.reports.content import Cell, Grid, History, Judged, Outcom
 from isrcheck.checker.reports.plots import Bar, bars, line
 from isrcheck.checker.reports.style import STYLE
 from isrcheck.checker.session.disabled_actions import switched_off
+from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.proof_text import unrolled_lines
-from isrcheck.checker.session.text import Run, asked_of, counted, never_fired, totals, verdict_line
+from isrcheck.checker.session.text import Run, asked_of, never_fired, totals, verdict_line
 from isrcheck.checker.spark.summary import spread_lines
 from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element, page_head
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from isrcheck.checker.compile.compiling import OutOfTimeError, compiling_within
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.resources.budget import Budget, Spent
+from isrcheck.checker.session.formatting import human_bytes
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.session.text import human_bytes
 from isrcheck.models.language.model import Instance
 
 QUIET = 1.0

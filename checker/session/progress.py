@@ -11,7 +11,7 @@ import sys
 import time
 
 from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.session.text import human_bytes
+from isrcheck.checker.session.formatting import human_bytes
 from isrcheck.models.messages.printable import escaped
 
 SECONDS_BETWEEN_LINES = 10

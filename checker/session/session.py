@@ -25,8 +25,8 @@ from isrcheck.checker.proofs.proof_cache import proved
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.formula_budget import Memory
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session import text
 from isrcheck.checker.session.beginning import Beginning, begin, enumerate_initial_states
+from isrcheck.checker.session.naming import title
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.text import Run
@@ -101,7 +101,7 @@ class SearchSession:
         self, instance: Instance, limits: Limits, *, only: Sequence[str] = (), subject: str = "", **more: Any
     ) -> Exploration:
         """The search of an instance, which begins where there is time and memory left for its initial states."""
-        progress = ProgressLine(subject or text.title(instance))
+        progress = ProgressLine(subject or title(instance))
         try:
             beginning = self.begin(instance, progress)
         except Spent as spent:
@@ -131,7 +131,7 @@ class SearchSession:
         for verdict in run.verdicts:
             # What leaves the declaration has no expression that could be false, and so no cause to tell it by.
             for _, _, word in verdict.histories if verdict.prop is not IN_RANGE else ():
-                progress = ProgressLine(f"{text.title(instance)}, causes of {verdict.prop.name}")
+                progress = ProgressLine(f"{title(instance)}, causes of {verdict.prop.name}")
                 kernel = self.begin(instance, progress).kernel
                 within = self.budget.limits(limits)
                 one = differing(
@@ -149,7 +149,7 @@ class SearchSession:
         from isrcheck.checker.spark.engine import explore_on_spark  # here, for it needs Spark's packages
 
         assert self.spark is not None, "the command asks for Spark"
-        progress = ProgressLine(text.title(instance))
+        progress = ProgressLine(title(instance))
         spread: Spread | None = None
         try:
             beginning = self.begin(instance, progress)
@@ -174,7 +174,7 @@ class SearchSession:
 
     def _ask_z3(self, instance: Instance) -> Unrolled:
         """Bounded model checking of an instance."""
-        progress = ProgressLine(text.title(instance))
+        progress = ProgressLine(title(instance))
         Memory.limit(self.limits.memory)
         try:
             enumerate_initial_states(instance, self.budget, progress)
@@ -221,7 +221,7 @@ class SearchSession:
         if exploration.stopped == "interrupt" or not exploration.has_begun:
             return run
         instance = exploration.instance
-        progress = ProgressLine(text.title(instance))
+        progress = ProgressLine(title(instance))
         # The states are still held, so that they can be asked about.
         Memory.limit(max(0, self.limits.memory - exploration.bytes_used))
         proofs = Proofs(is_kept=True)

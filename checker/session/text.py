@@ -12,17 +12,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.explicit.distinct_causes import Different, different_lines, different_object
 from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.causes import Different
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word, overall
 from isrcheck.checker.session import proof_text
+from isrcheck.checker.session.causes_text import different_lines, different_object
 from isrcheck.checker.session.disabled_actions import switched_off
+from isrcheck.checker.session.formatting import counted, human_bytes, table
+from isrcheck.checker.session.naming import configuration_of, faults_line, faults_of, title
 from isrcheck.checker.session.proof_text import Proving
 from isrcheck.checker.spark.summary import Spread, spread_lines, spread_object
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, spell
 
 
 @dataclass(frozen=True)
@@ -77,68 +79,6 @@ class Run:
         word = overall(self.verdicts, is_complete=self.exploration.is_complete)
         is_cut = self.proving is not None and self.proving.proofs.stopped is not None
         return Word.UNDECIDED if is_cut and word in (Word.NO_VIOLATION, Word.HOLDS) else word
-
-
-def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int] = frozenset()) -> list[str]:
-    """Rows as aligned lines; the columns in `right` are aligned at their right side."""
-    if not rows:
-        return []
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [
-            cell.rjust(width) if column in right else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append((indent + "  ".join(cells)).rstrip())
-    return lines
-
-
-def title(instance: Instance) -> str:
-    """Model, protocol and swapped actions, as one line."""
-    words = [instance.model.name]
-    if instance.protocol.name:
-        words.append(f"protocol {instance.protocol.name}")
-    words += [f"{action} of {protocol}" for action, protocol in instance.swaps.items()]
-    return ", ".join(words)
-
-
-def configuration_of(instance: Instance) -> dict[str, str]:
-    """Every configuration entry as it is spelled on the command line."""
-    entries = instance.model.entries
-    return {name: spell(entries[name], value) for name, value in instance.configuration.items()}
-
-
-def faults_of(instance: Instance) -> dict[str, int]:
-    """The budgets for faults and rare events, by name."""
-    values = dict(instance.configuration.items())
-    return {name: values[name] for name, entry in instance.model.entries.items() if entry.is_budget}
-
-
-def faults_line(*instances: Instance) -> str:
-    """The faults that were considered in some instances of a model, with their budgets, and those that were not."""
-    budgets = [faults_of(instance) for instance in instances]
-    if not budgets[0]:
-        return "the model declares none"
-    faults = {name.replace("_", " "): sorted({one[name] for one in budgets}) for name in budgets[0]}
-    considered = [f"{name} {' or '.join(map(str, counts))}" for name, counts in faults.items() if any(counts)]
-    left_out = [name for name, counts in faults.items() if not any(counts)]
-    text = ", ".join(considered) or "none"
-    return f"{text}; not considered: {', '.join(left_out)}" if left_out else text
-
-
-def counted(count: int, noun: str) -> str:
-    """A number of things: 1 level, 2 levels."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
-def human_bytes(count: float) -> str:
-    """A number of bytes with its unit."""
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if count < 1024 or unit == "GiB":
-            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
-        count /= 1024
-    raise AssertionError
 
 
 def totals(exploration: Exploration, *, counts_once: bool = True) -> list[str]:

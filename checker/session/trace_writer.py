@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from isrcheck.checker.explicit.distinct_causes import Different
+from isrcheck.checker.outcome.causes import Different
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.proof_results import Counterexample, Proofs
 from isrcheck.checker.outcome.verdict import Verdict

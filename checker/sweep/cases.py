@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from isrcheck.checker.command.options import Options
 from isrcheck.checker.compile.instance_specification import Subject
@@ -20,35 +20,15 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.records import Record, record_of
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
-from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.beginning import begin, enumerate_initial_states
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.sweep.axes import Sweep
+from isrcheck.checker.sweep.case import Case
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import ModelError, UsageError
 
 BAR = 20
 """How many signs long the bar of the progress is."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """One search: `position` is that of the row, `target` is how the model is named on the command line."""
-
-    position: int
-    name: str
-    target: str
-    subject: Subject
-    count_all: bool
-    depth: int | None
-    memory: int
-    seconds: float | None
-    threads: int
-
-    @property
-    def limits(self) -> Limits:
-        """What its search may use."""
-        return Limits(self.depth, self.memory, self.seconds, self.threads)
 
 
 Carry = Callable[[Sequence[Case]], Iterator[tuple[int, Record]]]

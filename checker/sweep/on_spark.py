@@ -16,7 +16,8 @@ from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.task_memory import task_memory
 from isrcheck.checker.spark.runtime.task_statistics import Told, running, told_by, values_of
-from isrcheck.checker.sweep.cases import Carry, Case, bar, search_case
+from isrcheck.checker.sweep.case import Case
+from isrcheck.checker.sweep.cases import Carry, bar, search_case
 
 
 def carry_on(session: Session, progress: ProgressLine, total: int, budget: Budget) -> Carry:

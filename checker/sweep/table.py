@@ -15,11 +15,14 @@ from typing import Any
 from isrcheck.checker.outcome.records import Record, exploration_of
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word, range_verdict, verdicts
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
+from isrcheck.checker.session.formatting import counted, table
+from isrcheck.checker.session.naming import configuration_of, faults_line, title
 from isrcheck.checker.session.reproduce import command_of
-from isrcheck.checker.session.text import Run, as_object, configuration_of, counted, faults_line, table, title
+from isrcheck.checker.session.text import Run, as_object
 from isrcheck.checker.session.trace_writer import Traces
 from isrcheck.checker.sweep.axes import Row, Sweep, refused_throughout
-from isrcheck.checker.sweep.cases import Carry, Case, is_of_today
+from isrcheck.checker.sweep.case import Case
+from isrcheck.checker.sweep.cases import Carry, is_of_today
 from isrcheck.checker.sweep.results_file import CURE, Results
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE

@@ -18,8 +18,8 @@ from typing import TextIO
 from isrcheck.checker.command.console import interrupts
 from isrcheck.checker.command.spark_options import add_session_options, read_session_options
 from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.session.formatting import human_bytes
 from isrcheck.checker.session.progress import ProgressLine
-from isrcheck.checker.session.text import human_bytes
 from isrcheck.checker.spark.request import ENGINE
 from isrcheck.conformance.console import (
     BUGS,

@@ -29,8 +29,6 @@ from isrcheck.traces.format.certify import behaviour, judgements
 from isrcheck.traces.format.itf import MOST_TEXT
 from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import Reason, why_broken
-from isrcheck.traces.lanes.table import Cells, grid
-from isrcheck.traces.terminal.show import heading
 
 SLICED = (VIOLATED, PERMITTED, REACHED)
 """The verdicts that a history leads to; the others are no outcome of their steps."""
@@ -77,26 +75,6 @@ def command_of(trace: Trace, path: Path, model: Path | None) -> str:
     if len(command) > MOST_TEXT or not command.isprintable():
         raise UsageError(f"{str(path)!a} cannot stand in a command that reproduces the slice; rename the file")
     return command
-
-
-def tell(trace: Trace, found: Slice) -> list[str]:
-    """What is left out and why, and what is left."""
-    why = f"{trace.property_name} {trace.verdict}"
-    if not found.left_out:
-        if found.is_minimal:
-            return [f"none of the {trace.length} steps can be left out, and no two of them; nothing is written"]
-        return [f"nothing to leave out of {trace.length} steps was found before the time was up; nothing is written"]
-    width = len(str(trace.length))
-    lines = [heading(trace.instance), "", f"left out of {trace.length} steps:"]
-    rows: list[Cells] = [[("",), ("",), ("",)]]
-    for number in found.left_out:
-        because = "outside the causal cone" if number in found.outside else "can be spared as well"
-        rows.append([(str(number).rjust(width),), (trace.spell_row(number),), (because,)])
-    lines += grid(rows)[1:]
-    lines += ["", f"left: {found.trace.length} steps, which end in {why} for the same cause; certified"]
-    if not found.is_minimal:
-        lines.append("the time was up before everything was tried: perhaps more can be left out; slice the slice")
-    return lines
 
 
 def _not_sliced(trace: Trace) -> str:

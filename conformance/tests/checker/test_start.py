@@ -39,14 +39,14 @@ def compiling(*arguments):
     return kernel_of(*arguments)
 
 kernel_of, kernels.kernel_of = kernels.kernel_of, compiling
-from isrcheck.checker.start import main
+from isrcheck.checker.__main__ import main
 sys.exit(main())
 """
 
 
 def words_of(package: str, words: str) -> list[str]:
     """As the script does that pip writes."""
-    return [sys.executable, "-c", f"import sys; from {package}.start import main; sys.exit(main())", *words.split()]
+    return [sys.executable, "-c", f"import sys; from {package}.__main__ import main; sys.exit(main())", *words.split()]
 
 
 def interrupted(command: list[str], folder: Path, *instants: float) -> tuple[int, str]:
@@ -92,7 +92,7 @@ def test_an_interrupt_that_python_drops_in_a_callback_is_one_line(tmp_path: Path
 @pytest.mark.parametrize("name", COMMANDS)
 def test_closed_streams_harm_nothing(tmp_path: Path, name: str, closed: str) -> None:
     package, words = COMMANDS[name]
-    line = f"{sys.executable} -m {package}.cli {words} {closed}"
+    line = f"{sys.executable} -m {package} {words} {closed}"
     environment = os.environ | {"PYTHONPATH": str(PROJECT)}
     done = subprocess.run(["sh", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done

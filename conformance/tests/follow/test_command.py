@@ -314,7 +314,7 @@ def test_what_a_log_says_does_not_reach_a_terminal_as_it_is(conform, log):
 
 
 def command(*words: object) -> list[str]:
-    return [sys.executable, "-P", "-m", "isrcheck.conformance.cli", *map(str, words)]
+    return [sys.executable, "-P", "-m", "isrcheck.conformance", *map(str, words)]
 
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(PROJECT)}

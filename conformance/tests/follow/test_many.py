@@ -258,7 +258,7 @@ def test_ctrl_c_keeps_what_was_found(conform, logs):
     run_log(logs / "1-bug.ndjson", 7, 200, "hw_off_by_one")
     gap_log(logs / "3-gap.ndjson")
     with subprocess.Popen(
-        [sys.executable, "-P", "-m", "isrcheck.conformance.cli", "follow", "logs", "--most-states", "1000000"],
+        [sys.executable, "-P", "-m", "isrcheck.conformance", "follow", "logs", "--most-states", "1000000"],
         env=os.environ | {"PYTHONPATH": str(PROJECT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         told = [process.stdout.readline() for _ in range(3)]

@@ -102,7 +102,7 @@ def test_a_log_too_large_to_travel_is_told_and_the_others_are_followed(local_spa
 
 
 def command(*words):
-    return [sys.executable, "-P", "-m", "isrcheck.conformance.cli", "follow", *words]
+    return [sys.executable, "-P", "-m", "isrcheck.conformance", "follow", *words]
 
 
 def process(words):

@@ -309,7 +309,7 @@ def test_a_walk_of_ones_own_broker_is_taken_again_on_it(conform, tmp_path):
 
 
 def test_ctrl_c_and_a_reader_who_leaves_end_quietly(tmp_path):
-    command = [sys.executable, "-m", "isrcheck.conformance.cli", "replay", "--walks", "1", "--coverage"]
+    command = [sys.executable, "-m", "isrcheck.conformance", "replay", "--walks", "1", "--coverage"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     assert process.stdout is not None
     process.stdout.close()

@@ -26,7 +26,7 @@ def run_command(command: str) -> subprocess.CompletedProcess[str]:
     name, *words = command.split()
     assert name == "conform"
     return subprocess.run(
-        [sys.executable, "-m", "isrcheck.conformance.cli", *words], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "isrcheck.conformance", *words], capture_output=True, text=True, check=False
     )
 
 

@@ -240,7 +240,7 @@ def test_another_version_of_a_model_is_refused(
 def run(*arguments: object, **options: str) -> subprocess.CompletedProcess[str]:
     root = PROJECT
     environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1", **options}
-    command = [sys.executable, "-m", "isrcheck.traces.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "isrcheck.traces", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
@@ -258,7 +258,7 @@ def test_a_broken_pipe_makes_no_noise(written: Path, arguments: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     process = subprocess.run(
-        [sys.executable, "-m", "isrcheck.traces.cli", *words],
+        [sys.executable, "-m", "isrcheck.traces", *words],
         stdout=writing,
         stderr=subprocess.PIPE,
         cwd=root,
@@ -273,7 +273,7 @@ def test_a_full_disk_behind_stdout_is_one_line(written: Path) -> None:
     root = PROJECT
     with Path("/dev/full").open("wb") as full:
         process = subprocess.run(
-            [sys.executable, "-m", "isrcheck.traces.cli", "show", str(written)],
+            [sys.executable, "-m", "isrcheck.traces", "show", str(written)],
             stdout=full,
             stderr=subprocess.PIPE,
             cwd=root,

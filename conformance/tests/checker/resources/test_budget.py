@@ -96,7 +96,7 @@ def process(folder: Path, words: str) -> tuple[int, str, float, int]:
         str(folder / "told"),
         sys.executable,
         "-m",
-        "isrcheck.checker.cli",
+        "isrcheck.checker",
         *words.split(),
     ]
     told = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.split()

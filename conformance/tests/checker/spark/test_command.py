@@ -73,7 +73,7 @@ def test_ctrl_c_keeps_what_was_found(tmp_path):
     """The search is far from its end when it is interrupted; the levels that it has are reported."""
     words = "kafka --protocol 2.1 --engine spark --spark-mode search --master local[2] --checkpoint kept --json"
     process = subprocess.Popen(
-        [sys.executable, "-m", "isrcheck.checker.cli", *words.split()],
+        [sys.executable, "-m", "isrcheck.checker", *words.split()],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip

@@ -531,7 +531,7 @@ def command(folder, *words):
 
 def test_spark_writes_its_parts_and_gives_the_same_answers(asked, tmp_path):
     line = "stairs.py --most 6 --set limit=9 --continue --engine spark --master local[2] --split-depth 1 --tables found"
-    command(tmp_path, "-m", "isrcheck.checker.cli", *line.split())
+    command(tmp_path, "-m", "isrcheck.checker", *line.split())
     (run,) = [run for run in parquet.read_table(asked / "runs").to_pylist() if ("most", "6") in run["configuration"]]
     spark = {name: run[name] for name in ("engine", "mode", "cores", "parts", "parts_ended", "starts", "split_depth")}
     assert spark == {

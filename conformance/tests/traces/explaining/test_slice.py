@@ -17,6 +17,7 @@ from isrcheck.traces.format import folder
 from isrcheck.traces.format.certify import behaviour, from_any_state, judgements
 from isrcheck.traces.format.trace import HOLDS, PERMITTED, REACHED, VIOLATED, Trace, property_of
 from isrcheck.traces.format.why_false import why_broken
+from isrcheck.traces.terminal import slice_text
 
 OVERWRITTEN = """\
 from isrcheck.language import Domain, action, always, between, bound, field
@@ -157,11 +158,11 @@ def test_a_slice_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(slice, "MOST_TAKEN", 3)
     found = slicing.slice_of(longer(), "again")
     assert not found.is_minimal
-    assert slicing.tell(longer(), found)[-1] == (
+    assert slice_text.tell(longer(), found)[-1] == (
         "the time was up before everything was tried: perhaps more can be left out; slice the slice"
     )
     shortest = kafka(CLASSIC, "acked_not_lost")
-    assert slicing.tell(shortest, slicing.slice_of(shortest, "")) == [
+    assert slice_text.tell(shortest, slicing.slice_of(shortest, "")) == [
         "nothing to leave out of 6 steps was found before the time was up; nothing is written"
     ]
 

@@ -349,7 +349,7 @@ def test_on_a_real_terminal(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(root), "TERM": "xterm-256color"}
     words = ["explore", "kafka/0.10", "--replicas", "2", "--out", str(tmp_path)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "isrcheck.traces.cli", *words],
+        [sys.executable, "-m", "isrcheck.traces", *words],
         stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True,
     )  # fmt: skip
     os.close(theirs)

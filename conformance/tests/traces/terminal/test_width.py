@@ -248,7 +248,7 @@ def on_a_terminal(path: Path, *arguments: str, **options: str) -> str:
     """What the command writes to a terminal."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(PROJECT), "TERM": "xterm"}
     outside, inside = pty.openpty()
-    command = [sys.executable, "-m", "isrcheck.traces.cli", "show", str(path), *arguments]
+    command = [sys.executable, "-m", "isrcheck.traces", "show", str(path), *arguments]
     process = subprocess.Popen(command, stdout=inside, stdin=subprocess.DEVNULL, env={**environment, **options})
     os.close(inside)
     written = b""

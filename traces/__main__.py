@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from isrcheck.models.start import run
 
 TYPE_CHECKING = False
@@ -18,3 +20,7 @@ def _load(_began: float) -> Callable[[], int]:
     from isrcheck.traces.cli import main as command  # here, for it takes a second
 
     return lambda: command(None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

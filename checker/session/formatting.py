@@ -1,0 +1,38 @@
+"""Text that every answer is made of: tables, plurals, sizes.
+
+In:  numbers and words.
+Out: lines of text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int] = frozenset()) -> list[str]:
+    """Rows as aligned lines; the columns in `right` are aligned at their right side."""
+    if not rows:
+        return []
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append((indent + "  ".join(cells)).rstrip())
+    return lines
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things: 1 level, 2 levels."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def human_bytes(count: float) -> str:
+    """A number of bytes with its unit."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024 or unit == "GiB":
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+        count /= 1024
+    raise AssertionError

@@ -1,0 +1,42 @@
+"""How an instance is named in answers: its title, its configuration, its fault budgets.
+
+In:  instances of models.
+Out: lines, and objects for `--json`.
+"""
+
+from __future__ import annotations
+
+from isrcheck.models.language.model import Instance, spell
+
+
+def title(instance: Instance) -> str:
+    """Model, protocol and swapped actions, as one line."""
+    words = [instance.model.name]
+    if instance.protocol.name:
+        words.append(f"protocol {instance.protocol.name}")
+    words += [f"{action} of {protocol}" for action, protocol in instance.swaps.items()]
+    return ", ".join(words)
+
+
+def configuration_of(instance: Instance) -> dict[str, str]:
+    """Every configuration entry as it is spelled on the command line."""
+    entries = instance.model.entries
+    return {name: spell(entries[name], value) for name, value in instance.configuration.items()}
+
+
+def faults_of(instance: Instance) -> dict[str, int]:
+    """The budgets for faults and rare events, by name."""
+    values = dict(instance.configuration.items())
+    return {name: values[name] for name, entry in instance.model.entries.items() if entry.is_budget}
+
+
+def faults_line(*instances: Instance) -> str:
+    """The faults that were considered in some instances of a model, with their budgets, and those that were not."""
+    budgets = [faults_of(instance) for instance in instances]
+    if not budgets[0]:
+        return "the model declares none"
+    faults = {name.replace("_", " "): sorted({one[name] for one in budgets}) for name in budgets[0]}
+    considered = [f"{name} {' or '.join(map(str, counts))}" for name, counts in faults.items() if any(counts)]
+    left_out = [name for name, counts in faults.items() if not any(counts)]
+    text = ", ".join(considered) or "none"
+    return f"{text}; not considered: {', '.join(left_out)}" if left_out else text
