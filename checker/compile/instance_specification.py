@@ -104,5 +104,5 @@ def _files_of(model: Model) -> tuple[tuple[str, str], ...]:
     return tuple(
         (path, Path(file).read_bytes().decode("utf-8", "surrogateescape"))
         for path, file in paths.items()
-        if not path.startswith("models/")  # of this program, which executors have
+        if not path.startswith("isrcheck/models/")  # of this program, which executors have
     )

@@ -1,6 +1,6 @@
 """A state graph as vector graphics: nodes in their columns, curves between them, and what the signs mean.
 
-In:  a `StateGraph`. Out: `svg` elements; their colours are those of the page that they stand in (graph_page.css).
+In:  a `StateGraph`. Out: `svg` elements; their colours are those of the page that they stand in (page.css).
 """
 
 from __future__ import annotations

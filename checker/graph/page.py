@@ -27,9 +27,9 @@ def page(drawn: StateGraph) -> str:
             element("aside", element("p", "Choose a node to see its state."), id="panel", aria_live="polite"),
         ),
         data("data", _story(drawn)),
-        element("script", beside("checker", "graph_page.js")),
+        element("script", beside("isrcheck.checker.graph", "page.js")),
     )
-    head = page_head(title, adaptive_colours() + beside("checker", "graph_page.css"), SCRIPT_SECURITY)
+    head = page_head(title, adaptive_colours() + beside("isrcheck.checker.graph", "page.css"), SCRIPT_SECURITY)
     return as_html(element("html", head, body, lang="en"))
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any
 
+import isrcheck
 from conformance.tests.support.symbolic import compare_all
 from isrcheck.checker.compile.kernels import Kernels
 from isrcheck.checker.explicit.explore import explore
@@ -47,6 +48,7 @@ MOST_STEPS = 20_000
 ASKED_DEPTH = 3
 """How far Z3 is asked."""
 
+PRODUCT = File(isrcheck.__file__).parent
 SAMPLE = 12
 """Reached states in which the formulas are held against the reference, and as many random ones."""
 
@@ -120,7 +122,7 @@ def _where(error: BaseException) -> str:
     place, trace = "?", error.__traceback__
     while trace is not None:
         path = File(trace.tb_frame.f_code.co_filename)
-        if path.parent.name in ("checker", "models", "language", "fuzz"):
+        if PRODUCT in path.parents:
             place = f"{path.parent.name}/{path.name} {trace.tb_frame.f_code.co_name}"
         trace = trace.tb_next
     return place

@@ -43,192 +43,206 @@ class Bug:
     hidden: str = ""
 
 
-PROOFS = ("test_slice_loops", "test_slice", "test_not_proved", "test_prove")
+PROOFS = (
+    "checker/proofs/test_unbounded_loops",
+    "checker/proofs/test_unbounded_abstraction",
+    "checker/proofs/test_not_proved",
+    "checker/proofs/test_prove",
+)
 """Tests of proofs, which are asked where the fuzzer does not notice."""
 
 BUGS = (
     Bug(
         "minus_is_plus",
-        "lower",
+        "checker/compile/lower",
         "`-=` on a cell adds",
         "{there}) {sign} ({value})), {place",
         "{there}) + ({value})), {place",
     ),
-    Bug("any_of_nothing", "lower", "`any` over nothing is true", "return {fold == 'all'}", "return True"),
+    Bug(
+        "any_of_nothing", "checker/compile/lower", "`any` over nothing is true", "return {fold == 'all'}", "return True"
+    ),
     Bug(
         "index_unchecked",
-        "lower",
+        "checker/compile/lower",
         "an index one beyond the end is not checked",
         "size + 1) <= size\n",
         "size + 1) <= size + 1\n",
     ),
     Bug(
         "loop_variable_assigned",
-        "lower",
+        "checker/compile/lower",
         "a loop variable is thought within its range although the loop assigns it",
         "if low >= 0 and statement.target.id in self.assigned_once:",
         "if low >= 0:",
-        tests=("test_in_range",),
+        tests=("checker/explicit/test_in_range",),
     ),
     Bug(
         "constant_not_hidden",
-        "lower",
+        "checker/compile/lower",
         "the variable of a generator does not hide a constant of its name",
         "if expression.id in self.function.constants and expression.id not in self.renamed:",
         "if expression.id in self.function.constants:",
-        tests=("test_language",),
+        tests=("models/language/test_language",),
     ),
     Bug(
         "chain",
-        "native",
+        "checker/compile/native",
         "`a < b < c` asks `a < c`",
         "SIGNS[type(sign)], left, right)\n                left = right",
         "SIGNS[type(sign)], left, right)",
     ),
     Bug(
         "third_of_min",
-        "native",
+        "checker/compile/native",
         "min and max look at two arguments only",
         "for value in values[1:]:",
         "for value in values[1:2]:",
     ),
     Bug(
         "minus_sign",
-        "native",
+        "checker/compile/native",
         "a minus sign before a truth value is lost",
         "return self.builder.neg(self.number(value))",
         "return self.number(value) if value.type == I1 else self.builder.neg(value)",
     ),
     Bug(
         "unsigned_range",
-        "machine",
+        "checker/compile/instructions",
         "negative values are outside every range",
         'below = builder.icmp_signed("<=", value, high)',
         'below = builder.icmp_unsigned("<=", value, high)',
     ),
     Bug(
         "state_not_restored",
-        "machine",
+        "checker/compile/instructions",
         "the last cells are not put back after a step",
         "range(layout.first_cell, layout.size, 8)",
         "range(layout.first_cell, layout.size - 8, 8)",
     ),
     Bug(
         "wrong_parent",
-        "store",
+        "checker/explicit/visited_set",
         "a state remembers another predecessor",
         "parents[count] = from_states[i]",
         "parents[count] = from_states[k]",
     ),
     Bug(
         "table_moved_wrongly",
-        "store",
+        "checker/explicit/visited_set",
         "entries get lost when the table grows",
         "slot = np.int64((entry & ~LOW) >> shift)",
         "slot = np.int64((entry & ~LOW) >> (shift + ONE))",
-        tests=("test_explore",),
+        tests=("checker/explicit/test_search",),
     ),
     Bug(
         "first_word_compared",
-        "store",
+        "checker/explicit/visited_set",
         "states of two words are compared by their first",
         "if store[first + word] != states[other + word]:",
         "if word == 0 and store[first + word] != states[other + word]:",
-        tests=("test_explore",),
+        tests=("checker/explicit/test_search",),
         hidden="two states need the same 32 bits of their hash and the same first word: one pair in four billion",
     ),
     Bug(
         "permitted_decides",
-        "explore",
+        "checker/explicit/search",
         "a permitted failure ends the search for a violation",
-        "self.results[tally.place(number, self.decisive)]:",
-        "(self.results[tally.place(number)] or self.results[tally.place(number, tally.PERMITTED)]):",
-        tests=("test_explore",),
+        "and self.results[result_words.place(number, self.decisive)]",
+        "and (self.results[result_words.place(number)] or"
+        " self.results[result_words.place(number, result_words.PERMITTED)])",
+        tests=("checker/explicit/test_search",),
     ),
-    Bug("first_step_lost", "explore", "step 0 is lost from the end of a path", "if step >= 0 else", "if step > 0 else"),
+    Bug(
+        "first_step_lost",
+        "checker/explicit/search",
+        "step 0 is lost from the end of a path",
+        "if step >= 0 else",
+        "if step > 0 else",
+    ),
     Bug(
         "one_level_more",
-        "explore",
+        "checker/explicit/search",
         "the search goes one level too deep",
         "self.result.depth >= self.limits.depth:",
         "self.result.depth > self.limits.depth:",
     ),
     Bug(
         "last_of_threads",
-        "explore",
+        "checker/explicit/search",
         "of what several threads find the last one counts",
         "number < self.results[at + 1]:",
         "number > self.results[at + 1]:",
     ),
     Bug(
         "parents_of_chunks",
-        "threads",
+        "checker/explicit/threads",
         "predecessors are counted from the start of a chunk",
         "lane.batch.parents[: task.generated] += np.uint32(task.first)",
         "pass",
     ),
     Bug(
         "order_of_shards",
-        "shards",
+        "checker/explicit/shards",
         "states of a level are numbered in the wrong order",
         "keys[heads[shard]] < keys[heads[least]]",
         "keys[heads[shard]] > keys[heads[least]]",
     ),
     Bug(
         "chain_symbolic",
-        "symbolic",
+        "checker/symbolic/evaluator",
         "`a < b < c` asks `a < c`",
         "frame.branch, left = self.circuit.both(frame.branch, found), right",
         "frame.branch = self.circuit.both(frame.branch, found)",
     ),
     Bug(
         "asked_after_decided",
-        "symbolic",
+        "checker/symbolic/evaluator",
         "all and any go on after the element that decides",
         "            frame.branch = self.circuit.all([branch, undecided, condition])",
         "            frame.branch = self.circuit.all([branch, condition])",
-        tests=("test_engines",),
+        tests=("checker/symbolic/test_bounded_model_checking",),
     ),
     Bug(
         "or_is_a_truth_value",
-        "symbolic",
+        "checker/symbolic/evaluator",
         "`x or y` of numbers is 0 or 1 where x is known",
         "            if condition == FALSE:\n                break\n            asked.append((condition, found))",
         "            if condition == FALSE:\n                found = not is_and\n                break\n"
         "            asked.append((condition, found))",
-        tests=("test_engines",),
+        tests=("checker/symbolic/test_bounded_model_checking",),
     ),
     Bug(
         "index_not_demanded",
-        "reading",
+        "checker/symbolic/symbolic_state",
         "an unknown index need not be inside",
         "        self._demand(inside)\n        found =",
         "        found =",
     ),
     Bug(
         "first_cell_forgotten",
-        "reading",
+        "checker/symbolic/symbolic_state",
         "reading at an unknown index forgets the first cell",
         "targets[-2::-1]",
         "targets[-2:0:-1]",
     ),
     Bug(
         "sum_of_cases",
-        "cases",
+        "checker/symbolic/one_hot_integers",
         "two ways to the same sum: one is lost",
         "self.circuit.either(cases.get(one + other, FALSE), found)",
         "found",
     ),
     Bug(
         "absorbed",
-        "circuit",
+        "checker/symbolic/and_inverter_graph",
         "a wrong simplification of a and not (b and a)",
         "return self.both(a, -x)",
         "return self.both(a, x)",
     ),
     Bug(
         "stale_read",
-        "slice",
+        "checker/proofs/unbounded_abstraction",
         "what is read from an array without cells stays after a write",
         "            self.read.pop(place.name, None)\n            return",
         "            return",
@@ -236,7 +250,7 @@ BUGS = (
     ),
     Bug(
         "any_over_open",
-        "slice",
+        "checker/proofs/unbounded_abstraction",
         "`any` and `all` over what is open are true",
         "        return Truth(self.circuit.variable())\n\n    def _look_into",
         "        return True\n\n    def _look_into",
@@ -244,7 +258,7 @@ BUGS = (
     ),
     Bug(
         "loop_changes_nothing",
-        "slice",
+        "checker/proofs/unbounded_abstraction",
         "a loop over what is open is thought to change no number",
         "signs if solver.check(-self.arithmetic.compare(sign, after, begun)) is Answer.NO",
         "signs if solver is not None",
@@ -252,7 +266,7 @@ BUGS = (
     ),
     Bug(
         "settings_fixed",
-        "slice",
+        "checker/proofs/unbounded_abstraction",
         "a proof for every length takes settings as they are",
         "if name not in self.slice.open:",
         "if name not in self.slice.open or not self.instance.model.entries[name].is_bound:",
@@ -260,22 +274,22 @@ BUGS = (
     ),
     Bug(
         "order_of_readers",
-        "bounded",
+        "checker/symbolic/bounded_model_checking",
         "a step may change places with one that writes what it reads",
         "and not own_reads & writes",
         "and True",
-        tests=("test_engines", "test_symbolic"),
+        tests=("checker/symbolic/test_bounded_model_checking", "checker/symbolic/test_evaluator"),
     ),
     Bug(
         "step_before",
-        "unroll",
+        "checker/symbolic/unrolling",
         "a property of steps is asked of the step before",
         "self.levels[depth - prop.of_steps].asked",
         "self.levels[max(0, depth - 2 * prop.of_steps)].asked",
     ),
     Bug(
         "start_not_asked",
-        "prove",
+        "checker/proofs/prove",
         "a claim need not be true at the start",
         'return None if holds_initially(self.instance, claim, self.budget) else "it is false in an initial state"',
         "return None",
@@ -283,7 +297,7 @@ BUGS = (
     ),
     Bug(
         "base_not_asked",
-        "prove",
+        "checker/proofs/prove",
         "a k-induction needs no base",
         "if prop.name in self.found.proofs or prop.name in fails:",
         "if prop.name in self.found.proofs:",
@@ -291,7 +305,7 @@ BUGS = (
     ),
     Bug(
         "simple_paths_for_steps",
-        "prove",
+        "checker/proofs/prove",
         "a property of steps is proved over simple paths",
         "simple = [] if prop.of_steps else is_new",
         "simple = is_new",
@@ -299,7 +313,7 @@ BUGS = (
     ),
     Bug(
         "lost_claims_assumed",
-        "prove",
+        "checker/proofs/prove",
         "goals may rest on claims that are not kept",
         "_kept(system, goal, [*known, *left], deadline, report) for goal in goals",
         "_kept(system, goal, [*known, *claims], deadline, report) for goal in goals",
@@ -307,7 +321,7 @@ BUGS = (
     ),
     Bug(
         "any_cell_left",
-        "systems",
+        "checker/proofs/induction",
         "a step that leaves one cell alone keeps every claim",
         "return all(step.after[cell] is self.slice.before[cell] for cell in cells)",
         "return any(step.after[cell] is self.slice.before[cell] for cell in cells)",
@@ -315,18 +329,18 @@ BUGS = (
     ),
     Bug(
         "budget_asked_about",
-        "limitless",
+        "checker/proofs/budget_independence",
         "a budget that a claim asks about may be without limit",
         "is_read or fields & asked:",
         "is_read:",
-        tests=("test_kept_proofs", *PROOFS),
+        tests=("checker/proofs/test_proof_cache", *PROOFS),
     ),
 )
 
 
 def spoiled(bug: Bug, root: Path) -> str:
     """The text of the file with the bug. Raises ValueError where the text that is replaced does not occur once."""
-    path = root / "checker" / f"{bug.file}.py"
+    path = root / f"{bug.file}.py"
     text = path.read_text(encoding="utf-8")
     if text.count(bug.old) != 1:
         raise ValueError(
@@ -337,7 +351,7 @@ def spoiled(bug: Bug, root: Path) -> str:
 
 def noticed(bug: Bug, root: Path, seconds: int) -> str:
     """Who notices a bug in a copy of the tree: a line, which begins with `not` where nobody does."""
-    path = root / "checker" / f"{bug.file}.py"
+    path = root / f"{bug.file}.py"
     before, times = path.read_bytes(), path.stat()
     path.write_text(spoiled(bug, root), encoding="utf-8")
     try:
@@ -352,7 +366,7 @@ def noticed(bug: Bug, root: Path, seconds: int) -> str:
 def _environment(bug: Bug, scratch: Path) -> dict[str, str]:
     """Nothing that is compiled with a bug is kept."""
     caches = {"ISRCHECK_CACHE": str(scratch / "cache")}
-    if bug.file in ("store", "shards"):
+    if bug.file.endswith(("visited_set", "shards")):
         caches["NUMBA_CACHE_DIR"] = str(scratch / "numba")
     return {**os.environ, **caches, "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -385,7 +399,7 @@ def _tested(bug: Bug, root: Path, scratch: Path) -> str:
             "-x",
             "-p",
             "no:cacheprovider",
-            *(f"conformance/{name}.py" for name in bug.tests),
+            *(f"conformance/tests/{name}.py" for name in bug.tests),
         ]
         ended = subprocess.run(command, cwd=root, env=_environment(bug, scratch), capture_output=True, text=True)
         failed = re.search(r"^FAILED (\S+)", ended.stdout, re.MULTILINE)
@@ -404,7 +418,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     is_well = True
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "tree"
-        shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(".git", ".venv", ".*_cache"))
+        shutil.copytree(ROOT, root, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", ".*_cache"))
         for bug in chosen:
             found = noticed(bug, root, options.seconds)
             print(f"| {bug.file} | {bug.says} | {found} |", flush=True)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from conformance.tests.support.places import PROJECT as ROOT
@@ -25,7 +27,26 @@ MAY_IMPORT = {
 }
 """The table of the design's section 1; the standard library is open to all, and `conformance` may import everything."""
 
-COMMANDS = ("isrcheck.checker.cli", "isrcheck.traces.cli", "isrcheck.conformance.cli")
+FLOORS = {
+    "checker": (
+        *(("reports",), ("graph", "sweep"), ("command",), ("kafka_config",), ("analyses",), ("tables",), ("session",)),
+        *(("spark",), ("spark/runtime",), ("proofs",), ("explicit", "symbolic"), ("compile",), ("outcome",)),
+        ("resources",),
+    ),
+    "traces": (("drawing",), ("terminal",), ("other_tools",), ("explaining",), ("kafka",), ("lanes",), ("format",)),
+}
+"""The rooms of a folder from the top floor down: a room imports only what stands on a floor below it."""
+
+ROOTS = ("__main__.py", "cli.py")
+"""Where everything of a folder comes together. What else lies beside them stands below its rooms."""
+
+MOST_FILES = 14
+"""Files of Python in a room."""
+
+LONGEST_CHAIN = {"models": 10, "traces": 12, "checker": 15, "conformance": 17}
+"""Files of the longest chain of imports within a folder: each may shrink, and not grow."""
+
+COMMANDS = ("checker.cli", "traces.cli", "conformance.cli")
 """One composition root per command; nobody imports them."""
 
 MOST_LINES = 500
@@ -46,6 +67,7 @@ def named(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+TOP_LEVEL = (*MAY_IMPORT, "conformance", "benchmarks", "isrcheck")
 PRODUCT = [named(path) for path in sources(*MAY_IMPORT)]
 CLUSTER = [named(path) for path in sources("conformance/cluster")]
 """The executable cluster: what a formal model is held against must not be made of it, nor of anything but Python."""
@@ -68,14 +90,60 @@ def imported(text: str, package: str) -> set[str]:
 
 
 def imports_of(name: str) -> set[str]:
+    """What a file imports; the project's own modules without `isrcheck.`, by which their folders are called."""
     path = ROOT / name
-    return imported(path.read_text(encoding="utf-8"), ".".join(path.parent.relative_to(ROOT).parts))
+    package = ".".join(("isrcheck", *path.parent.relative_to(ROOT).parts))
+    return {one.removeprefix("isrcheck.") for one in imported(path.read_text(encoding="utf-8"), package)}
 
 
 def strangers(names: set[str], folder: str) -> set[str]:
     """What a file of this folder must not import."""
-    packages = {name.partition(".")[0] for name in names}
+    packages = {name.removeprefix("isrcheck.").partition(".")[0] for name in names} - {"isrcheck"}
     return packages - set(sys.stdlib_module_names) - MAY_IMPORT[folder]
+
+
+def room_of(name: str) -> str:
+    """The room in which a file lies; a root of a folder is a room of its own."""
+    return name if Path(name).name in ROOTS else Path(name).parent.as_posix()
+
+
+def graph() -> dict[str, set[str]]:
+    """Which files of the product each of them imports."""
+    files = {named(path) for path in sources("models", "traces", "checker", "conformance") if is_product(path)}
+    modules = {module_of(name): name for name in files}
+    return {name: {modules[one] for one in imports_of(name) if one in modules} - {name} for name in files}
+
+
+def is_product(path: Path) -> bool:
+    return not {"tests", "fuzz", "examples"} & set(path.relative_to(ROOT).parts[1:2])
+
+
+def module_of(name: str) -> str:
+    return name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def rank(name: str) -> int:
+    """The floor on which a file stands, counted from above."""
+    folder, _, rest = name.partition("/")
+    room = Path(rest).parent.as_posix()
+    floors = FLOORS[folder]
+    if room == ".":
+        return ROOTS.index(rest) - len(ROOTS) if rest in ROOTS else len(floors)
+    return next(number for number, rooms in enumerate(floors) if room in rooms)
+
+
+def circles(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """Sets of nodes that reach one another."""
+    drawn = nx.DiGraph([(here, there) for here, found in edges.items() for there in found])
+    return [sorted(one) for one in nx.strongly_connected_components(drawn) if len(one) > 1]
+
+
+def longest_chain(edges: Mapping[str, Iterable[str]], folder: str) -> list[str]:
+    """Files of a folder, each of which imports the next one."""
+    drawn = nx.DiGraph([(here, there) for here, found in edges.items() for there in found])
+    drawn = drawn.subgraph([node for node in drawn if node.startswith(folder)])
+    whole = nx.condensation(drawn)
+    return ["+".join(sorted(whole.nodes[one]["members"])) for one in nx.dag_longest_path(whole)]
 
 
 def undocumented(text: str) -> Iterator[str]:
@@ -108,16 +176,61 @@ def test_imports_follow_the_table(name: str) -> None:
     assert strangers(imports_of(name), name.partition("/")[0]) == set()
 
 
+@pytest.mark.parametrize("folder", FLOORS)
+def test_every_room_has_its_floor(folder: str) -> None:
+    rooms = {path.parent.relative_to(ROOT / folder).as_posix() for path in sources(folder)} - {"."}
+    assert rooms == {room for floor in FLOORS[folder] for room in floor}
+
+
+def test_a_room_imports_only_what_stands_below_it() -> None:
+    up = [
+        f"{here} imports {there}"
+        for here, found in graph().items()
+        for there in found
+        if room_of(here) != room_of(there) and here.partition("/")[0] == there.partition("/")[0] in FLOORS
+        if rank(here) >= rank(there) and not there.endswith("__init__.py")
+    ]
+    assert up == []
+
+
+def test_no_room_imports_one_that_imports_it() -> None:
+    rooms: dict[str, set[str]] = {}
+    for here, found in graph().items():
+        rooms.setdefault(room_of(here), set()).update(map(room_of, found))
+    assert circles({room: found - {room} for room, found in rooms.items()}) == []
+
+
+def test_no_file_imports_one_that_imports_it() -> None:
+    assert circles(graph()) == [sorted(f"models/language/{name}.py" for name in ("digest", "model", "starts"))]
+
+
+@pytest.mark.parametrize("folder", LONGEST_CHAIN)
+def test_chains_of_imports_grow_no_longer(folder: str) -> None:
+    assert len(longest_chain(graph(), f"{folder}/")) == LONGEST_CHAIN[folder]
+
+
+def test_no_room_is_crowded() -> None:
+    rooms = Counter(path.parent.relative_to(ROOT).as_posix() for path in sources(*TOP_LEVEL))
+    assert {room: count for room, count in rooms.items() if count > MOST_FILES} == {}
+
+
+@pytest.mark.parametrize("room", sorted({room_of(name) for name in PRODUCT if not name.endswith(ROOTS)}))
+def test_a_room_says_what_it_is_for(room: str) -> None:
+    text = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text(encoding="utf-8")))
+    assert text is not None
+    assert len(text.splitlines()[0]) > 20
+
+
 @pytest.mark.parametrize("name", EVERYTHING)
 def test_nobody_imports_a_command(name: str) -> None:
     found = imports_of(name) & set(COMMANDS)
     # The tests of a command, and only they, call it, and the module that it starts with.
-    assert not found or name.startswith("conformance/test_") or name.endswith("/start.py")
+    assert not found or name.startswith("conformance/tests/") or name.endswith("/__main__.py")
 
 
 @pytest.mark.parametrize("name", CLUSTER)
 def test_the_cluster_stands_on_its_own(name: str) -> None:
-    ours = {found for found in imports_of(name) if found.startswith("isrcheck.conformance.cluster")}
+    ours = {found for found in imports_of(name) if found.startswith("conformance.cluster")}
     assert {found.partition(".")[0] for found in imports_of(name) - ours} <= set(sys.stdlib_module_names)
     assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) <= MOST_LINES_OF_THE_CLUSTER
 
@@ -140,8 +253,9 @@ def test_styles_and_scripts_are_installed(package: str) -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"][
         "package-data"
     ]
-    found = {path.name for suffix in ("css", "js") for path in (ROOT / package).rglob(f"*.{suffix}")}
-    assert found <= set(declared[package])
+    folder = ROOT / package
+    found = {path.relative_to(folder).as_posix() for suffix in ("css", "js") for path in folder.rglob(f"*.{suffix}")}
+    assert found <= set(declared[f"isrcheck.{package}"])
 
 
 # ---------------------------------------------------------------------------------------------- the test of the test
@@ -168,7 +282,12 @@ def test_a_forbidden_import_is_noticed(text: str, folder: str, found: set[str]) 
 
 
 @pytest.mark.parametrize(
-    "text", ["import isrcheck.checker.cli", "from checker import cli, explore", "from isrcheck.checker.cli import main"]
+    "text",
+    [
+        "import isrcheck.checker.cli",
+        "from isrcheck.checker import cli, explore",
+        "from isrcheck.checker.cli import main",
+    ],
 )
 def test_an_import_of_a_command_is_noticed(text: str) -> None:
     assert "isrcheck.checker.cli" in imported(text, "traces")

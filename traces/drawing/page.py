@@ -62,7 +62,7 @@ def page_of(scene: Scene, telling: Telling) -> str:
     """The page of a scene, with what there is to tell about it."""
     drawing = Drawing(scene)
     kind = telling.verdict.replace(" ", "-")
-    style = adaptive_stylesheet() + beside("traces", "page.css")
+    style = adaptive_stylesheet() + beside("isrcheck.traces.drawing", "page.css")
     head = page_head(f"{scene.title} ({scene.subtitle})", style, SCRIPT_SECURITY)
     verdict = [element("span", telling.verdict, class_=f"verdict {kind}")] if telling.verdict else []
     header = element(
@@ -81,7 +81,7 @@ def page_of(scene: Scene, telling: Telling) -> str:
         element("section", _ladder(drawing), id="ladder"),
         _aside(scene, telling),
         data("story", _story(scene, telling, drawing)),
-        element("script", beside("traces", "page.js")),
+        element("script", beside("isrcheck.traces.drawing", "page.js")),
     )
     return as_html(element("html", head, body, lang="en"))
 

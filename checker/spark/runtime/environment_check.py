@@ -21,7 +21,7 @@ from isrcheck.models.messages.errors import UsageError
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-SOURCES = ("models", "traces", "checker", "isrcheck.conformance.follow")
+SOURCES = ("isrcheck.models", "isrcheck.traces", "isrcheck.checker", "isrcheck.conformance.follow")
 PACKAGES = ("numpy", "numba", "llvmlite", "pyarrow")
 TASKS_PER_CORE = 2
 SECONDS_OF_A_TASK = 0.1

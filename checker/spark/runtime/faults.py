@@ -69,7 +69,7 @@ RULES = (
         UsageError,
     ),
     Rule(
-        r"No module named '?((?:checker|models|traces)\b)",
+        r"No module named '?(isrcheck\b)",
         "the executors have no isrcheck: install it there, or give them a packaged environment",
         UsageError,
     ),

@@ -18,8 +18,8 @@ from isrcheck.conformance.fuzz.plain_search import PlainSystem, search
 from isrcheck.conformance.fuzz.program import Program, loaded
 from isrcheck.conformance.fuzz.programs import FEW_STATES, random_program
 from isrcheck.conformance.fuzz.shrink import shrink
-from isrcheck.language import syntax
 from isrcheck.models import language
+from isrcheck.models.language import syntax
 from isrcheck.models.registry import load_file
 
 SEED = 1

@@ -17,8 +17,8 @@ from isrcheck.checker.analyses import mutate
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.language import mutants as language
 from isrcheck.models import registry, run
+from isrcheck.models.language import mutants as language
 from isrcheck.models.language.syntax import Function
 
 MODEL = '''\

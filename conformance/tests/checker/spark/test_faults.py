@@ -112,7 +112,7 @@ MISSING = """
 import sys
 class Nothing:
     def find_spec(self, name, path=None, target=None):
-        if name in ("checker", "models"): raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        if name == "isrcheck": raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Nothing())
 """
 

@@ -16,8 +16,8 @@ from conformance.tests.support.symbolic import compare_all
 from isrcheck.checker.cli import main
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.proofs.unbounded_abstraction import Slice
-from isrcheck.language import syntax
 from isrcheck.models import registry, run
+from isrcheck.models.language import syntax
 from isrcheck.models.language.mutants import mutants
 from isrcheck.models.language.text.spelling import LONGEST, shown, spelled
 from isrcheck.models.messages.errors import UsageError
