@@ -30,9 +30,12 @@ SAMPLE = 2000
 
 
 class Traces:
-    """Writes certified traces; the first failure to write is kept, so that the report still comes out."""
+    """Writes certified traces; the first failure to write is kept, so that the report still comes out.
 
-    def __init__(self, folder: Path) -> None:
+    Without a folder no files are written. `shortest` holds the traces in either case.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.failure = ""
         self.shortest: dict[str, Trace] = {}
@@ -52,9 +55,9 @@ class Traces:
         return files
 
     def _put(self, trace: Trace) -> Path | None:
-        """Write a trace; None where that failed, now or before."""
+        """Write a trace; None where that failed, now or before, and where no files are asked for."""
         try:
-            return None if self.failure else write_trace(trace, self.folder)
+            return None if self.failure or self.folder is None else write_trace(trace, self.folder)
         except UsageError as error:
             self.failure = str(error)
             return None
@@ -100,11 +103,10 @@ class Traces:
             except ModelError as error:
                 outside[key] = str(error)
                 continue
-            try:
-                files[key] = write_trace(trace, self.folder)
-                commands[key] = show(files[key])
-            except UsageError as error:
-                self.failure = str(error)
+            path = self._put(trace)
+            if path is not None:
+                files[key] = path
+                commands[key] = show(path)
         return Proving(proofs, exploration, reached, files, commands, outside, false)
 
 
