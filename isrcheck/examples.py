@@ -16,7 +16,7 @@ from isrcheck.models.messages.errors import UsageError
 FOLDERS = (
     ("isrcheck.models", "examples", ""),
     ("isrcheck.conformance", "examples", ""),
-    ("isrcheck.conformance", "recordings", "recordings"),
+    ("isrcheck.conformance", "recordings", "recordings/"),
 )
 """Packages, folders in them, and where their files go."""
 
@@ -73,7 +73,7 @@ def _contents() -> Iterator[tuple[str, bytes]]:
     for package, folder, place in FOLDERS:
         for file in sorted(files(package).joinpath(folder).iterdir(), key=_name):
             if file.name.endswith(SUFFIXES) and file.name != "__init__.py":
-                yield os.path.join(place, file.name), file.read_bytes()
+                yield f"{place}{file.name}", file.read_bytes()
 
 
 def _name(file: Traversable) -> str:
