@@ -9,8 +9,10 @@ Out: a `RuleBasedStateMachine` with one rule for each action. After each step, w
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from unittest import TestCase
@@ -29,6 +31,7 @@ from hypothesis.stateful import (
 from isrcheck.certified_trace import Trace
 from isrcheck.conformance.replay.compare import Divergence, compared
 from isrcheck.conformance.replay.system import System
+from isrcheck.conformance.replay.walks import Enabled
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import UsageError
@@ -73,6 +76,8 @@ class ModelAndSystem(RuleBasedStateMachine):
     instance: Instance
     watched: Sequence[str]
     new_system: Callable[[], System]
+    enabled: Enabled | None
+    steps_of: Mapping[int, Sequence[Step]]
 
     def begin(self, start: int) -> None:
         """Model and system stand in the initial state of this number."""
@@ -80,15 +85,24 @@ class ModelAndSystem(RuleBasedStateMachine):
         self.system = type(self).new_system()
         self.system.begin(self.trace)
         self.possible: dict[int, dict[Step, certified.Trace]] = {}
+        self.numbers: Collection[int] | None = None
         self.refused = ""
 
     def longer(self, slot: int) -> dict[Step, certified.Trace]:
         """The steps of an action that can be taken now, each with the trace that it leads to."""
         if slot not in self.possible:
-            steps = [step for step in self.instance.steps if step.slot == slot]
-            traces = {step: self.with_step(step) for step in steps}
+            traces = {step: self.with_step(step) for step in self._candidates(slot)}
             self.possible[slot] = {step: trace for step, trace in traces.items() if trace is not None}
         return self.possible[slot]
+
+    def _candidates(self, slot: int) -> Sequence[Step]:
+        """The steps of an action that plain Python has to try: with `enabled`, only those that are."""
+        steps = self.steps_of.get(slot, ())
+        if self.enabled is None:
+            return steps
+        if self.numbers is None:
+            self.numbers = self.enabled(self.trace.states[-1])
+        return [step for step in steps if step.number in self.numbers]
 
     def with_step(self, step: Step) -> certified.Trace | None:
         """The trace with one more step, or None where the model does not allow it."""
@@ -100,7 +114,7 @@ class ModelAndSystem(RuleBasedStateMachine):
     def take(self, step: Step) -> None:
         """Take one step in the model and in the system. A system that refuses it, or fails in it, diverges."""
         self.trace = self.longer(step.slot)[step]
-        self.possible = {}
+        self.possible, self.numbers = {}, None
         try:
             self.take_in_system(step)
         except Exception as error:
@@ -144,13 +158,16 @@ def state_machine(
     properties: Sequence[str] = (),
     out: Path = DEFAULT,
     steps: int = STEPS,
+    enabled: Enabled | None = None,
     base: type[ModelAndSystem] = ModelAndSystem,
 ) -> type[ModelAndSystem]:
     """The machine that holds a system against an instance of a model; its `TestCase` is a test for pytest.
 
     `driver` makes a system for each run: usually it is a class with `begin`, `take` and `observe`. `properties` are
     properties of states to watch in the model. `out` is the folder for the trace of a failure, `steps` the most that a
-    run takes. `base` may prepare steps in another way. Raises UsageError where there is no such property.
+    run takes. `enabled` gives the numbers of the steps that are enabled in a state: a faster way to know what plain
+    Python would find as well. `base` is a class that prepares steps in another way. Raises UsageError where there is no
+    such property.
     """
     for name in properties:
         if property_of(instance, name).of_steps:
@@ -159,6 +176,8 @@ def state_machine(
         "instance": instance,
         "watched": tuple(properties),
         "new_system": staticmethod(driver),
+        "enabled": None if enabled is None else staticmethod(enabled),  # a function in a class would take `self`
+        "steps_of": {slot: list(found) for slot, found in groupby(instance.steps, key=attrgetter("slot"))},
         "begin": initialize(start=st.integers(0, len(instance.initial_states) - 1))(base.begin),
         "the_system_shows_what_the_model_says": invariant()(base.the_system_shows_what_the_model_says),
         "what_is_watched_holds": invariant()(base.what_is_watched_holds),

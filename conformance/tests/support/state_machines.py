@@ -12,7 +12,7 @@ from pathlib import Path
 
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.timing import timing_of
-from isrcheck.conformance.replay.walks import with_step
+from isrcheck.conformance.replay.walks import Enabled, with_step
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.testing import ModelAndSystem, state_machine
@@ -52,9 +52,12 @@ def replay_of(path: Path, bug: str | None = None) -> str:
 
 
 def machine_of(
-    instance: Instance, bug: str | None = None, promised: Sequence[str] | None = None
+    instance: Instance,
+    bug: str | None = None,
+    promised: Sequence[str] | None = None,
+    enabled: Enabled | None = None,
 ) -> type[ModelAndSystem]:
     """The machine for an instance. `promised`: the properties of states to watch; without it all of them."""
     states = [prop.name for prop in instance.properties if prop.kind is Kind.ALWAYS and not prop.of_steps]
     watched = states if promised is None else promised
-    return state_machine(instance, lambda: Driver(bug), properties=watched, base=ModelAndCluster)
+    return state_machine(instance, lambda: Driver(bug), properties=watched, enabled=enabled, base=ModelAndCluster)
