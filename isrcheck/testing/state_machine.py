@@ -9,8 +9,9 @@ Out: a `RuleBasedStateMachine` with one rule for each action. After each step, w
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -30,11 +31,12 @@ from hypothesis.stateful import (
 
 from isrcheck.certified_trace import Trace
 from isrcheck.conformance.replay.compare import Divergence, compared
-from isrcheck.conformance.replay.system import System
+from isrcheck.conformance.replay.system import StepRefusedError, System
 from isrcheck.conformance.replay.walks import Enabled
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import Cells
 from isrcheck.testing.strategies import STEPS
 from isrcheck.traces.format import trace as certified
 from isrcheck.traces.format.certify import judgements
@@ -44,6 +46,9 @@ from isrcheck.traces.format.trace import property_of
 
 EXAMPLES = 100
 """How many runs a machine has where the profile of Hypothesis does not say it."""
+
+STATES = 1 << 14
+"""Of how many states it is kept which steps are enabled there."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ class ModelAndSystem(RuleBasedStateMachine):
     instance: Instance
     watched: Sequence[str]
     new_system: Callable[[], System]
-    enabled: Enabled | None
+    enabled: Enabled
     steps_of: Mapping[int, Sequence[Step]]
 
     def begin(self, start: int) -> None:
@@ -85,24 +90,21 @@ class ModelAndSystem(RuleBasedStateMachine):
         self.system = type(self).new_system()
         self.system.begin(self.trace)
         self.possible: dict[int, dict[Step, certified.Trace]] = {}
-        self.numbers: Collection[int] | None = None
         self.refused = ""
 
     def longer(self, slot: int) -> dict[Step, certified.Trace]:
         """The steps of an action that can be taken now, each with the trace that it leads to."""
         if slot not in self.possible:
-            traces = {step: self.with_step(step) for step in self._candidates(slot)}
+            numbers = self.enabled(self.trace.states[-1])
+            steps = [step for step in self.steps_of.get(slot, ()) if step.number in numbers]
+            traces = {step: self.with_step(step) for step in steps}
             self.possible[slot] = {step: trace for step, trace in traces.items() if trace is not None}
         return self.possible[slot]
 
-    def _candidates(self, slot: int) -> Sequence[Step]:
-        """The steps of an action that plain Python has to try: with `enabled`, only those that are."""
-        steps = self.steps_of.get(slot, ())
-        if self.enabled is None:
-            return steps
-        if self.numbers is None:
-            self.numbers = self.enabled(self.trace.states[-1])
-        return [step for step in steps if step.number in self.numbers]
+    @property
+    def has_ended(self) -> bool:
+        """Whether the model allows no step any more."""
+        return not any(self.longer(slot) for slot in self.steps_of)
 
     def with_step(self, step: Step) -> certified.Trace | None:
         """The trace with one more step, or None where the model does not allow it."""
@@ -114,9 +116,11 @@ class ModelAndSystem(RuleBasedStateMachine):
     def take(self, step: Step) -> None:
         """Take one step in the model and in the system. A system that refuses it, or fails in it, diverges."""
         self.trace = self.longer(step.slot)[step]
-        self.possible, self.numbers = {}, None
+        self.possible = {}
         try:
             self.take_in_system(step)
+        except StepRefusedError as error:
+            self.refused = str(error)
         except Exception as error:
             self.refused = f"{type(error).__name__}: {error}"
 
@@ -165,22 +169,25 @@ def state_machine(
 
     `driver` makes a system for each run: usually it is a class with `begin`, `take` and `observe`. `properties` are
     properties of states to watch in the model. `out` is the folder for the trace of a failure, `steps` the most that a
-    run takes. `enabled` gives the numbers of the steps that are enabled in a state: a faster way to know what plain
-    Python would find as well. `base` is a class that prepares steps in another way. Raises UsageError where there is no
-    such property.
+    run takes. `enabled` gives the numbers of the steps that are enabled in a state, where something faster than plain
+    Python knows them. `base` is a class that prepares steps in another way. Raises UsageError where there is no such
+    property.
     """
     for name in properties:
         if property_of(instance, name).of_steps:
             raise UsageError(f"{name} is a property of steps; name properties of states")
+    # Shrinking comes to the same states again and again.
+    known = lru_cache(maxsize=STATES)(enabled or partial(_enabled, instance))
     members: dict[str, Any] = {
         "instance": instance,
         "watched": tuple(properties),
         "new_system": staticmethod(driver),
-        "enabled": None if enabled is None else staticmethod(enabled),  # a function in a class would take `self`
+        "enabled": staticmethod(known),  # a function in a class would take `self`
         "steps_of": {slot: list(found) for slot, found in groupby(instance.steps, key=attrgetter("slot"))},
         "begin": initialize(start=st.integers(0, len(instance.initial_states) - 1))(base.begin),
         "the_system_shows_what_the_model_says": invariant()(base.the_system_shows_what_the_model_says),
         "what_is_watched_holds": invariant()(base.what_is_watched_holds),
+        "nothing_more_happens": precondition(lambda self: self.has_ended)(rule()(lambda self: None)),
     }
     for number, slot in enumerate(instance.model.slots):
         if instance.choices[number] is not None:
@@ -194,6 +201,11 @@ def state_machine(
 
     made.TestCase = ModelAndSystemTestCase  # type: ignore[assignment]  # Hypothesis computes its own
     return made
+
+
+def _enabled(instance: Instance, cells: Cells) -> frozenset[int]:
+    """The numbers of the steps that are enabled in a state, as plain Python finds them."""
+    return frozenset(step.number for step, _ in run.successors(instance, cells))
 
 
 def _rule(slot: int) -> Callable[..., None]:
