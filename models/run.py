@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from isrcheck.models.language.declare import Disabled
-from isrcheck.models.language.model import Instance, Place, Property, Step
+from isrcheck.models.language.model import FieldLayout, Instance, Property, Step
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import ModelError
 
@@ -36,17 +36,17 @@ class State:
         object.__setattr__(self, "_cells", list(cells))
 
     def __getattr__(self, name: str) -> Any:
-        place = self._instance.places.get(name)
-        if place is None:
+        layout = self._instance.layouts.get(name)
+        if layout is None:
             value = getattr(self._instance.configuration, name)
             return bool(value) if self._instance.model.entries[name].values is bool else value
-        if place.sizes:
-            return _Row(self._cells, place, place.offset, 0)
-        return _load(self._cells, place, place.offset)
+        if layout.sizes:
+            return _Row(self._cells, layout, layout.offset, 0)
+        return _load(self._cells, layout, layout.offset)
 
     def __setattr__(self, name: str, value: int) -> None:
-        place = self._instance.places[name]
-        _store(self._cells, place, place.offset, value)
+        layout = self._instance.layouts[name]
+        _store(self._cells, layout, layout.offset, value)
 
     @property
     def cells(self) -> Cells:
@@ -57,19 +57,19 @@ class State:
 class _Row:
     """An array field, or a part of it, waiting for its next index."""
 
-    __slots__ = ("_cells", "_depth", "_offset", "_place")
+    __slots__ = ("_cells", "_depth", "_layout", "_offset")
 
-    def __init__(self, cells: list[int], place: Place, offset: int, depth: int) -> None:
+    def __init__(self, cells: list[int], layout: FieldLayout, offset: int, depth: int) -> None:
         self._cells = cells
-        self._place = place
+        self._layout = layout
         self._offset = offset
         self._depth = depth
 
     def _at(self, index: int) -> int:
-        sizes = self._place.sizes
+        sizes = self._layout.sizes
         if not 0 <= index < sizes[self._depth]:
             raise ModelError(
-                f"index {int(index)} of {self._place.name} is outside 0..{sizes[self._depth] - 1};"
+                f"index {int(index)} of {self._layout.name} is outside 0..{sizes[self._depth] - 1};"
                 " test the index before it is used"
             )
         offset = int(index)
@@ -79,23 +79,23 @@ class _Row:
 
     def __getitem__(self, index: int) -> Any:
         offset = self._at(index)
-        if self._depth + 1 < len(self._place.sizes):
-            return _Row(self._cells, self._place, offset, self._depth + 1)
-        return _load(self._cells, self._place, offset)
+        if self._depth + 1 < len(self._layout.sizes):
+            return _Row(self._cells, self._layout, offset, self._depth + 1)
+        return _load(self._cells, self._layout, offset)
 
     def __setitem__(self, index: int, value: int) -> None:
-        _store(self._cells, self._place, self._at(index), value)
+        _store(self._cells, self._layout, self._at(index), value)
 
 
-def _load(cells: list[int], place: Place, offset: int) -> int | bool:
+def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
     value = cells[offset]
-    return bool(value) if place.field.values.is_flag else value
+    return bool(value) if layout.field.values.is_flag else value
 
 
-def _store(cells: list[int], place: Place, offset: int, value: int) -> None:
-    if not place.low <= value <= place.high:
+def _store(cells: list[int], layout: FieldLayout, offset: int, value: int) -> None:
+    if not layout.low <= value <= layout.high:
         raise ModelError(
-            f"{int(value)} is written to {place.name}, whose values are {place.low}..{place.high};"
+            f"{int(value)} is written to {layout.name}, whose values are {layout.low}..{layout.high};"
             " guard the step, or widen the field"
         )
     cells[offset] = int(value)
@@ -106,12 +106,12 @@ def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
 
     Raises ModelError, with the step and the state, where the model leaves its own declaration.
     """
-    function = instance.function(step.slot)
+    function = instance.function(step.action_index)
     if function is None:
         return None
     state = State(instance, cells)
-    choices = instance.slot_choices[step.slot]
-    arguments = [choice.argument(ordinal) for choice, ordinal in zip(choices, step.ordinals, strict=True)]
+    ranges = instance.argument_ranges[step.action_index]
+    arguments = [one.argument(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)]
     try:
         function.python(state, *arguments)
     except Disabled:
@@ -146,7 +146,7 @@ class Taken:
     """The action of a step: equal to its name, which is what the name means in a function that was read."""
 
     def __init__(self, instance: Instance, step: Step) -> None:
-        self._action = instance.model.slots[step.slot].name
+        self._action = instance.model.actions[step.action_index].name
 
     def __eq__(self, other: object) -> bool:
         return other == self._action

@@ -27,7 +27,7 @@ from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.run import Cells
-from isrcheck.traces.explaining.cause import Cause, broken_part, budget_places, cause_of
+from isrcheck.traces.explaining.cause import Cause, broken_part, budget_fields, cause_of
 from isrcheck.traces.format.certify import from_steps, judgements
 from isrcheck.traces.format.minimise import follow, needed_steps
 from isrcheck.traces.format.trace import Trace
@@ -99,13 +99,13 @@ def _candidates(search: FirstFailures) -> Iterator[Witness]:
     values = dict(search.instance.configuration.items())
     columns = [
         values[name] - search.kernel.layout.column(states, place.offset)
-        for name, place in budget_places(search.instance).items()
+        for name, place in budget_fields(search.instance).items()
     ]
     spent = np.array(columns).reshape(len(columns), len(states)).T
     alike: Counter[Any] = Counter()
     for number in np.argsort(spent.sum(axis=1), kind="stable"):
         path = search.path(search.ends[number])
-        shape = spent[number].tobytes(), tuple(search.instance.step(step).slot for step in path.steps)
+        shape = spent[number].tobytes(), tuple(search.instance.step(step).action_index for step in path.steps)
         alike[shape] += 1
         if alike[shape] <= MOST_ALIKE:
             yield path

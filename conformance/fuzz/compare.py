@@ -140,7 +140,7 @@ def cases(program: Program, model: Model) -> Iterator[Case]:
             values[name] = chance.randint(entry.least, most)
     swaps: tuple[tuple[str, str], ...] = ()
     if SECOND in program.protocols:
-        swaps = ((chance.choice([slot.name for slot in model.slots]), SECOND),)
+        swaps = ((chance.choice([action.name for action in model.actions]), SECOND),)
     if values or swaps:
         yield Case(tuple(values.items()), program.protocols[0], swaps)
 
@@ -177,7 +177,7 @@ def _compare_case(
 
 def _is_narrow(instance: Instance) -> bool:
     """Whether Z3 can be asked in a moment: a number of many values takes a variable for each."""
-    return sum(place.count * (place.high - place.low + 1) for place in instance.places.values()) <= MOST_VALUES
+    return sum(place.count * (place.high - place.low + 1) for place in instance.layouts.values()) <= MOST_VALUES
 
 
 def plain_search(system: PlainSystem) -> PlainSearch:
@@ -220,7 +220,7 @@ def _path(witness: Witness) -> Path:
 def _counts(who: str, instance: Instance, plain: PlainSearch, found: Exploration) -> None:
     _expect(f"{who}: levels", found.levels, plain.levels)
     _expect(f"{who}: distinct", found.distinct, sum(plain.levels))
-    fired = {slot.name: count for slot, count in zip(instance.model.slots, found.fired, strict=True)}
+    fired = {action.name: count for action, count in zip(instance.model.actions, found.fired, strict=True)}
     _expect(f"{who}: fired", fired, plain.fired)
     _expect(f"{who}: generated", found.generated, sum(plain.fired.values()))
     _expect(f"{who}: exhausted", found.exhausted, plain.is_all)
@@ -320,7 +320,7 @@ def _answer(question: Callable[..., object], *given: object) -> object:
 
 
 def _random_state(instance: Instance, chance: random.Random) -> tuple[int, ...]:
-    places = instance.places.values()
+    places = instance.layouts.values()
     return tuple(chance.randint(place.low, place.high) for place in places for _ in range(place.count))
 
 

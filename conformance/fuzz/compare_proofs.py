@@ -43,7 +43,7 @@ def proofs_differ(
     # The prover is not told what fails: it has to find out.
     known = Proofs()
     count = 0
-    is_small = sum(place.count * (place.high - place.low + 1) for place in instance.places.values()) <= MOST_VALUES
+    is_small = sum(layout.count * (layout.high - layout.low + 1) for layout in instance.layouts.values()) <= MOST_VALUES
     for phase in Phase if is_small else (Phase.EVERY_LENGTH, Phase.WITHIN_BOUNDS):
         found = prove(instance, properties, phase, known=known, sample=sample, seconds=SECONDS)
         for proof in found.proofs.values():

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from isrcheck.conformance.replay.system import StepRefusedError, System
-from isrcheck.models.language.model import Instance, Place
+from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace
@@ -78,32 +78,32 @@ def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple
     """The first variable that differs, and the cells with what was seen in place."""
     found = list(cells)
     for name, value in seen.items():
-        place = instance.places.get(name)
-        if place is None:
+        layout = instance.layouts.get(name)
+        if layout is None:
             raise UsageError(f"the driver shows {name}, which {instance.model.name} does not have")
-        in_a_row = isinstance(value, tuple) and len(value) == place.count
+        in_a_row = isinstance(value, tuple) and len(value) == layout.count
         if in_a_row and not all(cell is None or isinstance(cell, int) for cell in value):
             raise UsageError(f"the driver shows {value!r} in {name}; in a tuple show the numbers of all its cells")
-        for offset, cell in enumerate(value if in_a_row else _flat(place, value, place.sizes)):
+        for offset, cell in enumerate(value if in_a_row else _flat(layout, value, layout.sizes)):
             if cell is not None:
-                found[place.offset + offset] = cell
-    for name, place in instance.places.items():
-        part = slice(place.offset, place.offset + place.count)
+                found[layout.offset + offset] = cell
+    for name, layout in instance.layouts.items():
+        part = slice(layout.offset, layout.offset + layout.count)
         if list(cells[part]) != found[part]:
             return name, tuple(found)
     return None, tuple(found)
 
 
-def _flat(place: Place, value: Any, sizes: Sequence[int]) -> Iterator[int | None]:
+def _flat(layout: FieldLayout, value: Any, sizes: Sequence[int]) -> Iterator[int | None]:
     """The cells of a variable, or of a part of it, None for each that was not seen."""
     if value is None:
         yield from [None] * prod(sizes)
     elif not sizes:
-        if not isinstance(value, int) or not place.low <= value <= place.high:
-            raise UsageError(f"the driver shows {value!r} in {place.name}; its values are {place.low}..{place.high}")
+        if not isinstance(value, int) or not layout.low <= value <= layout.high:
+            raise UsageError(f"the driver shows {value!r} in {layout.name}; its values are {layout.low}..{layout.high}")
         yield int(value)
     elif not isinstance(value, Sequence) or len(value) != sizes[0]:
-        raise UsageError(f"the driver shows {value!r} in {place.name}; show a list of {sizes[0]}")
+        raise UsageError(f"the driver shows {value!r} in {layout.name}; show a list of {sizes[0]}")
     else:
         for one in value:
-            yield from _flat(place, one, sizes[1:])
+            yield from _flat(layout, one, sizes[1:])

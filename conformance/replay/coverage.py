@@ -57,9 +57,9 @@ class Coverage:
         """For each protocol the actions that it has and that no trace took."""
         return {
             protocol: [
-                slot.name
-                for number, slot in enumerate(instance.model.slots)
-                if instance.choices[number] is not None and (protocol, slot.name) not in self.taken
+                action.name
+                for number, action in enumerate(instance.model.actions)
+                if instance.alternatives[number] is not None and (protocol, action.name) not in self.taken
             ]
             for protocol, instance in self.instances.items()
         }

@@ -316,5 +316,5 @@ def start_of(instance: Instance, state: Cells) -> Start:
 
 def cells_of(instance: Instance, state: Cells, name: str) -> Cells:
     """The cells of a variable in a state."""
-    place = instance.places[name]
-    return state[place.offset : place.offset + place.count]
+    layout = instance.layouts[name]
+    return state[layout.offset : layout.offset + layout.count]

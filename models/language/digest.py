@@ -23,7 +23,7 @@ from isrcheck.models.language.text.plain import members_of
 from isrcheck.models.language.text.source_text import text_of
 
 if TYPE_CHECKING:
-    from isrcheck.models.language.model import Instance, Model, Property, Slot
+    from isrcheck.models.language.model import Action, Instance, Model, Property
 
 SEMANTICS = 1
 """The version of what the language means: it grows where the same text starts to mean something else."""
@@ -40,10 +40,13 @@ def of_model(model: Model) -> str:
         ["model", model.name],
         ["entries", [[name, *_entry(entry)] for name, entry in model.entries.items()]],
         ["fields", [[name, *_field(declared)] for name, declared in model.fields.items()]],
-        ["actions", [[slot.name, slot.shows, list(map(functions.digest, slot.alternatives))] for slot in model.slots]],
+        [
+            "actions",
+            [[action.name, action.shows, list(map(functions.digest, action.alternatives))] for action in model.actions],
+        ],
         ["properties", [_property(functions, prop) for prop in model.properties]],
         ["lemmas", [_property(functions, prop) for prop in model.lemmas]],
-        ["protocols", [[one.name, dict(one.switches), one.choices] for one in model.protocols.values()]],
+        ["protocols", [[one.name, dict(one.switches), one.alternatives] for one in model.protocols.values()]],
         ["start", model.start is not None, len(model.contradictions)],
     ]
     if _has_plain_python(model):
@@ -55,9 +58,9 @@ def of_instance(instance: Instance) -> str:
     """The digest of an instance: the model's, and what the configuration makes of it, by value."""
     content = [
         ["model", instance.model.digest],
-        ["choices", instance.choices, sorted(instance.swaps.items())],
+        ["choices", instance.alternatives, sorted(instance.swaps.items())],
         ["configuration", list(instance.configuration.items())],
-        ["places", [(one.name, one.offset, one.sizes, one.low, one.high) for one in instance.places.values()]],
+        ["places", [(one.name, one.offset, one.sizes, one.low, one.high) for one in instance.layouts.values()]],
         ["steps", instance.first_steps],
         ["properties", [prop.name for prop in instance.properties]],
         ["lemmas", [prop.name for prop in instance.lemmas]],
@@ -121,7 +124,7 @@ def _has_plain_python(model: Model) -> bool:
         model.start is not None
         or model.contradictions
         or any(prop.applies is not None for prop in (*model.properties, *model.lemmas))
-        or any(_is_function(size) for size in _sizes(model.fields.values(), model.slots))
+        or any(_is_function(size) for size in _sizes(model.fields.values(), model.actions))
     )
 
 
@@ -129,13 +132,13 @@ def _is_function(size: object) -> bool:
     return callable(size) and not isinstance(size, LastOf)
 
 
-def _sizes(fields: Iterable[Field], slots: Iterable[Slot]) -> Iterator[object]:
+def _sizes(fields: Iterable[Field], actions: Iterable[Action]) -> Iterator[object]:
     for declared in fields:
         for size in (declared.values.low, declared.values.high):
             yield size.domain.size if isinstance(size, LastOf) else size
         yield from (domain.size for domain in declared.over)
-    for slot in slots:
-        for domain in (parameter.domain for parameter in slot.parameters):
+    for action in actions:
+        for domain in (parameter.domain for parameter in action.parameters):
             if domain is not None:
                 yield (domain.of if issubclass(domain, Subset) else domain).size
 

@@ -85,9 +85,9 @@ def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
     A name means what it means where the protocol in force uses it, before what it means elsewhere.
     """
     model = instance.model
-    used = [function for slot in range(len(model.slots)) if (function := instance.function(slot)) is not None]
+    used = [function for index in range(len(model.actions)) if (function := instance.function(index)) is not None]
     used += [prop.function for prop in (*model.properties, *model.lemmas)]
-    others = [function for slot in model.slots for function in slot.alternatives]
+    others = [function for action in model.actions for function in action.alternatives]
     found: dict[str, Any] = {}
     ambiguous: set[str] = set()
     for name, value in _globals(instance, used):

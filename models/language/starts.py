@@ -23,7 +23,7 @@ from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.messages.printable import escaped
 
 if TYPE_CHECKING:
-    from isrcheck.models.language.model import Place
+    from isrcheck.models.language.model import FieldLayout
 
 Cells = tuple[int, ...]
 
@@ -129,8 +129,8 @@ def _list_reader(sizes: Sequence[int]) -> Reader:
     return read_lists
 
 
-def _field_reader(place: Place) -> Reader:
-    read, name = _list_reader(place.sizes), place.name
+def _field_reader(layout: FieldLayout) -> Reader:
+    read, name = _list_reader(layout.sizes), layout.name
     return lambda given: read(given[name])
 
 
@@ -147,19 +147,19 @@ def _nested(value: int, sizes: Sequence[int]) -> Any:
 class Enumeration:
     """Reads initial states one after the other."""
 
-    def __init__(self, path: str, places: Mapping[str, Place]) -> None:
+    def __init__(self, path: str, layouts: Mapping[str, FieldLayout]) -> None:
         self.path = path
-        self.places = places
-        self.cells = sum(place.count for place in places.values())
-        self.usual = {name: _nested(place.field.initially, place.sizes) for name, place in places.items()}
+        self.layouts = layouts
+        self.cells = sum(layout.count for layout in layouts.values())
+        self.usual = {name: _nested(layout.field.initially, layout.sizes) for name, layout in layouts.items()}
         self.readers: list[Reader] = []
-        for is_number, group in groupby(places.values(), key=lambda place: not place.sizes):
+        for is_number, group in groupby(layouts.values(), key=lambda layout: not layout.sizes):
             some = list(group)
             self.readers += [_numbers_reader([one.name for one in some])] if is_number else map(_field_reader, some)
         self.outside = [
-            bytes(set(range(256)) - {value & 255 for value in range(place.low, place.high + 1)})
-            for place in places.values()
-            for _ in range(place.count)
+            bytes(set(range(256)) - {value & 255 for value in range(layout.low, layout.high + 1)})
+            for layout in layouts.values()
+            for _ in range(layout.count)
         ]
 
     def states(self, given: Iterable[Any], watch: Watch) -> InitialStates:
@@ -193,8 +193,8 @@ class Enumeration:
         together = b"".join(states)
         if any(_has(together[cell :: self.cells], outside) for cell, outside in enumerate(self.outside)):
             for cells in InitialStates(together, len(states), self.cells):
-                for place in self.places.values():
-                    self._ranged(place, cells[place.offset : place.offset + place.count])
+                for layout in self.layouts.values():
+                    self._ranged(layout, cells[layout.offset : layout.offset + layout.count])
         return together
 
     # ----------------------------------------------------------------------------------------------- cell by cell
@@ -212,24 +212,24 @@ class Enumeration:
             raise ModelError(
                 f"{self.path}: an initial state is {escaped(repr(given))}; yield a dictionary {{field: value}}"
             )
-        unknown = set(given) - set(self.places)
+        unknown = set(given) - set(self.layouts)
         if unknown:
             names = escaped(", ".join(sorted(map(str, unknown))))
             raise ModelError(f"{self.path}: initial states set {names}; there is no such field")
         cells = [NONE] * self.cells
-        for name, place in self.places.items():
-            values = self._flat(name, given.get(name, self.usual[name]), place.sizes)
-            self._ranged(place, values)
-            cells[place.offset : place.offset + place.count] = [int.__int__(value) for value in values]
+        for name, layout in self.layouts.items():
+            values = self._flat(name, given.get(name, self.usual[name]), layout.sizes)
+            self._ranged(layout, values)
+            cells[layout.offset : layout.offset + layout.count] = [int.__int__(value) for value in values]
         return array("b", cells).tobytes()
 
-    def _ranged(self, place: Place, values: Sequence[Any]) -> None:
-        for index, value in zip(place.indices(), values, strict=True):
+    def _ranged(self, layout: FieldLayout, values: Sequence[Any]) -> None:
+        for index, value in zip(layout.indices(), values, strict=True):
             cell = plain(value)
-            if cell is None or not place.low <= cell <= place.high:
-                where = f"{escaped(place.name)}{''.join(f'[{i}]' for i in index)}"
+            if cell is None or not layout.low <= cell <= layout.high:
+                where = f"{escaped(layout.name)}{''.join(f'[{i}]' for i in index)}"
                 raise ModelError(
-                    f"{self.path}: {where} starts with {escaped(repr(value))}, outside {place.low}..{place.high}"
+                    f"{self.path}: {where} starts with {escaped(repr(value))}, outside {layout.low}..{layout.high}"
                 )
 
     def _flat(self, name: str, value: Any, sizes: Sequence[int]) -> list[Any]:

@@ -49,7 +49,7 @@ COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 FOLDS = ("all", "any", "sum")
 """Calls that take one generator over ranges."""
 
-CHOICES = ("min", "max")
+EXTREMA = ("min", "max")
 STATE_NAMES = ("s", "before", "after")
 """A state always goes by one of these names; `s` is the one that an action writes."""
 
@@ -107,7 +107,7 @@ class Function:
         return tuple(parameter.name for parameter in self.parameters if parameter.is_state)
 
     @property
-    def choices(self) -> tuple[Parameter, ...]:
+    def arguments(self) -> tuple[Parameter, ...]:
         """The parameters that are not states."""
         return tuple(parameter for parameter in self.parameters if not parameter.is_state)
 
@@ -514,7 +514,7 @@ class FunctionReader:
         name = call.func.id
         if name in FOLDS and self._is_builtin(name):
             self._fold(call)
-        elif name in CHOICES and self._is_builtin(name):
+        elif name in EXTREMA and self._is_builtin(name):
             if any(isinstance(argument, ast.GeneratorExp) for argument in call.args):
                 self._refuse(call, f"{name} of a generator", f"it takes numbers: write {name}(a, b), or a loop")
             if call.keywords:
@@ -630,8 +630,8 @@ class FunctionReader:
         if name not in self.names or name in self.own:
             if name in vars(builtins) and name not in self.own:
                 what = f"Python's own `{name}` is not in the language"
-                hint = f"of Python's functions it has {', '.join((*CHOICES, *FOLDS))}, each as a call"
-                if name in (*FOLDS, *CHOICES, "range"):
+                hint = f"of Python's functions it has {', '.join((*EXTREMA, *FOLDS))}, each as a call"
+                if name in (*FOLDS, *EXTREMA, "range"):
                     what = f"`{name}` stands here by itself"
                     hint = "write it as in: for x in range(n)" if name == "range" else "call it"
                 self._refuse(expression, what, hint)

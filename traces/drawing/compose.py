@@ -23,14 +23,16 @@ def scene_of(trace: Trace) -> Scene:
     moments = tuple(
         replace(
             moment,
-            variables=tuple(generic_scene.variable_parts(instance, place, cells) for place in instance.places.values()),
+            variables=tuple(
+                generic_scene.variable_parts(instance, place, cells) for place in instance.layouts.values()
+            ),
         )
         for moment, cells in zip(teller.moments(trace), trace.states, strict=True)
     )
     if trace.erring is not None:
         # A step that errs leads nowhere: what was there stays.
         moments += (replace(moments[-1], step=trace.spell_row(trace.length), arrows=(), marks=()),)
-    return Scene(_title(trace), heading(trace.instance), teller.lane_titles(trace), tuple(instance.places), moments)
+    return Scene(_title(trace), heading(trace.instance), teller.lane_titles(trace), tuple(instance.layouts), moments)
 
 
 def _title(trace: Trace) -> str:

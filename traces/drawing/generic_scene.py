@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from isrcheck.models.language.model import Instance, Place
+from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes import generic_lanes
@@ -57,8 +57,8 @@ def _foreign_lane(foreign: Foreign, state: Mapping[str, str]) -> Lane:
     return Lane(notes=notes, characters=FOREIGN_CHARACTERS)
 
 
-def variable_parts(instance: Instance, place: Place, cells: Cells) -> tuple[str, ...]:
+def variable_parts(instance: Instance, layout: FieldLayout, cells: Cells) -> tuple[str, ...]:
     """A field as text: whole, or element by element of what it ranges over first."""
-    if not place.sizes or (len(place.sizes) == 1 and place.field.values.is_flag):
-        return (spell_part(instance, place, cells),)
-    return tuple(spell_part(instance, place, cells, (element,)) for element in range(place.sizes[0]))
+    if not layout.sizes or (len(layout.sizes) == 1 and layout.field.values.is_flag):
+        return (spell_part(instance, layout, cells),)
+    return tuple(spell_part(instance, layout, cells, (element,)) for element in range(layout.sizes[0]))

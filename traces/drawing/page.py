@@ -53,7 +53,7 @@ def telling_of(trace: Trace) -> Telling:
         [spell_element(one) if place.field.over[0].letters else str(one) for one in range(place.sizes[0])]
         if place.sizes
         else []
-        for place in trace.instance.places.values()
+        for place in trace.instance.layouts.values()
     ]
     return Telling(trace.verdict or "", _why(trace), trace.command, _broken(trace), indices)
 

@@ -185,7 +185,7 @@ def _given_up(trace: Trace) -> list[str]:
     history = History(trace)
     budgets = SENT_AGAIN | GIVEN_UP if trace.property_name in SENT_ONCE else GIVEN_UP
     for budget, what in budgets.items():
-        place = trace.instance.places.get(f"{budget}_left")
+        place = trace.instance.layouts.get(f"{budget}_left")
         if place is not None:
             found += [f"{what} {history.when(position)}" for position in _decreases(trace, place.offset)]
     return found

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from isrcheck.models.language.model import Instance, Place
+from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.attribution import Loss, find_loss
 from isrcheck.traces.format.trace import Trace
@@ -67,7 +67,7 @@ def _sources(reason: Reason) -> Iterator[str]:
 
 def _took_part(trace: Trace) -> tuple[str, ...]:
     """The actions in the order of the model."""
-    return tuple(dict.fromkeys(step.action for step in sorted(trace.steps, key=lambda step: step.slot)))
+    return tuple(dict.fromkeys(step.action for step in sorted(trace.steps, key=lambda step: step.action_index)))
 
 
 def _lost(trace: Trace, loss: Loss) -> tuple[str, ...]:
@@ -80,18 +80,18 @@ def _lost(trace: Trace, loss: Loss) -> tuple[str, ...]:
     return found, f"{loss.outcome} by {trace.steps[loss.lost - 1].action}" if loss.lost else f"{loss.outcome} at once"
 
 
-def budget_places(instance: Instance) -> Mapping[str, Place]:
+def budget_fields(instance: Instance) -> Mapping[str, FieldLayout]:
     """For each budget of the configuration the field that says what is left of it: `crashes_left` of `crashes`."""
     found = {}
     for name, entry in instance.model.entries.items():
-        place = instance.places.get(f"{name}_left")
-        if entry.is_budget and place is not None and not place.sizes:
-            found[name] = place
+        layout = instance.layouts.get(f"{name}_left")
+        if entry.is_budget and layout is not None and not layout.sizes:
+            found[name] = layout
     return found
 
 
 def faults_in(instance: Instance, cells: Cells) -> dict[str, int]:
     """Which budgets were spent when a state was reached, and how much of each."""
     values = dict(instance.configuration.items())
-    spent = {name: values[name] - cells[place.offset] for name, place in budget_places(instance).items()}
+    spent = {name: values[name] - cells[layout.offset] for name, layout in budget_fields(instance).items()}
     return {name: count for name, count in spent.items() if count}

@@ -159,11 +159,11 @@ def _asked(trace: Trace) -> set[int]:
 def _effects(trace: Trace, position: int) -> tuple[set[int], set[int]]:
     """The cells that a step reads before it writes them, guards included, and those that it writes."""
     instance, step = trace.instance, trace.steps[position]
-    function = instance.function(step.slot)
+    function = instance.function(step.action_index)
     assert function is not None
     state = _NotedState(instance, trace.states[position])
-    choices = instance.slot_choices[step.slot]
-    function.python(state, *(choice.argument(one) for choice, one in zip(choices, step.ordinals, strict=True)))
+    ranges = instance.argument_ranges[step.action_index]
+    function.python(state, *(one.argument(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)))
     return state.noted.read, state.noted.written
 
 

@@ -67,7 +67,7 @@ def _certify_error(trace: Trace) -> None:
 
 def _certify_values(trace: Trace) -> None:
     """Every cell of state 0 lies in its range; the steps keep the others there."""
-    for place in trace.instance.places.values():
+    for place in trace.instance.layouts.values():
         for cell in range(place.offset, place.offset + place.count):
             value = trace.states[0][cell]
             if not place.low <= value <= place.high:

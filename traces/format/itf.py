@@ -20,7 +20,16 @@ from typing import Any
 from isrcheck import models
 from isrcheck.models import registry
 from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Choice, Instance, Model, Place, Step, parse, spell, spell_element
+from isrcheck.models.language.model import (
+    ArgumentRange,
+    FieldLayout,
+    Instance,
+    Model,
+    Step,
+    parse,
+    spell,
+    spell_element,
+)
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.models.run import Cells
@@ -96,7 +105,7 @@ def _head(trace: Trace) -> dict[str, Any]:
             },
         },
         "params": [],
-        "vars": [*instance.places, ACTION, PICKS],
+        "vars": [*instance.layouts, ACTION, PICKS],
     }
 
 
@@ -109,15 +118,15 @@ def _error(trace: Trace) -> dict[str, Any]:
 
 
 def _step(instance: Instance, step: Step) -> dict[str, Any]:
-    choices = instance.slot_choices[step.slot]
-    picks = {c.parameter.name: _pick(c, o) for c, o in zip(choices, step.ordinals, strict=True)}
+    ranges = instance.argument_ranges[step.action_index]
+    picks = {c.parameter.name: _pick(c, o) for c, o in zip(ranges, step.ordinals, strict=True)}
     return {ACTION: step.action, PICKS: picks}
 
 
 def _state(trace: Trace, position: int) -> dict[str, Any]:
     instance = trace.instance
     step = _step(instance, trace.steps[position - 1]) if position else {ACTION: INITIAL_ACTION, PICKS: {}}
-    values = {place.name: _value(instance, place, trace.states[position]) for place in instance.places.values()}
+    values = {layout.name: _value(instance, layout, trace.states[position]) for layout in instance.layouts.values()}
     return {"#meta": {"index": position}, **step, **values}
 
 
@@ -125,32 +134,32 @@ def _number(value: int) -> dict[str, str]:
     return {"#bigint": str(value)}
 
 
-def _value(instance: Instance, place: Place, cells: Cells, index: tuple[int, ...] = ()) -> Any:
+def _value(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> Any:
     """A field, or the part of it below `index`, as ITF."""
-    if len(index) < len(place.sizes):
-        return [_value(instance, place, cells, (*index, one)) for one in range(place.sizes[len(index)])]
+    if len(index) < len(layout.sizes):
+        return [_value(instance, layout, cells, (*index, one)) for one in range(layout.sizes[len(index)])]
     offset = 0
-    for size, one in zip(place.sizes, index, strict=True):
+    for size, one in zip(layout.sizes, index, strict=True):
         offset = offset * size + one
-    return _cell(instance, place, cells[place.offset + offset])
+    return _cell(instance, layout, cells[layout.offset + offset])
 
 
-def _cell(instance: Instance, place: Place, value: int) -> Any:
-    if place.field.values.is_flag:
+def _cell(instance: Instance, layout: FieldLayout, value: int) -> Any:
+    if layout.field.values.is_flag:
         return bool(value)
-    spelled = spell_value(instance, place, value)
+    spelled = spell_value(instance, layout, value)
     return _number(value) if spelled == str(value) else spelled
 
 
-def _pick(choice: Choice, ordinal: int) -> Any:
+def _pick(argument: ArgumentRange, ordinal: int) -> Any:
     """An argument of a step: an element, or a set of them."""
-    if not choice.is_subset:
-        return _element(choice, ordinal)
-    return {"#set": [_element(choice, element) for element in range(choice.elements) if ordinal >> element & 1]}
+    if not argument.is_subset:
+        return _element(argument, ordinal)
+    return {"#set": [_element(argument, element) for element in range(argument.elements) if ordinal >> element & 1]}
 
 
-def _element(choice: Choice, element: int) -> Any:
-    domain = choice.parameter.domain
+def _element(argument: ArgumentRange, element: int) -> Any:
+    domain = argument.parameter.domain
     letters = getattr(getattr(domain, "of", domain), "letters", False)
     return spell_element(element) if letters else _number(element)
 
@@ -289,7 +298,7 @@ def read_trace(document: Mapping[str, Any], given: Model | None = None) -> Trace
     header = read_header(document)
     instance = _instance(header, model_of(header, given))
     names = document.get("vars")
-    if names != [*instance.places, ACTION, PICKS]:
+    if names != [*instance.layouts, ACTION, PICKS]:
         raise UsageError("its variables are not the fields of its model; write the trace anew")
     states: list[Cells] = []
     steps: list[Step] = []
@@ -357,33 +366,35 @@ def _read_state(instance: Instance, state: object, position: int) -> Cells:
         raise UsageError("not an object; write the trace anew")
     if state.get("#meta") != {"index": position}:
         raise UsageError(f'its "#meta" is not {{"index": {position}}}: states are missing, or out of order')
-    unknown = set(state) - set(instance.places) - {"#meta", ACTION, PICKS}
+    unknown = set(state) - set(instance.layouts) - {"#meta", ACTION, PICKS}
     if unknown:
         raise UsageError(f"{_shown(min(unknown))} is no field of the model")
     cells: list[int] = []
-    for place in instance.places.values():
-        if place.name not in state:
-            raise UsageError(f"the field {place.name} is missing")
-        _read_value(instance, place, state[place.name], place.sizes, cells)
+    for layout in instance.layouts.values():
+        if layout.name not in state:
+            raise UsageError(f"the field {layout.name} is missing")
+        _read_value(instance, layout, state[layout.name], layout.sizes, cells)
     return tuple(cells)
 
 
-def _read_value(instance: Instance, place: Place, value: object, sizes: tuple[int, ...], cells: list[int]) -> None:
+def _read_value(
+    instance: Instance, layout: FieldLayout, value: object, sizes: tuple[int, ...], cells: list[int]
+) -> None:
     if not sizes:
-        cells.append(_read_cell(instance, place, value))
+        cells.append(_read_cell(instance, layout, value))
         return
     if not isinstance(value, list) or len(value) != sizes[0]:
-        raise UsageError(f"{place.name} has to hold {sizes[0]} values where it says {_shown(value)}")
+        raise UsageError(f"{layout.name} has to hold {sizes[0]} values where it says {_shown(value)}")
     for one in value:
-        _read_value(instance, place, one, sizes[1:], cells)
+        _read_value(instance, layout, one, sizes[1:], cells)
 
 
-def _read_cell(instance: Instance, place: Place, value: object) -> int:
-    for candidate in range(place.low, place.high + 1):
-        if _is_same(value, _cell(instance, place, candidate)):
+def _read_cell(instance: Instance, layout: FieldLayout, value: object) -> int:
+    for candidate in range(layout.low, layout.high + 1):
+        if _is_same(value, _cell(instance, layout, candidate)):
             return candidate
-    values = "..".join(spell_value(instance, place, end) for end in (place.low, place.high))
-    raise UsageError(f"{place.name} cannot hold {_shown(value)}; its values are {values}")
+    values = "..".join(spell_value(instance, layout, end) for end in (layout.low, layout.high))
+    raise UsageError(f"{layout.name} cannot hold {_shown(value)}; its values are {values}")
 
 
 def _is_same(value: object, expected: object) -> bool:
@@ -393,32 +404,32 @@ def _is_same(value: object, expected: object) -> bool:
 
 def _read_step(instance: Instance, state: Mapping[str, Any]) -> Step:
     action = _checked(state.get(ACTION), ACTION)
-    slot = next((slot for slot, one in enumerate(instance.model.slots) if one.name == action), None)
-    if slot is None:
+    index = next((index for index, one in enumerate(instance.model.actions) if one.name == action), None)
+    if index is None:
         # The model words the message, and proposes the nearest name.
         return instance.step(instance.number(action[:80], ()))
     picks = state.get(PICKS)
-    choices = instance.slot_choices[slot]
-    if not isinstance(picks, dict) or set(picks) != {choice.parameter.name for choice in choices}:
-        names = ", ".join(choice.parameter.name for choice in choices) or "no arguments"
+    ranges = instance.argument_ranges[index]
+    if not isinstance(picks, dict) or set(picks) != {one.parameter.name for one in ranges}:
+        names = ", ".join(one.parameter.name for one in ranges) or "no arguments"
         raise UsageError(f"{action} takes {names}, the trace says {_shown(picks)}")
-    return instance.step(instance.number(action, [_read_pick(c, picks[c.parameter.name]) for c in choices]))
+    return instance.step(instance.number(action, [_read_pick(c, picks[c.parameter.name]) for c in ranges]))
 
 
-def _read_pick(choice: Choice, value: object) -> int:
-    if not choice.is_subset:
-        return _read_element(choice, value)
+def _read_pick(argument: ArgumentRange, value: object) -> int:
+    if not argument.is_subset:
+        return _read_element(argument, value)
     members = value.get("#set") if isinstance(value, dict) and len(value) == 1 else None
     if not isinstance(members, list):
-        raise UsageError(f"{choice.parameter.name} is a set, the trace says {_shown(value)}")
-    return sum(1 << element for element in {_read_element(choice, member) for member in members})
+        raise UsageError(f"{argument.parameter.name} is a set, the trace says {_shown(value)}")
+    return sum(1 << element for element in {_read_element(argument, member) for member in members})
 
 
-def _read_element(choice: Choice, value: object) -> int:
-    for element in range(choice.elements):
-        if value == _element(choice, element):
+def _read_element(argument: ArgumentRange, value: object) -> int:
+    for element in range(argument.elements):
+        if value == _element(argument, element):
             return element
-    raise UsageError(f"{choice.parameter.name} cannot be {_shown(value)}; there are {choice.elements} elements")
+    raise UsageError(f"{argument.parameter.name} cannot be {_shown(value)}; there are {argument.elements} elements")
 
 
 def _shown(value: object) -> str:

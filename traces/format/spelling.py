@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from isrcheck.models.kafka.state.fields import TransactionState
 from isrcheck.models.language.declare import NONE
-from isrcheck.models.language.model import Instance, Place, spell_element
+from isrcheck.models.language.model import FieldLayout, Instance, spell_element
 from isrcheck.models.run import Cells, State
 
 ENTRIES = ("exposed_record", "log_record", "response_record")
@@ -18,16 +18,16 @@ ENTRIES = ("exposed_record", "log_record", "response_record")
 
 def spell_cell(instance: Instance, position: int) -> str:
     """The name of a cell with its indices: log_record[1][0]."""
-    place = _place_at(instance, position)
-    index = list(place.indices())[position - place.offset]
-    domains = zip(place.field.over, index, strict=True)
-    return place.name + "".join(f"[{spell_element(one) if domain.letters else one}]" for domain, one in domains)
+    layout = _layout_at(instance, position)
+    index = list(layout.indices())[position - layout.offset]
+    domains = zip(layout.field.over, index, strict=True)
+    return layout.name + "".join(f"[{spell_element(one) if domain.letters else one}]" for domain, one in domains)
 
 
 def spell_cell_value(instance: Instance, position: int, value: int) -> str:
     """What a cell holds, as people read it; a number that the cell cannot hold stays a number."""
-    place = _place_at(instance, position)
-    return spell_value(instance, place, value) if place.low <= value <= place.high else str(value)
+    layout = _layout_at(instance, position)
+    return spell_value(instance, layout, value) if layout.low <= value <= layout.high else str(value)
 
 
 def changed_cells(instance: Instance, before: Cells, after: Cells) -> list[tuple[str, str, str]]:
@@ -39,20 +39,20 @@ def changed_cells(instance: Instance, before: Cells, after: Cells) -> list[tuple
     ]
 
 
-def _place_at(instance: Instance, position: int) -> Place:
-    for place in instance.places.values():
-        if place.offset <= position < place.offset + place.count:
-            return place
+def _layout_at(instance: Instance, position: int) -> FieldLayout:
+    for layout in instance.layouts.values():
+        if layout.offset <= position < layout.offset + layout.count:
+            return layout
     raise IndexError(position)
 
 
-def spell_value(instance: Instance, place: Place, value: int) -> str:
+def spell_value(instance: Instance, layout: FieldLayout, value: int) -> str:
     """What a cell of this field holds, as people read it."""
-    if place.name in ENTRIES and "transactions" in instance.model.entries:
+    if layout.name in ENTRIES and "transactions" in instance.model.entries:
         transaction = value - instance.configuration.records
         if transaction >= 0:
             return f"marker{transaction}" if instance.configuration.transactions > 1 else "marker"
-    return place.spell(value)
+    return layout.spell(value)
 
 
 # ----------------------------------------------------------------------------------------------------- Kafka's entries

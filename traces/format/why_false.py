@@ -17,7 +17,7 @@ from typing import Any
 
 from isrcheck.models import run
 from isrcheck.models.language.declare import Disabled
-from isrcheck.models.language.model import Instance, Place, Property, Step, spell_element
+from isrcheck.models.language.model import FieldLayout, Instance, Property, Step, spell_element
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.language.text.spelling import spelled
 from isrcheck.models.run import Cells
@@ -131,10 +131,10 @@ def first_false_guard(instance: Instance, cells: Cells, step: Step) -> FalseGuar
 
     The step has to be one that cannot be taken.
     """
-    function = instance.function(step.slot)
+    function = instance.function(step.action_index)
     if function is None:
         return None
-    arguments = [c.argument(o) for c, o in zip(instance.slot_choices[step.slot], step.ordinals, strict=True)]
+    arguments = [c.argument(o) for c, o in zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)]
     try:
         function.python(run.State(instance, cells), *arguments)
     except Disabled as disabled:
@@ -212,7 +212,7 @@ class _Explainer:
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.log: list[str] = []
-        domains = [domain for place in instance.places.values() for domain in place.field.over]
+        domains = [domain for layout in instance.layouts.values() for domain in layout.field.over]
         self.lettered_sizes = {domain.size for domain in domains if domain.letters and isinstance(domain.size, str)}
 
     def watch(self, name: str, cells: Cells) -> _Watched:
@@ -377,32 +377,34 @@ class _Watched:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._state, name)
-        place = self._instance.places.get(name)
-        if place is None:
+        layout = self._instance.layouts.get(name)
+        if layout is None:
             return value
         label = f"{self._name}.{name}"
-        if place.sizes:
-            return _WatchedRow(value, self._instance, place, label, 0, self._log)
-        self._log.append(f"{label} = {spell_value(self._instance, place, value)}")
+        if layout.sizes:
+            return _WatchedRow(value, self._instance, layout, label, 0, self._log)
+        self._log.append(f"{label} = {spell_value(self._instance, layout, value)}")
         return value
 
 
 class _WatchedRow:
     """An array field, or a part of it, of a watched state."""
 
-    def __init__(self, row: Any, instance: Instance, place: Place, label: str, depth: int, log: list[str]) -> None:
+    def __init__(
+        self, row: Any, instance: Instance, layout: FieldLayout, label: str, depth: int, log: list[str]
+    ) -> None:
         self._row = row
         self._instance = instance
-        self._place = place
+        self._layout = layout
         self._label = label
         self._depth = depth
         self._log = log
 
     def __getitem__(self, index: int) -> Any:
         value = self._row[index]
-        letters = self._place.field.over[self._depth].letters
+        letters = self._layout.field.over[self._depth].letters
         label = f"{self._label}[{spell_element(index) if letters else int(index)}]"
-        if self._depth + 1 < len(self._place.sizes):
-            return _WatchedRow(value, self._instance, self._place, label, self._depth + 1, self._log)
-        self._log.append(f"{label} = {spell_value(self._instance, self._place, value)}")
+        if self._depth + 1 < len(self._layout.sizes):
+            return _WatchedRow(value, self._instance, self._layout, label, self._depth + 1, self._log)
+        self._log.append(f"{label} = {spell_value(self._instance, self._layout, value)}")
         return value

@@ -363,8 +363,8 @@ BROUGHT_ABOUT = (_truncated, _isr_written, _refused_after_append, _acknowledged,
 
 def events(instance: Instance, places: Places, before: State, step: Step, after: State) -> Events:
     """Everything that passes and befalls in a step."""
-    choices = instance.slot_choices[step.slot]
-    arguments = {c.parameter.name: c.argument(o) for c, o in zip(choices, step.ordinals, strict=True)}
+    ranges = instance.argument_ranges[step.action_index]
+    arguments = {c.parameter.name: c.argument(o) for c, o in zip(ranges, step.ordinals, strict=True)}
     happening = Happening(places, before, after, arguments)
     sent = SENT.get(step.action)
     if sent is not None:

@@ -44,4 +44,4 @@ last_stable_offset: Callable[[State, int], int] = readers.last_stable_offset
 
 def is_kafka(instance: Instance) -> bool:
     """Whether the model has what there is to tell about."""
-    return instance.places.keys() >= set(FIELDS) and instance.model.entries.keys() >= set(SETTINGS)
+    return instance.layouts.keys() >= set(FIELDS) and instance.model.entries.keys() >= set(SETTINGS)

@@ -15,7 +15,7 @@ from math import prod
 from isrcheck.conformance.follow.format.events import Value
 from isrcheck.conformance.follow.format.ndjson import UnreadableError
 from isrcheck.models.language import NONE
-from isrcheck.models.language.model import Instance, Place, nearest
+from isrcheck.models.language.model import FieldLayout, Instance, nearest
 from isrcheck.models.run import Cells
 
 Seen = tuple[tuple[int, Cells], ...]
@@ -28,20 +28,20 @@ KEY = re.compile(r"([a-z_]+)((?:\[[0-9]{1,4}\])*)", re.ASCII)
 class Part:
     """A variable, or what is left of it after some indices: its first cell, and the sizes of the open indices."""
 
-    place: Place
+    layout: FieldLayout
     start: int
     sizes: tuple[int, ...]
 
     @cached_property
     def members(self) -> Mapping[str, int]:
         """The names of its values, if they are the members of an enumeration."""
-        names = self.place.field.values.names
+        names = self.layout.field.values.names
         return {} if names is None else {member.name: int(member) for member in names}
 
     @cached_property
     def read_cell(self) -> Callable[[object], int | None]:
         """What one cell holds, as it is written; a function, because logs are long."""
-        values, low, high, members = self.place.field.values, self.place.low, self.place.high, self.members
+        values, low, high, members = self.layout.field.values, self.layout.low, self.layout.high, self.members
         if values.is_flag:
             return lambda value: int(value) if isinstance(value, bool) else None
         if values.names is not None:
@@ -56,7 +56,7 @@ class Part:
 
     def spell_cell(self, value: int) -> Value:
         """What one cell holds, as a log has it."""
-        values = self.place.field.values
+        values = self.layout.field.values
         if values.is_flag:
             return bool(value)
         if values.names is not None:
@@ -91,7 +91,7 @@ class Part:
         return value if len(sizes) == 1 else [cell for one in value for cell in self._flat(one, sizes[1:])]
 
     def _range(self) -> str:
-        values, low, high = self.place.field.values, self.place.low, self.place.high
+        values, low, high = self.layout.field.values, self.layout.low, self.layout.high
         if values.is_flag:
             return "true or false"
         if values.names is not None:
@@ -113,20 +113,20 @@ class Variables:
         return self._parts[key]
 
     def _find(self, key: str) -> Part:
-        match, places = KEY.fullmatch(key), self._instance.places
-        if match is None or match[1] not in places:
+        match, layouts = KEY.fullmatch(key), self._instance.layouts
+        if match is None or match[1] not in layouts:
             name = key.partition("[")[0]
-            raise UnreadableError(f"the model has no variable {_shown(name)}; {nearest(name[:100], places)}")
-        place = places[match[1]]
+            raise UnreadableError(f"the model has no variable {_shown(name)}; {nearest(name[:100], layouts)}")
+        layout = layouts[match[1]]
         indices = [int(index) for index in re.findall("[0-9]+", match[2])]
-        if len(indices) > len(place.sizes) or any(i >= size for i, size in zip(indices, place.sizes, strict=False)):
-            sizes = "".join(f"[0..{size - 1}]" for size in place.sizes)
-            raise UnreadableError(f"{key} does not exist: the model has {place.name}{sizes}; see the configuration")
-        start, sizes_left = place.offset, place.sizes
+        if len(indices) > len(layout.sizes) or any(i >= size for i, size in zip(indices, layout.sizes, strict=False)):
+            sizes = "".join(f"[0..{size - 1}]" for size in layout.sizes)
+            raise UnreadableError(f"{key} does not exist: the model has {layout.name}{sizes}; see the configuration")
+        start, sizes_left = layout.offset, layout.sizes
         for index in indices:
             sizes_left = sizes_left[1:]
             start += index * prod(sizes_left)
-        return Part(place, start, sizes_left)
+        return Part(layout, start, sizes_left)
 
     def read(self, state: Mapping[str, object]) -> Seen:
         """What a log says was seen. Raises UnreadableError."""
@@ -141,10 +141,10 @@ class Variables:
 
     def key_at(self, position: int) -> str:
         """The name of one cell: `log_record[1][0]`."""
-        for place in self._instance.places.values():
-            if place.offset <= position < place.offset + place.count:
-                index = next(index for at, index in enumerate(place.indices()) if at == position - place.offset)
-                return place.name + "".join(f"[{one}]" for one in index)
+        for layout in self._instance.layouts.values():
+            if layout.offset <= position < layout.offset + layout.count:
+                index = next(index for at, index in enumerate(layout.indices()) if at == position - layout.offset)
+                return layout.name + "".join(f"[{one}]" for one in index)
         raise IndexError(position)
 
     def differences(self, cells: Cells, seen: Seen) -> Iterator[tuple[str, Value, Value]]:

@@ -30,7 +30,7 @@ class Cells:
 
     def column(self, states: Words, name: str, *index: int) -> Numbers:
         """The value of a variable in every state."""
-        place = self.instance.places[name]
+        place = self.instance.layouts[name]
         position = 0
         for at, size in zip(index, place.sizes, strict=True):
             assert 0 <= at < size, f"{name}{list(index)} does not exist"
@@ -41,7 +41,7 @@ class Cells:
         """One word each with the bits of these variables set."""
         masks = [0] * self.layout.words
         for name in names:
-            place = self.instance.places[name]
+            place = self.instance.layouts[name]
             for bits in self.layout.bits[place.offset : place.offset + place.count]:
                 masks[bits.word] |= ((1 << bits.width) - 1) << bits.shift
         return np.array(masks, np.uint64)
@@ -50,7 +50,7 @@ class Cells:
         """The words of a state in which each of these variables has one value everywhere, and all else is 0 bits."""
         words = [0] * self.layout.words
         for name, value in values.items():
-            place = self.instance.places[name]
+            place = self.instance.layouts[name]
             for bits in self.layout.bits[place.offset : place.offset + place.count]:
                 words[bits.word] |= (value - bits.low) << bits.shift
         return np.array(words, np.uint64)

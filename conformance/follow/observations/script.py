@@ -123,10 +123,8 @@ def actors(instance: Instance, step: Step) -> list[int]:
     """
     if step.action.startswith("controller_"):
         return []
-    choices = instance.slot_choices[step.slot]
-    return [
-        ordinal for choice, ordinal in zip(choices, step.ordinals, strict=True) if choice.parameter.domain is Replica
-    ]
+    ranges = instance.argument_ranges[step.action_index]
+    return [ordinal for one, ordinal in zip(ranges, step.ordinals, strict=True) if one.parameter.domain is Replica]
 
 
 def permission(instance: Instance, stage: Stage, step: Step) -> Permission:

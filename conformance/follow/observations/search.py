@@ -146,7 +146,7 @@ class Search:
         active = np.zeros(len(self.instance.model.properties) + 1, np.int8)
         results = result_words.new(len(self.instance.model.properties))
         status = result_words.status(len(self.instance.model.properties))
-        fired = np.zeros(len(self.instance.model.slots), np.int64)
+        fired = np.zeros(len(self.instance.model.actions), np.int64)
         before, after = self.kernel.layout.buffer(self.instance), self.kernel.layout.buffer(self.instance)
         at = first
         while at < end and self.last is None and self.stopped is None:

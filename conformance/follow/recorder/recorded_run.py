@@ -131,7 +131,7 @@ class RecordedRun:
         if broker is None:
             return
         others = [other for other in range(self.plan.replicas) if other != broker]
-        for name, place in self.instance.places.items():
+        for name, place in self.instance.layouts.items():
             if place.field.over[:1] == (Replica,) and name in self.before.projected and name not in ("fetch", *PAIRS):
                 # That it no longer truncates, a follower may have yet to tell its leader.
                 is_told = name != "is_truncating" or broker not in self.silent
@@ -145,8 +145,8 @@ class RecordedRun:
     def value(self, key: str) -> Value:
         """What a key of a log holds at this moment."""
         part = self.variables.part(key)
-        cells = self.before.projected[part.place.name]
-        first = part.start - part.place.offset
+        cells = self.before.projected[part.layout.name]
+        first = part.start - part.layout.offset
         return part.spell(cells[first : first + prod(part.sizes)])
 
     # --------------------------------------------------------------------------------------------- what has happened

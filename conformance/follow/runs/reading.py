@@ -20,7 +20,7 @@ from isrcheck.conformance.follow.format.variables import Seen, Variables
 from isrcheck.models import registry
 from isrcheck.models.kafka.state.fields import Start
 from isrcheck.models.language.declare import Entry
-from isrcheck.models.language.model import Choice, Instance, Step, nearest, parse
+from isrcheck.models.language.model import ArgumentRange, Instance, Step, nearest, parse
 from isrcheck.models.messages.errors import UsageError
 
 HEADER_KEYS = {"schema", "run", "seed", "protocol", "switches", "configuration", "state", "note"}
@@ -162,7 +162,7 @@ class _Run:
         self.name = began.header.run
         self.variables = began.variables
         self.instance = instance = began.instance
-        self.slots = {slot.name: number for number, slot in enumerate(instance.model.slots)}
+        self.action_indices = {action.name: number for number, action in enumerate(instance.model.actions)}
         self.steps: dict[tuple[int, tuple[int, ...]], Step] = {}
         self.steps_at: dict[int, Sequence[Step]] = {}
         self.last = 0
@@ -202,19 +202,21 @@ class _Run:
             if event.arguments:
                 raise UnreadableError("there are arguments, but no action; leave them out, or name the action")
             return self.instance.steps if event.broker is None else self._steps_at(event.broker)
-        if event.action not in self.slots:
-            raise UnreadableError(f"there is no action {event.action[:60]}; {nearest(event.action[:60], self.slots)}")
-        slot = self.slots[event.action]
-        choices = self.instance.slot_choices[slot]
-        names = [choice.parameter.name for choice in choices]
+        if event.action not in self.action_indices:
+            raise UnreadableError(
+                f"there is no action {event.action[:60]}; {nearest(event.action[:60], self.action_indices)}"
+            )
+        index = self.action_indices[event.action]
+        ranges = self.instance.argument_ranges[index]
+        names = [argument.parameter.name for argument in ranges]
         for name in event.arguments:
             if name not in names:
                 takes = ", ".join(names) or "nothing"
                 raise UnreadableError(f"{event.action} has no argument {name[:60]}; it takes {takes}")
         arguments = dict(event.arguments)
         self._note_actor(event, arguments)
-        given = [_ordinals(choice, arguments.get(choice.parameter.name)) for choice in choices]
-        return [self._step(slot, ordinals) for ordinals in itertools.product(*given)]
+        given = [_ordinals(argument, arguments.get(argument.parameter.name)) for argument in ranges]
+        return [self._step(index, ordinals) for ordinals in itertools.product(*given)]
 
     def _steps_at(self, broker: int) -> Sequence[Step]:
         """Every step that happens at a broker."""
@@ -224,8 +226,8 @@ class _Run:
 
     def _broker_of(self, step: Step) -> int | None:
         actor = actor_of(step.action)
-        choices = self.instance.slot_choices[step.slot]
-        told = {choice.parameter.name: ordinal for choice, ordinal in zip(choices, step.ordinals, strict=True)}
+        ranges = self.instance.argument_ranges[step.action_index]
+        told = {argument.parameter.name: ordinal for argument, ordinal in zip(ranges, step.ordinals, strict=True)}
         return None if actor is None else told[actor]
 
     def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
@@ -243,31 +245,32 @@ class _Run:
                 f"{event.action} happens at its {actor}, which is not broker {event.broker}; say which"
             )
 
-    def _step(self, slot: int, ordinals: tuple[int, ...]) -> Step:
-        key = (slot, ordinals)
+    def _step(self, index: int, ordinals: tuple[int, ...]) -> Step:
+        key = (index, ordinals)
         if key not in self.steps:
-            number = self.instance.number(self.instance.model.slots[slot].name, ordinals)
+            number = self.instance.number(self.instance.model.actions[index].name, ordinals)
             self.steps[key] = self.instance.step(number)
         return self.steps[key]
 
 
-def _ordinals(choice: Choice, value: object) -> Iterable[int]:
+def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
     """The values that an argument can have had."""
-    name, elements = choice.parameter.name, choice.elements
+    name, elements = argument.parameter.name, argument.elements
     if value is None:
-        return range(choice.count)
-    members: Sequence[object] = value if choice.is_subset and isinstance(value, list) else [value]
+        return range(argument.count)
+    members: Sequence[object] = value if argument.is_subset and isinstance(value, list) else [value]
     is_of_kind: Callable[[object], bool] = lambda one: type(one) is int  # noqa: E731 - true is not 1
-    if choice.is_subset != isinstance(value, list) or not all(map(is_of_kind, members)):
+    if argument.is_subset != isinstance(value, list) or not all(map(is_of_kind, members)):
         raise UnreadableError(
-            f"{name} is {kind_of(value)}; it has to be {'a list of numbers' if choice.is_subset else 'a whole number'}"
+            f"{name} is {kind_of(value)}; it has to be"
+            f" {'a list of numbers' if argument.is_subset else 'a whole number'}"
         )
     for member in members:
         if not 0 <= member < elements:  # type: ignore[operator]  # its type was looked at
             raise UnreadableError(
                 f"{name} {_short(member)} is outside 0..{elements - 1}; is it a log of another configuration?"  # type: ignore[arg-type]
             )
-    if choice.is_subset:
+    if argument.is_subset:
         if len(set(members)) < len(members):
             raise UnreadableError(f"{name} names a member twice; name each once")
         return (sum(1 << int(member) for member in members),)  # type: ignore[call-overload]

@@ -258,12 +258,12 @@ def test_a_member_named_twice_is_refused(tmp_path: Path) -> None:
 
 def test_every_action_has_an_actor_or_is_the_controllers_or_a_clients() -> None:
     without_one = []
-    for slot in registry.load("kafka")[0].slots:
-        actor = actor_of(slot.name)
+    for action in registry.load("kafka")[0].actions:
+        actor = actor_of(action.name)
         if actor is None:
-            without_one.append(slot.name)
+            without_one.append(action.name)
         else:
-            assert actor in [parameter.name for parameter in slot.parameters]
+            assert actor in [parameter.name for parameter in action.parameters]
     assert [name for name in without_one if not name.startswith(("controller_", "coordinator_"))] == ["send_is_lost"]
 
 

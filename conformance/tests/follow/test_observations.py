@@ -482,7 +482,7 @@ def test_a_record_is_not_sent_before_its_line(tmp_path: Path) -> None:
 
 def test_every_action_of_the_model_has_its_place() -> None:
     named = {*FREE, *ELECTIONS, *NEVER, "broker_crashes", "broker_restarts"}
-    assert named == {slot.name for slot in registry.load("kafka")[0].slots}
+    assert named == {one.name for one in registry.load("kafka")[0].actions}
 
 
 # ------------------------------------------------------------------------------------------------- limits and input

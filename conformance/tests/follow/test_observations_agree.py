@@ -51,7 +51,11 @@ def walk(seed: int, protocol: str) -> list[dict[str, Any]]:
         if not enabled:
             break
         step, after = chance.choice(enabled)
-        involved = {o for c, o in zip(instance.slot_choices[step.slot], step.ordinals, strict=True) if not c.is_subset}
+        involved = {
+            o
+            for c, o in zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)
+            if not c.is_subset
+        }
         if frozen & involved and not step.action.startswith("controller"):
             continue
         befalls = {"broker_crashes": KILL, "broker_restarts": START}.get(step.action)

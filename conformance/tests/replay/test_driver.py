@@ -74,9 +74,9 @@ def test_every_variable_but_the_budgets_is_compared():
     one = Driver()
     one.begin(trace)
     compared = one.observe()
-    assert set(compared) == set(trace.instance.places) - projection.LEFT_OUT
+    assert set(compared) == set(trace.instance.layouts) - projection.LEFT_OUT
     for name, cells in compared.items():
-        assert len(cells) == trace.instance.places[name].count
+        assert len(cells) == trace.instance.layouts[name].count
 
 
 # ------------------------------------------------------------------------------------------------------------- timing

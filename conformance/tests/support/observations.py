@@ -175,7 +175,7 @@ class SlowReading:
         if step.action in ("broker_bounces", "broker_loses_power", "broker_loses_disk"):
             return
         before, s = State(self.instance, moment.cells), State(self.instance, after)
-        names = [choice.parameter.name for choice in self.instance.slot_choices[step.slot]]
+        names = [choice.parameter.name for choice in self.instance.argument_ranges[step.action_index]]
         given = dict(zip(names, step.ordinals, strict=True))
         line = self.recording.lines[moment.passed] if moment.passed < len(self.recording.lines) else None
         befallen = line if isinstance(line, Fault) else None

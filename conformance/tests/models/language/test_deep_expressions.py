@@ -123,7 +123,7 @@ def test_what_is_flat_is_read_by_everyone(tmp_path: Path, name: str) -> None:
     for cells in states:
         if not holds[cells] and "1000" not in name:
             assert why_false(instance, prop, None, None, cells).lines()
-    assert all(list(mutants(slot.alternatives[0])) for slot in instance.model.slots[:1])
+    assert all(list(mutants(one.alternatives[0])) for one in instance.model.actions[:1])
 
 
 @pytest.mark.parametrize("words", [("--bound", "4"), ("--engine", "z3", "--bound", "4"), ("--prove", "--bound", "4")])

@@ -72,7 +72,7 @@ def test_every_value_is_that_of_the_trace_at_every_step(name: str, browser: Any,
             assert position(opened) == number
             expected = [
                 part
-                for place in trace.instance.places.values()
+                for place in trace.instance.layouts.values()
                 for part in variable_parts(trace.instance, place, cells)
             ]
             found = shown(opened)

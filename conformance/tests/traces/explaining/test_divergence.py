@@ -109,7 +109,7 @@ def test_a_record_that_was_there_from_the_start() -> None:
 def test_a_record_where_nothing_was_noted_as_read() -> None:
     found = kafka(COMMITTED, "consistent_read", HOLDS)
     cells = list(found.states[-1])
-    cells[found.instance.places["exposed_record"].offset] = NONE
+    cells[found.instance.layouts["exposed_record"].offset] = NONE
     unnoted = replace(found, states=(*found.states[:-1], tuple(cells)), verdict=VIOLATED)
     assert lines(unnoted)[:2] == [
         "offset 0: broker 0 shows record a, where nothing was read first",

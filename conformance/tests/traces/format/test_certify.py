@@ -46,7 +46,7 @@ def test_a_change_of_any_cell_is_found(true: Trace) -> None:
 
 def test_a_change_of_a_cell_is_named() -> None:
     true = weak_isr()
-    places = true.instance.places
+    places = true.instance.layouts
     assert refused(with_cell(true, 4, places["log_record"].offset, -1)) == (
         "step 4 (leader_writes 0) leads elsewhere: log_record[0][0] is a, the trace says none"
     )
@@ -60,7 +60,7 @@ def test_a_change_of_a_cell_is_named() -> None:
 
 def test_an_initial_state_is_compared_with_the_one_most_like_it() -> None:
     true = kafka(CLASSIC, "acked_not_lost")
-    places = true.instance.places
+    places = true.instance.layouts
     assert len(true.instance.initial_states) == 3
     smaller = "state 0 is not an initial state: controller_isr[2] is false, the trace says true"
     one_more = with_cell(true, 0, places["controller_isr"].offset + 2, 1)
@@ -118,7 +118,7 @@ def test_a_step_of_another_shape_is_found() -> None:
 
 def test_an_action_that_the_protocol_lacks_is_found() -> None:
     true = weak_isr()
-    lacking = [slot for slot, choice in enumerate(true.instance.choices) if choice is None]
+    lacking = [slot for slot, choice in enumerate(true.instance.alternatives) if choice is None]
     step = true.instance.step(true.instance.first_steps[lacking[0]])
     assert refused(replace(true, steps=(step, *true.steps[1:]))).endswith(
         f"is not enabled: protocol truncate_to_high_watermark has no action {step.action}"

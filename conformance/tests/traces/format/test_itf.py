@@ -62,7 +62,7 @@ def same(one: Trace, other: Trace) -> None:
     assert one.command == other.command
     assert one.instance.configuration == other.instance.configuration
     assert one.instance.protocol.name == other.instance.protocol.name
-    assert one.instance.choices == other.instance.choices
+    assert one.instance.alternatives == other.instance.alternatives
     assert one.instance.model.digest == other.instance.model.digest
 
 
