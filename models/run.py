@@ -41,7 +41,7 @@ class State:
             value = getattr(self._instance.configuration, name)
             return bool(value) if self._instance.model.entries[name].values is bool else value
         if layout.sizes:
-            return _Row(self._cells, layout, layout.offset, 0)
+            return _ArrayView(self._cells, layout, layout.offset, 0)
         return _load(self._cells, layout, layout.offset)
 
     def __setattr__(self, name: str, value: int) -> None:
@@ -54,7 +54,7 @@ class State:
         return tuple(self._cells)
 
 
-class _Row:
+class _ArrayView:
     """An array field, or a part of it, waiting for its next index."""
 
     __slots__ = ("_cells", "_depth", "_layout", "_offset")
@@ -80,7 +80,7 @@ class _Row:
     def __getitem__(self, index: int) -> Any:
         offset = self._at(index)
         if self._depth + 1 < len(self._layout.sizes):
-            return _Row(self._cells, self._layout, offset, self._depth + 1)
+            return _ArrayView(self._cells, self._layout, offset, self._depth + 1)
         return _load(self._cells, self._layout, offset)
 
     def __setitem__(self, index: int, value: int) -> None:

@@ -1,6 +1,6 @@
 """How a model is configured on a command line: its name, its protocol, and a value for any of its entries.
 
-In:  what a person typed (`Asked`), for a command that has options of its own.
+In:  what a person typed (`ModelArguments`), for a command that has options of its own.
 Out: an `Instance`; and back, the words that configure one.
 
 Every entry of a model's configuration is an option (`--replicas 3`), or is set by name (`--set NAME=VALUE`,
@@ -23,7 +23,7 @@ from isrcheck.models.language.model import Instance, Model, nearest, parse, spel
 from isrcheck.models.messages.errors import UsageError
 
 
-class Asked(Protocol):
+class ModelArguments(Protocol):
     """What was typed about a model; `rest` are the words that may be options of the model's own."""
 
     @property
@@ -59,7 +59,7 @@ class Command:
     reserved: tuple[str, ...]
 
 
-def model_of(asked: Asked) -> tuple[Model, str | None]:
+def model_of(asked: ModelArguments) -> tuple[Model, str | None]:
     """The model that was named, or written in FILE.py, and the protocol that its name carries. Raises UsageError."""
     assert asked.target is not None
     return model_named(asked.target)
@@ -74,20 +74,20 @@ def model_named(target: str) -> tuple[Model, str | None]:
     return registry.load(target)
 
 
-def instance_of(asked: Asked, command: Command) -> Instance:
+def instance_of(asked: ModelArguments, command: Command) -> Instance:
     """The model with everything that was set for it. Raises UsageError."""
     model, named = model_of(asked)
     return model.instance(protocol_of(asked, named), values_of(model, asked, command), swaps_of(asked))
 
 
-def protocol_of(asked: Asked, named: str | None) -> str | None:
+def protocol_of(asked: ModelArguments, named: str | None) -> str | None:
     """The protocol that is asked for, or that the model's name carries. Raises UsageError."""
     if named is not None and asked.protocol is not None and named != asked.protocol:
         raise UsageError(f"{asked.target} is protocol {named} already; leave --protocol {asked.protocol} out")
     return asked.protocol or named
 
 
-def values_of(model: Model, asked: Asked, command: Command) -> dict[str, int]:
+def values_of(model: Model, asked: ModelArguments, command: Command) -> dict[str, int]:
     """Every entry that is set on the command line, with its value. Raises UsageError."""
     values: dict[str, str] = {}
     for name, value in _given(model, asked, command):
@@ -96,7 +96,7 @@ def values_of(model: Model, asked: Asked, command: Command) -> dict[str, int]:
     return {name: parse(name, model.entries[name], value) for name, value in values.items()}
 
 
-def swaps_of(asked: Asked) -> dict[str, str]:
+def swaps_of(asked: ModelArguments) -> dict[str, str]:
     """The actions that are swapped, each with the protocol whose version is used. Raises UsageError."""
     return dict(_pair("--swap", pair) for pair in asked.swaps)
 
@@ -119,7 +119,7 @@ def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
     return entry
 
 
-def _given(model: Model, asked: Asked, command: Command) -> Iterator[tuple[str, str]]:
+def _given(model: Model, asked: ModelArguments, command: Command) -> Iterator[tuple[str, str]]:
     """Every entry that is set on the command line, with the text behind it, as often as it is set."""
     for name, values in _own_options(model, asked.rest, command).items():
         for value in values:

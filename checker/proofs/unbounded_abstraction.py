@@ -30,7 +30,7 @@ from isrcheck.checker.symbolic.one_hot_integers import Truth
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicState, Value, as_truth
 from isrcheck.models.language.declare import Entry, Subset, size_of
-from isrcheck.models.language.model import Configuration, FieldLayout, Instance, Property, asked
+from isrcheck.models.language.model import Configuration, FieldLayout, Instance, Property, run_plain_python
 from isrcheck.models.language.syntax import Function
 
 Target = tuple[str, int | str]
@@ -69,7 +69,7 @@ class Slice:
     def size(self, size: Any, what: str) -> int:
         """A size, or OPEN where what is open is asked for it."""
         watched = _Watched(self.instance.configuration, self.open)
-        number = asked(self.instance.model.path, what, size_of, size, watched)
+        number = run_plain_python(self.instance.model.path, what, size_of, size, watched)
         return OPEN if watched.was_asked else int(number)
 
     def _places(self) -> dict[str, FieldLayout]:

@@ -40,7 +40,7 @@ from isrcheck.conformance.console import (
 )
 from isrcheck.conformance.follow.format.ndjson import lines_of
 from isrcheck.conformance.follow.logs import logs_of
-from isrcheck.conformance.follow.many import Manner, follow_many
+from isrcheck.conformance.follow.many import FollowOptions, follow_many
 from isrcheck.conformance.follow.observations.explain import Explained, follow_recording
 from isrcheck.conformance.follow.observations.reading import is_observation
 from isrcheck.conformance.follow.observations.search import Progress as SearchProgress
@@ -49,7 +49,7 @@ from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.recorder.record import record
 from isrcheck.conformance.follow.runs.follow import MOST_STATES, follow_log
 from isrcheck.conformance.follow.runs.watch import Progress, TimeOverError, Watch
-from isrcheck.conformance.follow.verdicts import Asked
+from isrcheck.conformance.follow.verdicts import FollowRequest
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format import folder
@@ -159,7 +159,7 @@ def _follow(arguments: argparse.Namespace) -> int:
         codes.add(_follow_file(logs.paths[0], arguments))
     elif logs.paths:
         left = _left(arguments)
-        asked = Asked(
+        request = FollowRequest(
             protocol=arguments.protocol,
             generation=protocol_of(arguments),
             values=values_of(arguments),
@@ -168,8 +168,8 @@ def _follow(arguments: argparse.Namespace) -> int:
             ends=None if left is None else time.time() + left,
             with_history=arguments.out is not None,
         )
-        manner = Manner(spark if arguments.engine == ENGINE else None, arguments.out, _words(arguments))
-        codes |= follow_many(logs.paths, asked, manner)
+        manner = FollowOptions(spark if arguments.engine == ENGINE else None, arguments.out, _words(arguments))
+        codes |= follow_many(logs.paths, request, manner)
     return INTERRUPTED if INTERRUPTED in codes else gravest(codes)
 
 

@@ -1,7 +1,7 @@
-"""Many logs, each of them followed: here, one after the other, or on Spark; the report is the same.
+"""Follows many logs, one after the other in this process or on Spark; the report is the same.
 
-In:  the paths of the logs, what is `Asked` of each, whoever follows them. Out: text on stdout, errors on stderr, an
-     exit code.
+In:  the paths of the logs, the `FollowRequest` for all of them, and the options.
+Out: text on stdout, errors on stderr, an exit code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.checker.spark.runtime.session import SparkOptions, spark_session
 from isrcheck.conformance.console import INTERRUPTED, UNDECIDED, USAGE, complain, say
-from isrcheck.conformance.follow.verdicts import Asked, Found, Word, follow_one
+from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format import folder
@@ -29,7 +29,7 @@ MOST_REJECTIONS = 3
 
 
 @dataclass(frozen=True)
-class Manner:
+class FollowOptions:
     """How many logs are followed: on which Spark, if on one; where histories go; the words that ask for the same."""
 
     spark: SparkOptions | None
@@ -44,7 +44,7 @@ class Report:
         self.paths = paths
         self.out = out
         self.line = ProgressLine("conform")
-        self.found: dict[int, Found] = {}
+        self.found: dict[int, LogVerdict] = {}
         self.codes: set[int] = set()
         self.where = ""
         self.began = self.ended = time.monotonic()
@@ -55,7 +55,7 @@ class Report:
         self.where = where
         self.began = self.ended = time.monotonic()
 
-    def take(self, number: int, found: Found) -> None:
+    def take(self, number: int, found: LogVerdict) -> None:
         """What became of a log; said as soon as all of those before it are."""
         if number in self.found:
             return
@@ -108,15 +108,15 @@ class Report:
                 say(f"  written: {kept}; replay it: conform replay {kept}")
 
 
-def follow_many(paths: Sequence[Path], asked: Asked, manner: Manner) -> set[int]:
+def follow_many(paths: Sequence[Path], request: FollowRequest, manner: FollowOptions) -> set[int]:
     """Follow every log; the exit codes of all that became of them. Raises UsageError where Spark cannot be had."""
     report = Report(paths, manner.out)
     why = ""
     try:
         if manner.spark is None:
-            _follow_here(report, asked)
+            _follow_here(report, request)
         else:
-            _follow_there(report, asked, manner.spark)
+            _follow_there(report, request, manner.spark)
     except KeyboardInterrupt:
         why = "interrupted"
         report.codes = {INTERRUPTED}
@@ -135,7 +135,7 @@ def follow_many(paths: Sequence[Path], asked: Asked, manner: Manner) -> set[int]
     return report.codes
 
 
-def _follow_here(report: Report, asked: Asked) -> None:
+def _follow_here(report: Report, request: FollowRequest) -> None:
     with interrupts() as seen:
 
         def tick() -> None:
@@ -145,13 +145,13 @@ def _follow_here(report: Report, asked: Asked) -> None:
 
         report.begin()
         for number, path in enumerate(report.paths):
-            report.take(number, follow_one(path, asked, tick=tick, announce=report.line.announce))
+            report.take(number, follow_one(path, request, tick=tick, announce=report.line.announce))
             tick()
 
 
-def _follow_there(report: Report, asked: Asked, options: SparkOptions) -> None:
+def _follow_there(report: Report, request: FollowRequest, options: SparkOptions) -> None:
     with spark_session(options, report.line.announce) as session:
         from isrcheck.conformance.follow.on_spark import follow_on_spark  # here, for it needs Spark's packages
 
         report.begin(f" on {session.master}, which took {session.start_seconds:.1f} s to start")
-        follow_on_spark(session, report.paths, asked, report.take, report.look)
+        follow_on_spark(session, report.paths, request, report.take, report.look)

@@ -1,9 +1,10 @@
-"""Logs on Spark: what is in them travels to the executors, and a verdict comes back from each.
+"""Follows logs on Spark: the contents of the logs are sent to the executors, and each returns a verdict.
 
-In:  a running session, the paths of the logs, what is `Asked` of each. Out: `Found` for each, as soon as it is known.
+In:  a running session, the paths of the logs, the `FollowRequest` for all of them.
+Out: a `LogVerdict` for each log, as soon as it is known.
 
-One log is one task. Executors do not see the disk of the driver, and the driver's memory is not for thousands of logs:
-they are read as they are sent, so many bytes at a time.
+Each log is one task. Executors cannot read the driver's disk, and thousands of logs do not fit into the driver's
+memory, so the logs are read and sent in batches of limited size.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.task_statistics import Told, run_job, told_by, values_of
 from isrcheck.conformance.follow.format.ndjson import content_of
-from isrcheck.conformance.follow.verdicts import Asked, Found, Word, follow_one, unreadable
+from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one, unreadable
 from isrcheck.models.messages.errors import UsageError
 
 MOST_BYTES = 64 << 20
@@ -32,23 +33,23 @@ Parcel = tuple[int, str, bytes]
 def follow_on_spark(
     session: Session,
     paths: Sequence[Path],
-    asked: Asked,
-    take: Callable[[int, Found], None],
+    request: FollowRequest,
+    take: Callable[[int, LogVerdict], None],
     look: Callable[[], None],
 ) -> None:
     """Follow every log. Raises SparkLostError or UsageError where Spark fails; what was taken by then counts."""
     require_same(session, look)
     for parcels in _loads(_parcels(paths, take)):
         told = told_by(session.context)
-        _follow_load(session, parcels, asked, told, take, look)
+        _follow_load(session, parcels, request, told, take, look)
 
 
 def _follow_load(
     session: Session,
     parcels: Sequence[Parcel],
-    asked: Asked,
+    request: FollowRequest,
     told: Told,
-    take: Callable[[int, Found], None],
+    take: Callable[[int, LogVerdict], None],
     look: Callable[[], None],
 ) -> None:
     def take_all() -> None:
@@ -60,7 +61,7 @@ def _follow_load(
         look()
 
     def work() -> None:
-        session.context.parallelize(parcels, len(parcels)).foreach(lambda parcel: _follow(parcel, asked, told))
+        session.context.parallelize(parcels, len(parcels)).foreach(lambda parcel: _follow(parcel, request, told))
 
     try:
         run_job(session, work, take_and_look)
@@ -68,7 +69,7 @@ def _follow_load(
         take_all()
 
 
-def _parcels(paths: Sequence[Path], take: Callable[[int, Found], None]) -> Iterator[Parcel]:
+def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> Iterator[Parcel]:
     """The logs that can be read; of the others it is said that they cannot."""
     for number, path in enumerate(paths):
         try:
@@ -100,15 +101,15 @@ def _loads(parcels: Iterator[Parcel]) -> Iterator[list[Parcel]]:
 # ------------------------------------------------------------------------------------------------------- on executors
 
 
-def _follow(parcel: Parcel, asked: Asked, told: Told) -> None:
+def _follow(parcel: Parcel, request: FollowRequest, told: Told) -> None:
     number, name, packed = parcel
-    told.add({number: _record_of(follow_one(Path(name), asked, zlib.decompress(packed)))})
+    told.add({number: _record_of(follow_one(Path(name), request, zlib.decompress(packed)))})
 
 
-def _record_of(found: Found) -> dict[str, object]:
+def _record_of(found: LogVerdict) -> dict[str, object]:
     """A verdict as it comes back: texts, lists of them, and a truth value."""
     return {**vars(found), "word": found.word.value, "rejections": [list(lines) for lines in found.rejections]}
 
 
-def _found_of(record: dict[str, object]) -> Found:
-    return Found(**{**record, "word": Word(record["word"])})  # type: ignore[arg-type]  # as they were recorded
+def _found_of(record: dict[str, object]) -> LogVerdict:
+    return LogVerdict(**{**record, "word": Word(record["word"])})  # type: ignore[arg-type]  # as they were recorded

@@ -1,7 +1,7 @@
 """What becomes of one log among many, whatever it holds: events of runs, or observations of a Kafka.
 
-In:  what is `Asked` of every log; the name of one, and its content where that was brought along.
-Out: `Found`: the verdict as a word and a line. It is made of texts only, for it may come from another machine.
+In:  what is `FollowRequest` of every log; the name of one, and its content where that was brought along.
+Out: `LogVerdict`: the verdict as a word and a line. It is made of texts only, for it may come from another machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isrcheck.conformance.follow.observations import explain as observations
 from isrcheck.conformance.follow.observations.explain import follow_recording
 from isrcheck.conformance.follow.observations.promises import summary
 from isrcheck.conformance.follow.observations.reading import is_observation
-from isrcheck.conformance.follow.observations.tell import WHY, place, says, spell_lack
+from isrcheck.conformance.follow.observations.tell import WHY, place, says, spell_unmet_claim
 from isrcheck.conformance.follow.runs import outcome as events
 from isrcheck.conformance.follow.runs.follow import follow_log
 from isrcheck.conformance.follow.runs.watch import Watch
@@ -56,7 +56,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class FollowRequest:
     """What is asked of every log. `memory` is for one; `generation` is meant where a log says none.
 
     `ends` is the time of day at which the time for all of them is over: executors have no other clock in common.
@@ -77,7 +77,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Found:
+class LogVerdict:
     """The verdict on a log, and its reason, in one line.
 
     `rejections` has the lines about each run that is rejected, also where the log turns out to be damaged further on;
@@ -103,19 +103,19 @@ class Found:
         return f"{self.word:<{max(map(len, Word))}} {self.where}: {self.why}"
 
 
-def unreadable(error: UsageError, rejections: Sequence[Sequence[str]] = ()) -> Found:
+def unreadable(error: UsageError, rejections: Sequence[Sequence[str]] = ()) -> LogVerdict:
     """A log that cannot be read, from some line on or at all; the error says where."""
-    return Found(Word.UNREADABLE, "", str(error), rejections)
+    return LogVerdict(Word.UNREADABLE, "", str(error), rejections)
 
 
 def follow_one(
     path: Path,
-    asked: Asked,
+    request: FollowRequest,
     content: bytes | None = None,
     *,
     tick: Callable[[], None] = lambda: None,
     announce: Callable[[str], None] = lambda message: None,
-) -> Found:
+) -> LogVerdict:
     """Follow a log, and call `tick` now and then; what is wrong with the log is a verdict, too.
 
     Raises KeyboardInterrupt, for a log that a person did not wait for has no verdict.
@@ -123,23 +123,23 @@ def follow_one(
     try:
         _, line = next(lines_of(path, content), (1, b""))
         if is_observation(line):
-            return _follow_observations(path, asked, content, tick, announce)
+            return _follow_observations(path, request, content, tick, announce)
     except UsageError as error:
         return unreadable(error)
-    return _follow_events(path, asked, content, tick)
+    return _follow_events(path, request, content, tick)
 
 
-def _follow_events(path: Path, asked: Asked, content: bytes | None, tick: Callable[[], None]) -> Found:
-    watch, found = Watch(asked.seconds, lambda progress: tick()), list[events.Outcome]()
+def _follow_events(path: Path, request: FollowRequest, content: bytes | None, tick: Callable[[], None]) -> LogVerdict:
+    watch, found = Watch(request.seconds, lambda progress: tick()), list[events.Outcome]()
     try:
-        for outcome in follow_log(path, asked.most_states, asked.protocol, asked.values, watch, content):
+        for outcome in follow_log(path, request.most_states, request.protocol, request.values, watch, content):
             found.append(outcome)
     except UsageError as error:
         return unreadable(error, _rejections(found))
     verdict = next(verdict for verdict in WORDS if any(outcome.verdict == verdict for outcome in found))
     like_it = [outcome for outcome in found if outcome.verdict == verdict]
     where = f"{path}:{like_it[0].line}" if like_it[0].line else str(path)
-    return Found(WORDS[verdict], where, _why(like_it, len(found)), _rejections(found))
+    return LogVerdict(WORDS[verdict], where, _why(like_it, len(found)), _rejections(found))
 
 
 def _why(found: Sequence[events.Outcome], of: int) -> str:
@@ -168,31 +168,31 @@ def _rejections(found: Sequence[events.Outcome]) -> list[list[str]]:
 
 
 def _follow_observations(
-    path: Path, asked: Asked, content: bytes | None, tick: Callable[[], None], announce: Callable[[str], None]
-) -> Found:
+    path: Path, request: FollowRequest, content: bytes | None, tick: Callable[[], None], announce: Callable[[str], None]
+) -> LogVerdict:
     outcome = follow_recording(
         path,
-        asked.generation,
-        asked.values,
-        memory=asked.memory,
-        seconds=asked.seconds,
+        request.generation,
+        request.values,
+        memory=request.memory,
+        seconds=request.seconds,
         report=lambda progress: tick(),
         announce=announce,
         content=content,
     )
-    if isinstance(outcome, observations.Nothing):
-        return Found(Word.NOTHING, str(path), "nothing to follow: no line claims anything")
+    if isinstance(outcome, observations.NothingToFollow):
+        return LogVerdict(Word.NOTHING, str(path), "nothing to follow: no line claims anything")
     if isinstance(outcome, observations.Explained):
         why = f"a history of {outcome.history.instance.protocol.name}, in {outcome.history.length} steps"
         if outcome.failures:
             why += f"; {summary(outcome.failures, outcome.recording)}"
-        kept = to_text(outcome.history) if asked.with_history else None
-        return Found(Word.EXPLAINED, str(path), why, history=kept, is_violated=outcome.exit_code == VIOLATED)
+        kept = to_text(outcome.history) if request.with_history else None
+        return LogVerdict(Word.EXPLAINED, str(path), why, history=kept, is_violated=outcome.exit_code == VIOLATED)
     where = place(outcome.recording, outcome.line)
     if isinstance(outcome, observations.Undecided):
         if outcome.why == "interrupt":
             raise KeyboardInterrupt
-        return Found(Word.UNDECIDED, where, WHY[outcome.why])
+        return LogVerdict(Word.UNDECIDED, where, WHY[outcome.why])
     seen = says(outcome.line)
-    lacks = [f"  {spell_lack(lack, outcome.possible)}" for lack in outcome.lacks]
-    return Found(Word.REJECTED, where, seen, [[f"{where}: it is rejected: {seen}", *lacks]])
+    unmet = [f"  {spell_unmet_claim(claim, outcome.possible)}" for claim in outcome.unmet]
+    return LogVerdict(Word.REJECTED, where, seen, [[f"{where}: it is rejected: {seen}", *unmet]])

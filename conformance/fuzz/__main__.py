@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--as-found", action="store_true", help="end at the first failure, and do not make it small")
     options = parser.parse_args(arguments)
     if options.again is not None:
-        return again(options.again)
+        return compare_saved(options.again)
     seconds = options.seconds
     if seconds is None and options.programs is None:
         seconds = 120.0
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return DIFFERENT if campaign.failures else 0
 
 
-def again(path: Path) -> int:
+def compare_saved(path: Path) -> int:
     """Compare one program that was saved."""
     try:
         program = read_program(path)

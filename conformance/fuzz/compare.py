@@ -24,10 +24,10 @@ from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.conformance.fuzz.compare_proofs import proofs_differ
 from isrcheck.conformance.fuzz.plain_search import (
     ERROR,
-    Asked,
-    Found,
     OutOfRange,
     Path,
+    PlainFinding,
+    PlainProperty,
     PlainSearch,
     PlainSystem,
     order,
@@ -306,7 +306,7 @@ def _reference(instance: Instance, system: PlainSystem, plain: PlainSearch) -> N
                 _same(said, _answer(system.ask, one, [cells, expected], step.action), one, cells)
 
 
-def _same(said: object, expected: object, asked: Asked, cells: object) -> None:
+def _same(said: object, expected: object, asked: PlainProperty, cells: object) -> None:
     if said != expected:
         raise Disagreement("reference: a property", f"{asked.name} in {cells}: {said}, not {expected}")
 
@@ -356,7 +356,7 @@ def _bounded(instance: Instance, plain: PlainSearch) -> None:
             )
 
 
-def _until(found: Found, depth: int) -> Path | None:
+def _until(found: PlainFinding, depth: int) -> Path | None:
     return found.path if found.path is not None and len(found.path[1]) <= depth else None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from isrcheck.checker.outcome.proof_results import Phase, Proof, Proofs
 from isrcheck.checker.proofs.budget_independence import limitless
 from isrcheck.checker.proofs.prove import prove
-from isrcheck.conformance.fuzz.plain_search import ERROR, Asked, Found, PlainSearch, PlainSystem, search
+from isrcheck.conformance.fuzz.plain_search import ERROR, PlainFinding, PlainProperty, PlainSearch, PlainSystem, search
 from isrcheck.conformance.fuzz.program import Program
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, Model
@@ -55,7 +55,7 @@ def proofs_differ(
     return None, count
 
 
-def _failing(result: PlainSearch) -> dict[str, Found]:
+def _failing(result: PlainSearch) -> dict[str, PlainFinding]:
     found = {}
     for name, one in result.found.items():
         broken = [each for each in (one, result.permitted[name]) if each.count]
@@ -69,7 +69,7 @@ def _differs(
     model: Model,
     instance: Instance,
     full: PlainSearch,
-    false: dict[str, Found],
+    false: dict[str, PlainFinding],
     proof: Proof,
 ) -> tuple[str, str] | None:
     if proof.prop.name == ERROR:
@@ -149,6 +149,6 @@ def _at_other_values(
     return None
 
 
-def _always(asked: Asked) -> Asked:
+def _always(asked: PlainProperty) -> PlainProperty:
     """The same claim, wherever it is claimed."""
-    return Asked(asked.name, asked.kind, asked.python, None, True, asked.parameters)
+    return PlainProperty(asked.name, asked.kind, asked.python, None, True, asked.parameters)

@@ -349,7 +349,7 @@ def spoiled(bug: Bug, root: Path) -> str:
     return text.replace(bug.old, bug.new)
 
 
-def noticed(bug: Bug, root: Path, seconds: int) -> str:
+def detection(bug: Bug, root: Path, seconds: int) -> str:
     """Who notices a bug in a copy of the tree: a line, which begins with `not` where nobody does."""
     path = root / f"{bug.file}.py"
     before, times = path.read_bytes(), path.stat()
@@ -420,7 +420,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         root = Path(folder) / "tree"
         shutil.copytree(ROOT, root, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", ".*_cache"))
         for bug in chosen:
-            found = noticed(bug, root, options.seconds)
+            found = detection(bug, root, options.seconds)
             print(f"| {bug.file} | {bug.says} | {found} |", flush=True)
             is_well &= bool(bug.hidden) or not found.startswith("not")
     return 0 if is_well else 1

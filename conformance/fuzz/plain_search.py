@@ -127,7 +127,7 @@ def executed(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Place:
+class PlainField:
     """A field: the sizes of its indices, the ends of its values, where its cells begin."""
 
     sizes: tuple[int, ...]
@@ -145,24 +145,24 @@ class State:
 
     def __getattr__(self, name: str) -> Any:
         if name in self._system.places:
-            return Row(self, self._system.places[name], name, 0, 0).value()
+            return ArrayView(self, self._system.places[name], name, 0, 0).value()
         return getattr(self._system.configuration, name)
 
     def __setattr__(self, name: str, value: int) -> None:
-        Row(self, self._system.places[name], name, 0, 0).write(value)
+        ArrayView(self, self._system.places[name], name, 0, 0).write(value)
 
 
-class Row:
+class ArrayView:
     """A field with some of its indices: `at` counts the cells of a part that lie before the one that they name."""
 
-    def __init__(self, state: State, place: Place, name: str, depth: int, at: int) -> None:
+    def __init__(self, state: State, place: PlainField, name: str, depth: int, at: int) -> None:
         self.state, self.place, self.name, self.depth, self.at = state, place, name, depth, at
 
-    def _part(self, index: int) -> Row:
+    def _part(self, index: int) -> ArrayView:
         size = self.place.sizes[self.depth]
         if index < 0 or index >= size:
             raise OutOfRange(f"index {int(index)} of {self.name}")
-        return Row(self.state, self.place, self.name, self.depth + 1, self.at * size + int(index))
+        return ArrayView(self.state, self.place, self.name, self.depth + 1, self.at * size + int(index))
 
     def __getitem__(self, index: int) -> Any:
         return self._part(index).value()
@@ -223,7 +223,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlainProperty:
     """A property or lemma."""
 
     name: str
@@ -260,13 +260,13 @@ class PlainSystem:
         self.configuration = SimpleNamespace(**truths)
         plain = self.plain = SimpleNamespace(**{name: int(value) for name, value in known.items()})
         self.contradictions = list(_noted(base, "contradiction").values())
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, PlainField] = {}
         self.starts: dict[str, int] = {}
         self.cells = 0
         for name, one in _declared(base["State"], "ends").items():
             sizes = tuple(sized(domain.size, plain) for domain in one.over)
             low, high, is_truth = one.ends
-            self.places[name] = Place(sizes, sized(low, plain), sized(high, plain), is_truth, self.cells)
+            self.places[name] = PlainField(sizes, sized(low, plain), sized(high, plain), is_truth, self.cells)
             self.starts[name] = int(one.initially)
             self.cells += len(list(itertools.product(*map(range, sizes))))
         versions = [_noted(base, "action"), _noted(second, "action")]
@@ -300,10 +300,10 @@ class PlainSystem:
                 yield Step(number, action, python, arguments)
                 number += 1
 
-    def _asked(self, python: Any, plain: Any) -> Asked:
+    def _asked(self, python: Any, plain: Any) -> PlainProperty:
         note = python.noted
         applies = getattr(note, "applies", None)
-        return Asked(
+        return PlainProperty(
             python.__name__,
             note.kind,
             python,
@@ -326,7 +326,7 @@ class PlainSystem:
         """Whether the program says that this configuration cannot be."""
         return any(one(self.plain) for one in self.contradictions)
 
-    def ask(self, asked: Asked, states: list[Cells], action: str | None) -> bool:
+    def ask(self, asked: PlainProperty, states: list[Cells], action: str | None) -> bool:
         """What a property says of a state, or of a transition. Raises OutOfRange."""
         return asked.truth([State(self, cells) for cells in states], None if action is None else Taken(action))
 
@@ -359,7 +359,7 @@ def order(path: Path) -> tuple[int, Path]:
 
 
 @dataclass
-class Found:
+class PlainFinding:
     """How often something was found, and the path to the first of them."""
 
     count: int = 0
@@ -381,22 +381,24 @@ class PlainSearch:
 
     levels: list[int] = field(default_factory=list)
     fired: dict[str, int] = field(default_factory=dict)
-    found: dict[str, Found] = field(default_factory=dict)
-    permitted: dict[str, Found] = field(default_factory=dict)
-    errors: Found = field(default_factory=Found)
-    erring: Found = field(default_factory=Found)
-    unjudged: dict[str, Found] = field(default_factory=dict)
+    found: dict[str, PlainFinding] = field(default_factory=dict)
+    permitted: dict[str, PlainFinding] = field(default_factory=dict)
+    errors: PlainFinding = field(default_factory=PlainFinding)
+    erring: PlainFinding = field(default_factory=PlainFinding)
+    unjudged: dict[str, PlainFinding] = field(default_factory=dict)
     paths: dict[Cells, Path] = field(default_factory=dict)
     is_all: bool = False
 
 
-def search(system: PlainSystem, most_depth: int, most_states: int, claims: list[Asked] | None = None) -> PlainSearch:
+def search(
+    system: PlainSystem, most_depth: int, most_states: int, claims: list[PlainProperty] | None = None
+) -> PlainSearch:
     """Search level by level, up to a depth, or to the first level at whose end there are so many states."""
     asked = [one for one in (system.properties if claims is None else claims) if one.applies]
     result = PlainSearch(fired=dict.fromkeys(system.actions, 0))
-    result.found = {one.name: Found() for one in asked}
-    result.permitted = {one.name: Found() for one in asked}
-    result.unjudged = {one.name: Found() for one in asked}
+    result.found = {one.name: PlainFinding() for one in asked}
+    result.permitted = {one.name: PlainFinding() for one in asked}
+    result.unjudged = {one.name: PlainFinding() for one in asked}
     result.paths = {cells: (number, ()) for number, cells in enumerate(system.initial)}
     level = list(system.initial)
     while level:
@@ -433,7 +435,7 @@ def search(system: PlainSystem, most_depth: int, most_states: int, claims: list[
     return result
 
 
-def _judge(result: PlainSearch, asked: Asked, states: list[State], taken: Taken | None, path: Path) -> None:
+def _judge(result: PlainSearch, asked: PlainProperty, states: list[State], taken: Taken | None, path: Path) -> None:
     """Ask a property; where it leaves the declaration, it is not judged."""
     try:
         truth = asked.truth(states, taken)

@@ -23,7 +23,7 @@ from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr
 from isrcheck.conformance.cluster.network.records import Control, Record
 from isrcheck.conformance.cluster.observe import BrokerView
-from isrcheck.conformance.replay.projection import Projected, Witnessed, payload_of, producer_of, project
+from isrcheck.conformance.replay.projection import Observations, Projected, payload_of, producer_of, project
 from isrcheck.conformance.replay.system import StepRefusedError
 from isrcheck.conformance.replay.timing import timing_of
 from isrcheck.models.kafka.state.fields import Fetch
@@ -71,7 +71,7 @@ class Driver:
         start = replace(start_of(self.instance, trace.states[0]), checkpointed=tuple(self.timing.checkpointed.items()))
         folder = None if self.logs is None else self.logs / f"trace-{self.begun}"
         self.cluster = Cluster(switches_of(self.instance), start, settings, self.bug, folder)
-        self.seen = Witnessed(common=max(cells_of(self.instance, trace.states[0], "log_end_offset")))
+        self.seen = Observations(common=max(cells_of(self.instance, trace.states[0], "log_end_offset")))
         self.seen.note(self.cluster.observe())  # brokers that are down for good were up once, and were read from
         for broker, is_up in enumerate(cells_of(self.instance, trace.states[0], "is_up")):
             if not is_up:

@@ -1,10 +1,10 @@
-"""What the model says of a cluster: each of its variables, worked out from what can be seen from outside.
+"""Projects a cluster onto the model: computes each variable of the model from what can be observed from outside.
 
-In:  a `ClusterView`, and what was seen before (`Witnessed`): some of what the model remembers is gone from the cluster.
-Out: name of a variable -> its cells, in the order of the model's declaration.
+In:  a `ClusterView`, and the `Observations` made so far, because the cluster forgets some of what the model remembers.
+Out: a mapping from the names of variables to their cells, in the order of the model's declaration.
 
-What the model clears because nobody reads it any more (metadata that every running broker has heard, fetches that their
-follower has given up) is left out here as well. The budgets are not in the cluster; who replays a trace counts them.
+State that the model clears because it is no longer read (metadata that every running broker has received, fetches that
+their follower has given up) is left out here as well. A cluster has no budgets; whoever replays a trace counts them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def producer_of(transaction: int) -> str:
 
 
 @dataclass
-class Witnessed:
+class Observations:
     """What was seen from outside while a cluster ran.
 
     `common` is the number of records that it started with, all of them acknowledged; `elections` are leader and ISR of
@@ -128,7 +128,7 @@ def _producer_id(view: ClusterView, name: str) -> int:
     return 1 + [one for one, _ in view.sent].index(name)
 
 
-def project(instance: Instance, view: ClusterView, seen: Witnessed) -> Projected:
+def project(instance: Instance, view: ClusterView, seen: Observations) -> Projected:
     """Every variable of the model but the budgets, as cells in the model's order."""
     return _Projection(instance, view, seen).all()
 
@@ -136,7 +136,7 @@ def project(instance: Instance, view: ClusterView, seen: Witnessed) -> Projected
 class _Projection:
     """One cluster at one moment, as the model has it."""
 
-    def __init__(self, instance: Instance, view: ClusterView, seen: Witnessed) -> None:
+    def __init__(self, instance: Instance, view: ClusterView, seen: Observations) -> None:
         self.configuration = instance.configuration
         self.view = view
         self.seen = seen

@@ -73,7 +73,7 @@ class NoEntryError(ModelError, AttributeError):
 
 
 @contextmanager
-def asking(path: str, what: str) -> Iterator[None]:
+def author_errors(path: str, what: str) -> Iterator[None]:
     """What goes wrong in a function of a model's author that is plain Python is bad input, in one line."""
     try:
         yield
@@ -89,9 +89,9 @@ def asking(path: str, what: str) -> Iterator[None]:
         raise ModelError(f"{path}:{line}: {what}: {kind}{reason}") from None
 
 
-def asked(path: str, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+def run_plain_python(path: str, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Run such a function."""
-    with asking(path, what):
+    with author_errors(path, what):
         return function(*arguments)
 
 
@@ -285,7 +285,7 @@ class Model:
             alternatives[names.index(action)] = self.protocol(origin).alternatives[names.index(action)]
         configuration = Configuration(known)
         for contradicts in self.contradictions:
-            if asked(self.path, f"contradiction {contradicts.__name__}", contradicts, configuration):
+            if run_plain_python(self.path, f"contradiction {contradicts.__name__}", contradicts, configuration):
                 raise UsageError(" ".join((inspect.getdoc(contradicts) or contradicts.__name__).split()))
         return Instance(self, chosen, configuration, tuple(alternatives), dict(swaps or {}))
 
@@ -702,7 +702,7 @@ class Instance:
         return max(0, self._size(size, f"domain {domain.__name__}"))
 
     def _size(self, size: Any, what: str) -> int:
-        number: int = asked(self.model.path, what, size_of, size, self.configuration)
+        number: int = run_plain_python(self.model.path, what, size_of, size, self.configuration)
         return number
 
     @cached_property
@@ -776,7 +776,7 @@ class Instance:
 
     def _applies(self, prop: Property) -> bool:
         return prop.applies is None or bool(
-            asked(self.model.path, f"{prop.name} applies", prop.applies, self.configuration)
+            run_plain_python(self.model.path, f"{prop.name} applies", prop.applies, self.configuration)
         )
 
     @cached_property
@@ -810,5 +810,5 @@ class Instance:
         if self.model.start is None:
             yield {}
             return
-        with asking(self.model.path, "initial states"):
+        with author_errors(self.model.path, "initial states"):
             yield from self.model.start(self.configuration)

@@ -29,7 +29,7 @@ OWN = (
 
 def sources_of(files: Iterable[str]) -> Mapping[str, str]:
     """These files and what they import, sorted: each with its path below the folder in which it is looked for."""
-    search = _Search()
+    search = _ModuleFinder()
     waiting = sorted(set(files))
     found: dict[str, str] = {}
     while waiting:
@@ -40,7 +40,7 @@ def sources_of(files: Iterable[str]) -> Mapping[str, str]:
     return dict(sorted(found.items()))
 
 
-class _Search:
+class _ModuleFinder:
     """Finds the files of modules, those that are loaded first."""
 
     def __init__(self) -> None:

@@ -1,7 +1,8 @@
-"""What an expression of the modelling language is worth in each state of a trace.
+"""Evaluates an expression of the modelling language in the states of a trace.
 
-In:  the text of an expression from the command line (never from a trace), and the instance that the trace is of.
-Out: a `Question`; its answers as text: numbers, true and false, letters and names where the fields say so.
+In:  the text of an expression from the command line (never from a trace), and the instance of the trace.
+Out: a `StateExpression`, whose values are text: numbers, true and false, or letters and names for fields that have
+     them.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from isrcheck.traces.format.why_false import spell_expression
 
 
 @dataclass(frozen=True)
-class Question:
-    """An expression that is to be evaluated in states of an instance; `layout` is the field that its value is from."""
+class StateExpression:
+    """An expression that can be evaluated in states of an instance; `layout` is the field whose values it has, if
+    known.
+    """
 
     instance: Instance
     text: str
@@ -30,8 +33,10 @@ class Question:
     function: Function
     layout: FieldLayout | None
 
-    def answer(self, cells: Cells, where: str) -> str:
-        """The value in a state, as people read it. Raises UsageError where there is none, as behind a last index."""
+    def value_in(self, cells: Cells, where: str) -> str:
+        """The value in a state, as text. Raises UsageError if it has none, for example for an index that is out of
+        range.
+        """
         try:
             value: Any = self.function.python(State(self.instance, cells))
         except ModelError as error:
@@ -44,8 +49,8 @@ class Question:
         return str(value)
 
 
-def question(instance: Instance, text: str) -> Question:
-    """The question that a person types. Raises UsageError."""
+def parse_expression(instance: Instance, text: str) -> StateExpression:
+    """Parse the expression that a person typed. Raises UsageError."""
     try:
         function = read_expression(instance, text)
     except UsageError as error:
@@ -53,23 +58,23 @@ def question(instance: Instance, text: str) -> Question:
     returned = function.body[0]
     assert isinstance(returned, ast.Return) and returned.value is not None
     layout = _layout(instance, function, returned.value)
-    return Question(instance, text.strip(), spell_expression(returned.value), function, layout)
+    return StateExpression(instance, text.strip(), spell_expression(returned.value), function, layout)
 
 
-def _column(asked: Question, trace: TracebackType | None) -> int:
-    """Where in the expression the evaluation stood when it failed."""
+def _column(expression: StateExpression, trace: TracebackType | None) -> int:
+    """The column of the expression at which the evaluation failed."""
     column = 1
     while trace is not None:
         code = trace.tb_frame.f_code
-        if code.co_filename == asked.function.python.__code__.co_filename:
+        if code.co_filename == expression.function.python.__code__.co_filename:
             _, _, start, _ = list(code.co_positions())[trace.tb_lasti // 2]
-            column = len(asked.text.encode()[: start or 0].decode(errors="ignore")) + 1
+            column = len(expression.text.encode()[: start or 0].decode(errors="ignore")) + 1
         trace = trace.tb_next
     return column
 
 
 def _layout(instance: Instance, function: Function, expression: ast.expr) -> FieldLayout | None:
-    """The field whose values an expression has, where that is one and the same whatever happens."""
+    """The field whose values an expression has, if it is the same field in every state."""
     match expression:
         case ast.Subscript(value=value):
             return _layout(instance, function, value)
@@ -88,7 +93,7 @@ def _layout(instance: Instance, function: Function, expression: ast.expr) -> Fie
 
 
 def _common(instance: Instance, function: Function, expressions: list[ast.expr]) -> FieldLayout | None:
-    """The field whose values those of all these are spelled like, those that are NONE left aside."""
+    """The field whose values all these expressions have; expressions that are NONE are ignored."""
     layouts = [
         _layout(instance, function, expression)
         for expression in expressions
@@ -101,6 +106,6 @@ def _common(instance: Instance, function: Function, expressions: list[ast.expr])
 
 
 def _kind(layout: FieldLayout) -> tuple[object, ...]:
-    """How the values of a field are spelled."""
+    """How the values of a field are printed."""
     values = layout.field.values
     return values.names, values.is_flag, values.letters, values.none

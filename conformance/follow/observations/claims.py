@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Truths, Words
-from isrcheck.conformance.follow.observations.lines import Acked, Befalls, Disk, Fault, Metadata, Read
+from isrcheck.conformance.follow.observations.lines import Acked, Disk, Fault, FaultKind, Metadata, Read
 from isrcheck.conformance.follow.observations.monitor import Monitor
 from isrcheck.conformance.follow.observations.script import Script, is_old
 from isrcheck.models.language.declare import NONE
@@ -64,7 +64,7 @@ class Claims:
             yield from self._metadata(position, line)
         elif isinstance(line, Read) and line.records:  # who reads nothing may have reached nobody
             yield self._read(line)
-        elif isinstance(line, Fault) and line.what is Befalls.START:
+        elif isinstance(line, Fault) and line.what is FaultKind.START:
             yield from self._started(line)
 
     def _equal(

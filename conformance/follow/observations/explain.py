@@ -21,7 +21,7 @@ from isrcheck.conformance.follow.observations.lines import Line
 from isrcheck.conformance.follow.observations.promises import Failure, failures_of
 from isrcheck.conformance.follow.observations.recording import Recording, read_recording
 from isrcheck.conformance.follow.observations.script import SEND_AGAIN, Script, deaths, elections_required
-from isrcheck.conformance.follow.observations.search import Progress, Search
+from isrcheck.conformance.follow.observations.search import ObservationSearch, Progress
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.models.messages.errors import UsageError
@@ -51,7 +51,7 @@ class Effort:
 
 
 @dataclass(frozen=True)
-class Nothing:
+class NothingToFollow:
     """The recording claims nothing."""
 
     path: Path
@@ -78,7 +78,7 @@ class Explained:
 
 
 @dataclass(frozen=True)
-class Lack:
+class UnmetClaim:
     """One claim of the line that nobody satisfied: of how many states it is true, and what the most of the others have
     instead, with how many they are."""
 
@@ -95,7 +95,7 @@ class Rejected:
     instance: Instance
     line: Line
     possible: int
-    lacks: tuple[Lack, ...]
+    unmet: tuple[UnmetClaim, ...]
     effort: Effort
     exit_code: int = 20
 
@@ -116,7 +116,7 @@ class Undecided:
         return 130 if self.why == "interrupt" else 3
 
 
-Outcome = Explained | Rejected | Undecided | Nothing
+Outcome = Explained | Rejected | Undecided | NothingToFollow
 
 
 def follow_recording(
@@ -141,7 +141,7 @@ def follow_recording(
     budget = Budget(seconds, memory)
     recording = read_recording(path, content)
     if recording.is_empty:
-        return Nothing(path)
+        return NothingToFollow(path)
     given = dict(values or {})
     is_idempotent = "retries" not in given
     try:
@@ -150,7 +150,7 @@ def follow_recording(
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     limits = budget.limits(Limits(None, memory))
-    search = Search(Script(recording, instance), instance, kernel, is_idempotent, limits, report)
+    search = ObservationSearch(Script(recording, instance), instance, kernel, is_idempotent, limits, report)
     search.run()
     effort = Effort(tuple(search.counts()), search.generated, search.seconds, search.store.bytes_used)
     if search.last is not None:
@@ -165,8 +165,8 @@ def follow_recording(
     if search.stopped is not None:
         return Undecided(recording, instance, line, search.stopped, effort)
     states, monitors = search.waiting()
-    lacks = tuple(_lack(claim, states, monitors) for claim in search.claims.of_line[search.furthest])
-    return Rejected(recording, instance, line, len(states), lacks, effort)
+    unmet = tuple(_unmet_claim(claim, states, monitors) for claim in search.claims.of_line[search.furthest])
+    return Rejected(recording, instance, line, len(states), unmet, effort)
 
 
 def instance_for(
@@ -227,7 +227,7 @@ def _given(instance: Instance, values: Mapping[str, int]) -> str:
     return "".join(f" {word}" for word in words)
 
 
-def _lack(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> Lack:
+def _unmet_claim(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> UnmetClaim:
     truths = claim.is_true(states, monitors)
     columns = claim.columns(states[~truths], monitors[~truths])
     found: list[tuple[str, int]] = []
@@ -240,4 +240,4 @@ def _lack(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> Lack:
         found = sorted(told.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_EXAMPLES]
     elif not columns:
         found = [(claim.told(()), len(states))]
-    return Lack(claim.says, int(truths.sum()), tuple(found))
+    return UnmetClaim(claim.says, int(truths.sum()), tuple(found))

@@ -69,7 +69,7 @@ class Read(Line):
     records: tuple[str, ...]
 
 
-class Befalls(Enum):
+class FaultKind(Enum):
     """What befalls a broker."""
 
     KILL = "kill -9"
@@ -83,7 +83,7 @@ class Befalls(Enum):
 class Fault(Line):
     """What befalls this broker at this line."""
 
-    what: Befalls
+    what: FaultKind
     broker: int
 
 

@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, parsed
 from isrcheck.conformance.follow.observations.lines import (
     Acked,
-    Befalls,
     Disk,
     Fault,
+    FaultKind,
     Header,
     Line,
     Metadata,
@@ -164,7 +164,7 @@ def _fault(line: LineReader, n: int) -> Line:
     if what == "send":
         line.only("what", "value", "acks")
         return Sent(line.number, n, line.required("value", _is_text, "the record"), line.acks())
-    known = {one.value: one for one in Befalls}
+    known = {one.value: one for one in FaultKind}
     if what not in known:
         line.refuse(f"unknown fault {_shown(what)}", f"there are: {', '.join((*known, 'send', *REMARKED_FAULTS))}")
     line.only("what", "broker", "frozen_s")

@@ -14,9 +14,9 @@ from typing import Any
 from isrcheck.conformance.follow.format.ndjson import bad_line, objects_of
 from isrcheck.conformance.follow.observations.lines import (
     Acked,
-    Befalls,
     Disk,
     Fault,
+    FaultKind,
     Header,
     Line,
     Metadata,
@@ -32,20 +32,20 @@ MOST_BYTES = 16 << 20
 """The largest file that is read; every line of it is a search."""
 
 ALLOWED = {
-    Befalls.KILL: ("running", "frozen"),
-    Befalls.FREEZE: ("running",),
-    Befalls.THAW: ("frozen",),
-    Befalls.START: ("killed", "shut down"),
-    Befalls.STOP: ("running",),
+    FaultKind.KILL: ("running", "frozen"),
+    FaultKind.FREEZE: ("running",),
+    FaultKind.THAW: ("frozen",),
+    FaultKind.START: ("killed", "shut down"),
+    FaultKind.STOP: ("running",),
 }
 """What can befall a broker that is in this condition."""
 
 BECOMES = {
-    Befalls.KILL: "killed",
-    Befalls.FREEZE: "frozen",
-    Befalls.THAW: "running",
-    Befalls.START: "running",
-    Befalls.STOP: "shut down",
+    FaultKind.KILL: "killed",
+    FaultKind.FREEZE: "frozen",
+    FaultKind.THAW: "running",
+    FaultKind.START: "running",
+    FaultKind.STOP: "shut down",
 }
 
 
@@ -130,7 +130,7 @@ def _without_first_starts(claims: Iterator[Line]) -> list[Line]:
     """Starts before anything else happened only say that the cluster was started."""
     found: list[Line] = []
     for line in claims:
-        if found or not (isinstance(line, Fault) and line.what is Befalls.START):
+        if found or not (isinstance(line, Fault) and line.what is FaultKind.START):
             found.append(line)
     return found
 

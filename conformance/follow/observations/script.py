@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.conformance.follow.observations.lines import Befalls, Fault, Line, Metadata, Sent
+from isrcheck.conformance.follow.observations.lines import Fault, FaultKind, Line, Metadata, Sent
 from isrcheck.conformance.follow.observations.recording import Recording
 from isrcheck.models.kafka.state.fields import Replica
 from isrcheck.models.language.model import Instance, Step
@@ -144,7 +144,7 @@ def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
     broker, line = step.ordinals[0], stage.line
     if step.action == CRASH and broker in stage.stopping:
         return Permission.CLEAN_STOP
-    wanted = {CRASH: Befalls.KILL, RESTART: Befalls.START}[step.action]
+    wanted = {CRASH: FaultKind.KILL, RESTART: FaultKind.START}[step.action]
     if isinstance(line, Fault) and line.what is wanted and broker == _replica_of(stage):
         return Permission.KILL if step.action == CRASH else Permission.START
     return Permission.NOT
@@ -162,7 +162,7 @@ class FaultStage(Stage):
     replica: int
 
 
-PASSING = {Befalls.KILL: Passing.BY_A_STEP, Befalls.START: Passing.BY_A_STEP, Befalls.FREEZE: Passing.AT_ANY_TIME}
+PASSING = {FaultKind.KILL: Passing.BY_A_STEP, FaultKind.START: Passing.BY_A_STEP, FaultKind.FREEZE: Passing.AT_ANY_TIME}
 
 
 def _stages(recording: Recording) -> Iterator[Stage]:
@@ -182,22 +182,22 @@ def _stages(recording: Recording) -> Iterator[Stage]:
             replica = recording.replica(line.broker)
             yield FaultStage(line, PASSING.get(line.what, Passing.AT_ONCE), *situation, replica)
             _befall(line.what, replica, down, frozen, stopping)
-            incarnations[replica] += line.what is Befalls.START
+            incarnations[replica] += line.what is FaultKind.START
         else:
             yield Stage(line, Passing.AT_ONCE, *situation)
         if isinstance(line, Metadata) and line.leader_epoch is not None:
             newest = max(newest, line.leader_epoch - recording.first_epoch)
 
 
-def _befall(what: Befalls, replica: int, down: set[int], frozen: set[int], stopping: set[int]) -> None:
+def _befall(what: FaultKind, replica: int, down: set[int], frozen: set[int], stopping: set[int]) -> None:
     frozen.discard(replica)
-    if what is Befalls.FREEZE:
+    if what is FaultKind.FREEZE:
         frozen.add(replica)
-    elif what is Befalls.KILL:
+    elif what is FaultKind.KILL:
         down.add(replica)
-    elif what is Befalls.STOP:
+    elif what is FaultKind.STOP:
         stopping.add(replica)
-    elif what is Befalls.START:
+    elif what is FaultKind.START:
         down.discard(replica)
         stopping.discard(replica)
 
@@ -244,4 +244,4 @@ def elections_required(recording: Recording) -> int:
 def deaths(recording: Recording) -> int:
     """How often a broker is killed or shut down."""
     faults = [line for _, line in recording.claims(Fault) if isinstance(line, Fault)]
-    return sum(line.what in (Befalls.KILL, Befalls.STOP) for line in faults)
+    return sum(line.what in (FaultKind.KILL, FaultKind.STOP) for line in faults)

@@ -59,7 +59,7 @@ class Progress:
     bytes_used: int
 
 
-class Search:
+class ObservationSearch:
     """One search. `stopped` says what ended it early: memory, seconds, interrupt, or None."""
 
     def __init__(
@@ -104,7 +104,7 @@ class Search:
     # ------------------------------------------------------------------------------------------------------ the loop
 
     def run(self) -> None:
-        """Search, until the last line is passed, nothing is left, or a limit or a person ends it."""
+        """ObservationSearch, until the last line is passed, nothing is left, or a limit or a person ends it."""
         try:
             self._start()
             first = 0

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from isrcheck.conformance.follow.observations.lines import Befalls, Disk, Fault
+from isrcheck.conformance.follow.observations.lines import Disk, Fault, FaultKind
 from isrcheck.conformance.follow.observations.script import FaultStage, Script
 
 
@@ -67,15 +67,15 @@ class Sightings:
                     process.ends = Known.SEEN
                 self.needed[position] = Needed(replica, len(process.values), is_possible)
             if isinstance(stage, FaultStage) and isinstance(line, Fault):
-                if line.what is Befalls.START:
+                if line.what is FaultKind.START:
                     process = self.processes[stage.replica][-1]
                     if stage.replica in stage.stopping:
                         process.ends = Known.AT_STOP
                     elif process.ends is None:
                         process.ends = Known.SINCE_SEEN
                     self.processes[stage.replica].append(Process())
-                if line.what is Befalls.KILL and stage.replica in seen_still:
+                if line.what is FaultKind.KILL and stage.replica in seen_still:
                     # It was seen while the broker was frozen, and nothing wrote it since.
                     self.processes[stage.replica][-1].ends = Known.SEEN
-                if stage.replica not in stage.frozen or line.what is not Befalls.KILL:
+                if stage.replica not in stage.frozen or line.what is not FaultKind.KILL:
                     seen_still.pop(stage.replica, None)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from isrcheck.conformance.follow.observations.explain import (
     Effort,
     Explained,
-    Lack,
-    Nothing,
+    NothingToFollow,
     Outcome,
     Rejected,
     Undecided,
+    UnmetClaim,
 )
 from isrcheck.conformance.follow.observations.lines import Acked, Disk, Fault, Line, Metadata, Read, Sent
 from isrcheck.conformance.follow.observations.promises import lines as failure_lines
@@ -41,7 +41,7 @@ RESTS_ON = (
 
 def tell(outcome: Outcome) -> list[str]:
     """What came out, as lines of text."""
-    if isinstance(outcome, Nothing):
+    if isinstance(outcome, NothingToFollow):
         return [f"{outcome.path}: nothing to follow: no line claims anything"]
     if isinstance(outcome, Explained):
         return _explained(outcome)
@@ -80,18 +80,18 @@ def _rejected(outcome: Rejected) -> list[str]:
         f"Every line before it has an explanation in {outcome.instance.protocol.name}. All {outcome.possible:,} states"
         " that are possible there were found, and it is true of none of them:"
     )
-    for lack in outcome.lacks:
-        found += wrapped(spell_lack(lack, outcome.possible), "  ")
-    if outcome.lacks and all(lack.true_of for lack in outcome.lacks):
+    for unmet in outcome.unmet:
+        found += wrapped(spell_unmet_claim(unmet, outcome.possible), "  ")
+    if outcome.unmet and all(unmet.true_of for unmet in outcome.unmet):
         found.append("  never all of it at once")
     acks = Acks(outcome.instance.configuration.acks).spelling
     return [*found, *wrapped(RESTS_ON.format(acks=acks)), _effort(outcome.effort)]
 
 
-def spell_lack(lack: Lack, possible: int) -> str:
+def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
     """A claim that not all of so many states satisfy, in one line."""
-    instead = "; ".join(f"{text} ({count:,})" for text, count in lack.instead)
-    return f"{lack.claim}: true of {lack.true_of:,} of {possible:,}{', instead: ' if instead else ''}{instead}"
+    instead = "; ".join(f"{text} ({count:,})" for text, count in unmet.instead)
+    return f"{unmet.claim}: true of {unmet.true_of:,} of {possible:,}{', instead: ' if instead else ''}{instead}"
 
 
 def _undecided(outcome: Undecided) -> list[str]:

@@ -44,7 +44,7 @@ SETTINGS = Settings(
 )
 
 
-class Difference(Enum):
+class ModelGap(Enum):
     """A history that the cluster has, as Kafka has, and the model leaves out; kept from happening, unless allowed."""
 
     CHECKPOINT_ABOVE_HIGH_WATERMARK = (
@@ -87,7 +87,7 @@ class Plan:
     faults: int = 8
     acks: str = "all"
     min_insync_replicas: int = 2
-    allowed: frozenset[Difference] = frozenset()
+    allowed: frozenset[ModelGap] = frozenset()
     missing: float = 0.0
     unseen: float = 0.0
     untold: float = 0.0
@@ -148,5 +148,5 @@ class Plan:
 
     def chances(self) -> Chances:
         """How likely what is."""
-        freezes = Difference.FROZEN_BROKER_TAKEN_FOR_DEAD in self.allowed
+        freezes = ModelGap.FROZEN_BROKER_TAKEN_FOR_DEAD in self.allowed
         return replace(CHANCES, acks=(Acks(self.acks),), freeze_interval=FREEZE_INTERVAL if freezes else 0)

@@ -8,7 +8,7 @@ begins the next one. The acts are those of `Scheduler`, at the model's level of 
 here: bounces, restarts of brokers that have halted, and elections that come quickly one after the other.
 
 What the outside world is kept from, because the model leaves it out: a broker that starts is told at once how things
-stand; requests do not time out; and each `Difference` that the plan does not allow.
+stand; requests do not time out; and each `ModelGap` that the plan does not allow.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from isrcheck.conformance.cluster.observe import ClusterView
 from isrcheck.conformance.cluster.scheduler import Act, Scheduler
 from isrcheck.conformance.follow.format.events import Event, Header, Value
 from isrcheck.conformance.follow.format.variables import Variables
-from isrcheck.conformance.follow.recorder.event_mapping import Moment, Noticed, mode_of, noticed, starts_to_fetch
-from isrcheck.conformance.follow.recorder.plan import Difference, Plan
+from isrcheck.conformance.follow.recorder.event_mapping import MappedEvent, Moment, map_event, mode_of, starts_to_fetch
+from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
 from isrcheck.conformance.follow.recorder.writing import Writer
-from isrcheck.conformance.replay.projection import Witnessed, project
+from isrcheck.conformance.replay.projection import Observations, project
 from isrcheck.models.kafka.state.fields import Replica
 from isrcheck.models.language import NONE
 
@@ -75,7 +75,7 @@ class RecordedRun:
         self.numbers = {payload: number for number, payload in enumerate(payloads)}
         self.acknowledged = set(range(common))
         self.last_message = -1
-        self.seen = Witnessed(common, number_of=lambda payload: self.numbers.get(payload, NONE))
+        self.seen = Observations(common, number_of=lambda payload: self.numbers.get(payload, NONE))
         self.scheduler = Scheduler(self.cluster, random.randrange(1 << 32), plan.chances(), self.watch)
         self.silent: dict[int, int] = {}
         self.taken: dict[str, int] = {}
@@ -164,7 +164,7 @@ class RecordedRun:
             return
         self.keep_from_differing()
         before, after = self.before, self.moment()
-        found = noticed(act, before, after)
+        found = map_event(act, before, after)
         if payload is not None and found is None:
             del self.numbers[payload]
             after = self.moment()
@@ -174,7 +174,7 @@ class RecordedRun:
             if before.view.brokers[follower].log == after.view.brokers[follower].log:
                 self.silent[follower] = leader
             else:
-                found = Noticed("follower_reconciles", follower, {"follower": follower, "leader": leader})
+                found = MappedEvent("follower_reconciles", follower, {"follower": follower, "leader": leader})
         if found is not None and found.action == "leader_handles_fetch":
             self.say_that_it_has_reconciled(int(str(found.arguments["follower"])))
         self.before = after
@@ -183,22 +183,22 @@ class RecordedRun:
             self.write(found)
 
     def keep_from_differing(self) -> None:
-        """Acts of the outside world, at once, that keep the cluster from what the model leaves out (Difference)."""
+        """Acts of the outside world, at once, that keep the cluster from what the model leaves out (ModelGap)."""
         allowed, before = self.plan.allowed, self.before.view.brokers
         for new in self.cluster.observe().brokers:
             old = before[new.number]
             is_above = new.high_watermark is not None and new.checkpointed_high_watermark > new.high_watermark
-            if is_above and not new.is_frozen and Difference.CHECKPOINT_ABOVE_HIGH_WATERMARK not in allowed:
+            if is_above and not new.is_frozen and ModelGap.CHECKPOINT_ABOVE_HIGH_WATERMARK not in allowed:
                 self.cluster.fire(new.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
             if new.leader_epoch == old.leader_epoch:
                 continue
             was_reelected = old.leadership is not None and new.leadership is not None
             is_left_out = was_reelected and not self.plan.protocol_switches().fences_epochs
-            if is_left_out and Difference.PARKED_FETCH_OF_REELECTED_LEADER not in allowed:
+            if is_left_out and ModelGap.PARKED_FETCH_OF_REELECTED_LEADER not in allowed:
                 assert new.leadership is not None
                 for follower, _, _ in new.leadership.parked_fetches:
                     self.break_connection(follower, new.number)
-            if Difference.FETCH_OF_AN_EARLIER_STAY not in allowed:
+            if ModelGap.FETCH_OF_AN_EARLIER_STAY not in allowed:
                 for thread in new.fetchers:
                     was_away = any(one.source == thread.source and one.mode is None for one in old.fetchers)
                     if was_away and thread.mode is Mode.FETCHING and thread.outstanding is not None:
@@ -229,7 +229,7 @@ class RecordedRun:
         """A follower without any epoch reconciles by itself; its leader sees that when it fetches."""
         leader = self.silent.pop(follower, None)
         if leader is not None:
-            self.write(Noticed("follower_reconciles", follower, {"follower": follower, "leader": leader}))
+            self.write(MappedEvent("follower_reconciles", follower, {"follower": follower, "leader": leader}))
 
     def interfere(self) -> None:
         """What the scheduler does not do, or not often: somebody dead is noticed or started, else a broker bounces, or
@@ -280,9 +280,9 @@ class RecordedRun:
         self.silent.pop(broker, None)
         self.keep_from_differing()
         self.before = self.moment()
-        self.write(Noticed(action, broker, {"broker": broker, "checkpoint": checkpoint}))
+        self.write(MappedEvent(action, broker, {"broker": broker, "checkpoint": checkpoint}))
 
-    def write(self, found: Noticed) -> None:
+    def write(self, found: MappedEvent) -> None:
         """Log what has happened, as long as it fits into the bounds."""
         if self.is_over:
             return

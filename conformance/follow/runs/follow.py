@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from isrcheck.conformance.follow.runs.outcome import Outcome, Verdict, explain, why_not_at_the_start
-from isrcheck.conformance.follow.runs.reading import Began, Happened, read_log
-from isrcheck.conformance.follow.runs.state_set import Possible, TooManyError
+from isrcheck.conformance.follow.runs.reading import RunEvent, RunStart, read_log
+from isrcheck.conformance.follow.runs.state_set import StateSet, TooManyError
 from isrcheck.conformance.follow.runs.watch import TimeOverError, Watch
 
 MOST_STATES = 10_000
@@ -45,7 +45,7 @@ def follow_log(
     following: _Following | None = None
     for line in read_log(path, protocol, values, content):
         watch.line = line.line
-        if isinstance(line, Began):
+        if isinstance(line, RunStart):
             if following is not None:
                 yield following.outcome
             following = _Following(path, line, most_states, watch)
@@ -57,17 +57,17 @@ def follow_log(
 class _Following:
     """One run, event after event."""
 
-    def __init__(self, path: Path, began: Began, most_states: int, watch: Watch) -> None:
+    def __init__(self, path: Path, began: RunStart, most_states: int, watch: Watch) -> None:
         self._began = began
         self._watch = watch
         self._most = most_states
-        self._possible: Possible | None = None
+        self._possible: StateSet | None = None
         self._so_far = Outcome(Verdict.NOTHING, path, began.header.run)
         self._end: Outcome | None = None
         self._events = 0
         self._missing = 0
         try:
-            self._possible = Possible(began.instance, began.seen, most_states, watch)
+            self._possible = StateSet(began.instance, began.seen, most_states, watch)
         except TooManyError:
             self._end = self._undecided(began.line, f"more than {most_states} starts are possible; raise the limit")
         else:
@@ -81,7 +81,7 @@ class _Following:
         """What became of it so far."""
         return self._end or self._ended(Verdict.FOLLOWS if self._events else Verdict.NOTHING)
 
-    def happened(self, line: Happened) -> None:
+    def happened(self, line: RunEvent) -> None:
         """One event more."""
         if self._end is not None:
             return
@@ -114,7 +114,7 @@ class _Following:
             self._events += 1
             self._missing += line.missing
 
-    def _skip(self, line: Happened) -> None:
+    def _skip(self, line: RunEvent) -> None:
         assert self._possible is not None
         if line.missing > MOST_MISSING:
             why = f"{line.missing} events are missing before it, more than {MOST_MISSING}; leave less out of the log"

@@ -1,7 +1,7 @@
 """Reads the log of a run (events.py), and takes nothing for granted: a line that is not understood ends it.
 
 In:  a file of NDJSON.
-Out: `Began` for each header and `Happened` for each event, line by line, with what they mean in the model.
+Out: `RunStart` for each header and `RunEvent` for each event, line by line, with what they mean in the model.
 
 Every bad line raises UsageError, `FILE:LINE: what; cure`.
 """
@@ -28,7 +28,7 @@ EVENT_KEYS = {"run", "number", "broker", "action", "arguments", "state", "note"}
 
 
 @dataclass(frozen=True)
-class Began:
+class RunStart:
     """A run begins: its header, the model that it is held against, and what was seen of the start."""
 
     line: int
@@ -39,7 +39,7 @@ class Began:
 
 
 @dataclass(frozen=True)
-class Happened:
+class RunEvent:
     """An event: every step that it can have been, what was seen after it, how many events before it are missing."""
 
     line: int
@@ -54,7 +54,7 @@ def read_log(
     protocol: str | None = None,
     values: Mapping[str, int] | None = None,
     content: bytes | None = None,
-) -> Iterator[Began | Happened]:
+) -> Iterator[RunStart | RunEvent]:
     """Every line of a log, or of its content if that is given. With `protocol` or `values`, a log of another
     configuration is refused.
 
@@ -81,7 +81,7 @@ def read_log(
 # -------------------------------------------------------------------------------------------------------- the header
 
 
-def _began(line: int, said: Mapping[str, Any]) -> Began:
+def _began(line: int, said: Mapping[str, Any]) -> RunStart:
     if "schema" not in said:
         raise UnreadableError('it is no header, which has "schema"; the first line of a run is its header')
     schema = get(said, "schema", int)
@@ -101,7 +101,7 @@ def _began(line: int, said: Mapping[str, Any]) -> Began:
         raise UnreadableError("the run has no name; give it one")
     instance = _instance_of(header)
     variables = Variables(instance)
-    return Began(line, header, instance, variables, variables.read(header.state))
+    return RunStart(line, header, instance, variables, variables.read(header.state))
 
 
 def _instance_of(header: Header) -> Instance:
@@ -138,7 +138,7 @@ def _entry_value(name: str, entry: Entry, value: object) -> int:
     return parse(name, entry, value) if isinstance(value, str) else int(value)
 
 
-def _expect(began: Began, protocol: str | None, values: Mapping[str, int]) -> None:
+def _expect(began: RunStart, protocol: str | None, values: Mapping[str, int]) -> None:
     """Refuse the log of another configuration than the one that was asked for."""
     if protocol is not None and began.header.protocol != protocol:
         raise UnreadableError(f"it is a log of protocol {began.header.protocol}, not of {protocol}; give another log")
@@ -158,7 +158,7 @@ def _short(number: int) -> str:
 class _Run:
     """The events of one run, each after the one before."""
 
-    def __init__(self, began: Began) -> None:
+    def __init__(self, began: RunStart) -> None:
         self.name = began.header.run
         self.variables = began.variables
         self.instance = instance = began.instance
@@ -167,7 +167,7 @@ class _Run:
         self.steps_at: dict[int, Sequence[Step]] = {}
         self.last = 0
 
-    def happened(self, line: int, said: Mapping[str, Any]) -> Happened:
+    def happened(self, line: int, said: Mapping[str, Any]) -> RunEvent:
         """One line of the run."""
         only(said, EVENT_KEYS)
         run, number = get(said, "run", str), get(said, "number", int)
@@ -194,7 +194,7 @@ class _Run:
                 f"broker {_short(event.broker)} does not exist, there are {self.instance.configuration.replicas};"
                 " is it a log of another configuration?"
             )
-        return Happened(line, event, self._steps(event), self.variables.read(event.state), missing)
+        return RunEvent(line, event, self._steps(event), self.variables.read(event.state), missing)
 
     def _steps(self, event: Event) -> Sequence[Step]:
         """Every step of the model that the event can have been."""

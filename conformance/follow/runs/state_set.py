@@ -23,7 +23,7 @@ class TooManyError(Exception):
     """More states are possible than may be carried along."""
 
 
-class Possible:
+class StateSet:
     """The states that are possible after each event. `largest` is how many there ever were at one time.
 
     Everything here raises TooManyError, and TimeOverError when the watch says so; then the states are as they were.

@@ -275,8 +275,8 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "log.ndjson"
     path.write_text(line_of_header(header) + line_of_event(event), encoding="utf-8")
     began, happened = reading.read_log(path)
-    assert isinstance(began, reading.Began)
-    assert isinstance(happened, reading.Happened)
+    assert isinstance(began, reading.RunStart)
+    assert isinstance(happened, reading.RunEvent)
     assert began.header == header
     assert (happened.event.action, happened.missing, len(happened.steps)) == ("controller_fails_over", 1, 2)
 

@@ -28,7 +28,7 @@ from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance import cli
 from isrcheck.conformance.follow.observations.explain import (
     Explained,
-    Nothing,
+    NothingToFollow,
     Outcome,
     Rejected,
     Undecided,
@@ -38,7 +38,7 @@ from isrcheck.conformance.follow.observations.explain import (
 from isrcheck.conformance.follow.observations.reading import is_observation
 from isrcheck.conformance.follow.observations.recording import read_recording
 from isrcheck.conformance.follow.observations.script import ELECTIONS, FREE, NEVER
-from isrcheck.conformance.follow.observations.search import Search
+from isrcheck.conformance.follow.observations.search import ObservationSearch
 from isrcheck.conformance.follow.observations.tell import tell
 from isrcheck.models import registry
 from isrcheck.models.messages.errors import UsageError
@@ -117,7 +117,7 @@ def test_the_loss_on_0_10_2_has_no_explanation_in_2_1() -> None:
     outcome = follow_recording(LOSS, "2.1")
     assert rejected(outcome) == (17, 689)
     assert isinstance(outcome, Rejected)
-    log, checkpoint = outcome.lacks
+    log, checkpoint = outcome.unmet
     assert (log.claim, log.true_of, log.instead) == (
         "the log of broker 2 is m0 m1 m2",
         0,
@@ -497,11 +497,11 @@ def test_limits_leave_it_undecided(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_search_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(search: Search) -> None:
+    def interrupt(search: ObservationSearch) -> None:
         if search.depth == 8:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Search, "_look_at_clock", interrupt)
+    monkeypatch.setattr(ObservationSearch, "_look_at_clock", interrupt)
     outcome = follow_recording(LOSS, "0.10")
     assert isinstance(outcome, Undecided)
     assert outcome.exit_code == 130
@@ -511,7 +511,7 @@ def test_an_interrupted_search_says_how_far_it_came(monkeypatch: pytest.MonkeyPa
 def test_nothing_to_follow(tmp_path: Path) -> None:
     for lines in ((), (header(1, 1),), ({"kind": "note", "what": "hello"},), (fault(START, 1),)):
         outcome = follow_recording(write(tmp_path / "empty", *lines), "2.1")
-        assert isinstance(outcome, Nothing)
+        assert isinstance(outcome, NothingToFollow)
         assert outcome.exit_code == 21
 
 

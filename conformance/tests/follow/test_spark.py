@@ -20,10 +20,10 @@ from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow import on_spark
 from isrcheck.conformance.follow.format import ndjson
 from isrcheck.conformance.follow.on_spark import follow_on_spark
-from isrcheck.conformance.follow.verdicts import Asked, follow_one
+from isrcheck.conformance.follow.verdicts import FollowRequest, follow_one
 from isrcheck.models.messages.errors import UsageError
 
-ALL = Asked("2.1", "2.1", {}, 30, 1 << 30, None)
+ALL = FollowRequest("2.1", "2.1", {}, 30, 1 << 30, None)
 SPARK = "--engine spark --master local[2]"
 
 

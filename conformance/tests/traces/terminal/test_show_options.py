@@ -11,7 +11,7 @@ from isrcheck.models import registry
 from isrcheck.models.language.model import Model
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces import cli
-from isrcheck.traces.explaining.evaluate import question
+from isrcheck.traces.explaining.evaluate import parse_expression
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.certify import from_any_state
 from isrcheck.traces.format.trace import HOLDS, Trace
@@ -37,7 +37,7 @@ def classic() -> Trace:
 
 def refused(given: Trace, text: str) -> str:
     with pytest.raises(UsageError) as error:
-        view(given, asked=[question(given.instance, text)])
+        view(given, expressions=[parse_expression(given.instance, text)])
     return str(error.value)
 
 
@@ -85,7 +85,7 @@ false here:
 
 
 def test_one_step(parcels: Trace) -> None:
-    found = view_step(parcels, -1, asked=[question(parcels.instance, "s.top[1]")])
+    found = view_step(parcels, -1, expressions=[parse_expression(parcels.instance, "s.top[1]")])
     assert found == LAST_STEP.splitlines()
 
 
@@ -158,7 +158,7 @@ def test_only_why(classic: Trace, own: Model) -> None:
     assert why(classic)[0].startswith("VIOLATED at step 6: acked_not_lost: ")
     assert why(classic)[-1].startswith("not permitted: ")
     assert why(trace(own.instance(), [], "nothing_is_lost", HOLDS)) == ["HOLDS ON THIS PATH: nothing_is_lost"]
-    assert why(trace(own.instance(), [], None)) == ["a behaviour: no property is spoken of"]
+    assert why(trace(own.instance(), [], None)) == ["a behaviour without a property"]
 
 
 # --------------------------------------------------------------------------------------------------------- expressions
@@ -179,23 +179,23 @@ EVALUATED = """\
 
 
 def test_an_expression_is_a_column(parcels: Trace) -> None:
-    asked = [question(parcels.instance, text) for text in ("s.top[1]", "shelved(s)", "s.lies[2][1]")]
-    assert view(parcels, asked=asked)[2:13] == EVALUATED.splitlines()
+    expressions = [parse_expression(parcels.instance, text) for text in ("s.top[1]", "shelved(s)", "s.lies[2][1]")]
+    assert view(parcels, expressions=expressions)[2:13] == EVALUATED.splitlines()
 
 
 def test_an_answer_that_did_not_change_is_not_said_again(parcels: Trace) -> None:
-    lines = view(parcels, asked=[question(parcels.instance, "s.top[0]")])
+    lines = view(parcels, expressions=[parse_expression(parcels.instance, "s.top[0]")])
     assert [line.split()[-1] for line in lines if line[:4].strip().isdigit()] == ["none", "·", "·"]
 
 
 def test_an_expression_in_the_full_view_and_in_a_narrow_one(parcels: Trace) -> None:
-    asked = [question(parcels.instance, "s.top[1]")]
-    assert [line for line in view(parcels, True, asked=asked) if "s.top" in line] == [
+    expressions = [parse_expression(parcels.instance, "s.top[1]")]
+    assert [line for line in view(parcels, True, expressions=expressions) if "s.top" in line] == [
         "       s.top[1]  none",
         "       s.top[1]  c",
         "       s.top[1]  none",
     ]
-    narrow = view(parcels, look=Look(30, Ink(), fits=True), asked=asked)
+    narrow = view(parcels, look=Look(30, Ink(), fits=True), expressions=expressions)
     assert [line for line in narrow if "s.top" in line] == [
         "    s.top[1]: none",
         "    s.top[1]: c",
@@ -227,14 +227,14 @@ def test_an_expression_in_the_full_view_and_in_a_narrow_one(parcels: Trace) -> N
 )
 def test_values_as_people_read_them(own: Model, text: str, answers: list[str]) -> None:
     found = trace(own.instance(), ["clerk_shelves {a,b} 0", "clerk_loses a"], None)
-    asked = question(found.instance, text)
-    assert [asked.answer(cells, "") for cells in found.states] == answers
+    expression = parse_expression(found.instance, text)
+    assert [expression.value_in(cells, "") for cells in found.states] == answers
 
 
 def test_helpers_of_kafka_and_letters_through_them(classic: Trace) -> None:
     def answers(text: str) -> list[str]:
-        asked = question(classic.instance, text)
-        return [asked.answer(cells, "") for cells in classic.states]
+        expression = parse_expression(classic.instance, text)
+        return [expression.value_in(cells, "") for cells in classic.states]
 
     assert answers("last_stable_offset(s, 0)") == ["0", "0", "0", "0", "1", "1", "1"]
     assert answers("first_read(s, 0)") == ["none", "none", "none", "none", "a", "a", "a"]
@@ -313,11 +313,11 @@ def test_an_index_that_is_none_is_told_with_its_step_and_column(parcels: Trace) 
 
 
 def test_python_is_out_of_reach(parcels: Trace) -> None:
-    asked = question(parcels.instance, "s.count > NONE and nothing_is_lost(s)").function
-    names = asked.python.__globals__
+    expression = parse_expression(parcels.instance, "s.count > NONE and nothing_is_lost(s)").function
+    names = expression.python.__globals__
     assert sorted(names["__builtins__"]) == ["all", "any", "max", "min", "range", "sum"]
     assert names.keys() == {"NONE", "__builtins__", "nothing_is_lost"}
-    assert {"Mood", "NONE", "shelved", "nothing_is_lost"} <= asked.names.keys()
+    assert {"Mood", "NONE", "shelved", "nothing_is_lost"} <= expression.names.keys()
     assert not {"clerk_loses", "Shelf", "IntEnum", "require", "field", "__name__", "__loader__"} & names.keys()
 
 
@@ -340,13 +340,13 @@ def test_the_options_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixtur
 
     assert shown("--why") == why(found)
     assert shown("--step", "-2") == view_step(found, 10)
-    asked = [question(found.instance, text) for text in ("s.controller_epoch", "latest_epoch(s, 1)")]
+    expressions = [parse_expression(found.instance, text) for text in ("s.controller_epoch", "latest_epoch(s, 1)")]
     options = ["--eval", "s.controller_epoch", "--eval", "latest_epoch(s, 1)"]
-    assert shown(*options) == view(found, asked=asked)
-    assert shown("--full", *options) == view(found, full=True, asked=asked)
-    assert shown("--step", "3", *options) == view_step(found, 3, asked=asked)
+    assert shown(*options) == view(found, expressions=expressions)
+    assert shown("--full", *options) == view(found, full=True, expressions=expressions)
+    assert shown("--step", "3", *options) == view_step(found, 3, expressions=expressions)
     assert complained("--why", *options) == (
-        "trace: --why shows no states to evaluate --eval in; leave one of them out\n"
+        "trace: --why shows no states, so --eval does nothing; leave one of them out\n"
     )
     assert complained("--why", "--full") == (
         "trace: argument --full: not allowed with argument --why; see trace show --help\n"
