@@ -46,7 +46,7 @@ def test_another_text_of_the_same_model_allows_it(found, tmp_path):
     ("before", "after", "says"),
     [
         ("require(s.height < s.most)", FIXED, "no longer possible: its guard `s.height < s.limit` is false"),
-        ("return s.height <= s.limit", "return s.height <= s.limit + 1", "but stays_safe is no longer VIOLATED after them"),
+        ("return s.height <= s.limit", "return s.height <= s.limit + 1", "stays_safe is no longer VIOLATED after them"),
         ('values=between(0, "most"))', 'values=between(0, "most"), initially=1)', "is no longer an initial state"),
         ("@always\ndef stays_safe", "@always(permitted=is_even)\ndef stays_safe", "the model allows it"),
         ("@always\ndef stays_safe", "def anything(s):\n    return s.height >= 0\n\n\n@always(permitted=anything)\n"
