@@ -1,10 +1,10 @@
-"""The meaning of a model: its functions, called by plain CPython on one state at a time.
+"""The reference semantics: plain CPython calls a model's functions on one state at a time.
 
 In:  an `Instance`, the cells of a state, a step.
 Out: successors and truth values. Every engine has to agree with this file, and every trace is certified by it.
 
-Slow and obviously right: a state is a list of whole numbers behind an object that checks each index and each written
-value, so that nothing wraps around and no value leaves its declared range.
+This is slow and obviously right: a state is a list of whole numbers behind an object that checks every index and every
+written value, so that nothing wraps around and no value leaves its declared range.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import ModelError
 
 Cells = tuple[int, ...]
-"""One state: the cells of every field in order of declaration."""
+"""One state: the cells of all fields, in order of declaration."""
 
 
 class State:
-    """A state as a model's functions see it: fields and configuration entries as attributes, arrays by index.
+    """The state that a model's functions see: fields and configuration entries as attributes, arrays by index.
 
-    Raises ModelError where an index lies outside a field or a written value outside the field's values.
+    Raises ModelError for an index outside a field, and for a written value outside the field's range.
     """
 
     __slots__ = ("_cells", "_instance")
@@ -50,12 +50,12 @@ class State:
 
     @property
     def cells(self) -> Cells:
-        """The state as plain numbers."""
+        """The state as numbers."""
         return tuple(self._cells)
 
 
 class _ArrayView:
-    """An array field, or a part of it, waiting for its next index."""
+    """An array field, or a part of it, that is indexed further."""
 
     __slots__ = ("_cells", "_depth", "_layout", "_offset")
 
@@ -102,9 +102,9 @@ def _store(cells: list[int], layout: FieldLayout, offset: int, value: int) -> No
 
 
 def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
-    """The state after `step`, or None where a guard is false (or the protocol lacks the action).
+    """The state after `step`, or None if a guard is false or the protocol lacks the action.
 
-    Raises ModelError, with the step and the state, where the model leaves its own declaration.
+    Raises ModelError, with the step and the state, if the model leaves its declaration.
     """
     function = instance.function(step.action_index)
     if function is None:
@@ -122,7 +122,7 @@ def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
 
 
 def successors(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]:
-    """Every enabled step with the state that it leads to, in the order of the steps."""
+    """Every enabled step with its successor state, in the order of the steps."""
     for step in instance.steps:
         after = take(instance, cells, step)
         if after is not None:
@@ -135,7 +135,7 @@ def holds(instance: Instance, prop: Property, cells: Cells) -> bool:
 
 
 def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, after: Cells) -> bool:
-    """Whether a property of transitions is true of this one."""
+    """Whether a property of transitions is true of this transition."""
     arguments: list[Any] = [State(instance, before), State(instance, after)]
     if len(prop.function.parameters) == 3:
         arguments.append(Taken(instance, step))
@@ -143,7 +143,7 @@ def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, af
 
 
 class Taken:
-    """The action of a step: equal to its name, which is what the name means in a function that was read."""
+    """The action of a step, which compares equal to the action's name in a model."""
 
     def __init__(self, instance: Instance, step: Step) -> None:
         self._action = instance.model.actions[step.action_index].name
@@ -155,7 +155,7 @@ class Taken:
 
 
 def is_permitted(instance: Instance, prop: Property, cells: Cells) -> bool:
-    """Whether a failure of the property in this state is one that the configuration permits."""
+    """Whether the configuration permits a failure of the property in this state."""
     return prop.permitted is not None and _ask(prop, State(instance, cells), function=prop.permitted)
 
 

@@ -25,12 +25,14 @@ from isrcheck.traces.format import folder
 from isrcheck.traces.format.itf import parse_document, read_trace
 
 MOST_REJECTIONS = 3
-"""Of how many rejected runs in one log more is said than the verdict."""
+"""The most rejected runs of one log that are reported in detail."""
 
 
 @dataclass(frozen=True)
 class FollowOptions:
-    """How many logs are followed: on which Spark, if on one; where histories go; the words that ask for the same."""
+    """How many logs are followed: the Spark to use, if any; the folder for traces; the options for following one log
+    alike.
+    """
 
     spark: SparkOptions | None
     out: Path | None
@@ -38,7 +40,7 @@ class FollowOptions:
 
 
 class Report:
-    """The verdicts, told in the order of the logs, whatever the order in which they become known."""
+    """Prints the verdicts in the order of the logs, whatever the order in which they become known."""
 
     def __init__(self, paths: Sequence[Path], out: Path | None) -> None:
         self.paths = paths
@@ -51,12 +53,12 @@ class Report:
         self._told: set[int] = set()
 
     def begin(self, where: str = "") -> None:
-        """The work begins now, and there."""
+        """The work begins now, at this place."""
         self.where = where
         self.began = self.ended = time.monotonic()
 
     def take(self, number: int, found: LogVerdict) -> None:
-        """What became of a log; said as soon as all of those before it are."""
+        """The verdict on a log; it is printed as soon as the verdicts on all earlier logs are."""
         if number in self.found:
             return
         self.found[number] = found
@@ -66,7 +68,7 @@ class Report:
             self._tell(len(self._told))
 
     def look(self) -> None:
-        """Tell how far it is, on stderr."""
+        """Print the progress on stderr."""
         rejected = sum(found.word == Word.REJECTED for found in self.found.values())
         self.line.tell(
             f"{len(self.found):,} of {len(self.paths):,} logs followed, {rejected:,} rejected",
@@ -74,8 +76,8 @@ class Report:
         )
 
     def end(self, words: Sequence[str]) -> None:
-        """Whatever was not told yet, what was rejected in more words, and how many of each there are."""
-        for number in sorted(self.found.keys() - self._told):  # behind a gap, where something ended it early
+        """Print the remaining verdicts, the details of the rejected logs, and the number of logs per verdict."""
+        for number in sorted(self.found.keys() - self._told):  # after a gap, if the work ended early
             self._tell(number)
         for number, found in sorted(self.found.items()):
             for first, *more in found.rejections[:MOST_REJECTIONS]:
@@ -99,9 +101,9 @@ class Report:
             complain(found.why)
             return
         say(escaped(str(found)))
-        if self.out is not None and found.history is not None:
+        if self.out is not None and found.trace is not None:
             try:
-                kept = folder.write(read_trace(parse_document(found.history)), self.out)
+                kept = folder.write(read_trace(parse_document(found.trace)), self.out)
             except UsageError as error:
                 self.codes.add(complain(str(error)))
             else:
@@ -109,7 +111,7 @@ class Report:
 
 
 def follow_many(paths: Sequence[Path], request: FollowRequest, manner: FollowOptions) -> set[int]:
-    """Follow every log; the exit codes of all that became of them. Raises UsageError where Spark cannot be had."""
+    """Follow all logs; returns the exit codes of their verdicts. Raises UsageError if Spark is not available."""
     report = Report(paths, manner.out)
     why = ""
     try:
@@ -130,7 +132,7 @@ def follow_many(paths: Sequence[Path], request: FollowRequest, manner: FollowOpt
     if why:
         left = len(paths) - len(report.found)
         complain(
-            f"{why}; {left:,} of {len(paths):,} logs were not followed to their end, nothing is decided about them"
+            f"{why}; {left:,} of {len(paths):,} logs were not followed to their end; nothing is decided about them"
         )
     return report.codes
 
@@ -140,7 +142,7 @@ def _follow_here(report: Report, request: FollowRequest) -> None:
 
         def tick() -> None:
             report.look()
-            if seen:  # while LLVM compiled, where the exception was lost
+            if seen:  # during compilation by LLVM, where the exception was lost
                 raise KeyboardInterrupt
 
         report.begin()
@@ -151,7 +153,9 @@ def _follow_here(report: Report, request: FollowRequest) -> None:
 
 def _follow_there(report: Report, request: FollowRequest, options: SparkOptions) -> None:
     with spark_session(options, report.line.announce) as session:
-        from isrcheck.conformance.follow.on_spark import follow_on_spark  # here, for it needs Spark's packages
+        from isrcheck.conformance.follow.on_spark import (
+            follow_on_spark,
+        )  # imported here, because it needs Spark's packages
 
         report.begin(f" on {session.master}, which took {session.start_seconds:.1f} s to start")
         follow_on_spark(session, report.paths, request, report.take, report.look)

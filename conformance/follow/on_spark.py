@@ -21,13 +21,13 @@ from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word
 from isrcheck.models.messages.errors import UsageError
 
 MOST_BYTES = 64 << 20
-"""How long a log may be that travels: a task holds all of it in memory, and Spark sends no task of 128 MiB."""
+"""The largest log that is sent, in bytes: a task holds all of it in memory, and is limited to 128 MiB by Spark."""
 
 MOST_AT_ONCE = 256 << 20
-"""How many bytes travel together, packed."""
+"""The size of a batch of compressed logs, in bytes."""
 
 Parcel = tuple[int, str, bytes]
-"""A log that travels: its number, its name, and what is in it, packed."""
+"""A log that is sent: its number, its name, and its compressed content."""
 
 
 def follow_on_spark(
@@ -37,7 +37,7 @@ def follow_on_spark(
     take: Callable[[int, LogVerdict], None],
     look: Callable[[], None],
 ) -> None:
-    """Follow every log. Raises SparkLostError or UsageError where Spark fails; what was taken by then counts."""
+    """Follow all logs. Raises SparkLostError or UsageError if Spark fails; verdicts reported by then stay valid."""
     require_same(session, look)
     for parcels in _loads(_parcels(paths, take)):
         told = told_by(session.context)
@@ -70,13 +70,13 @@ def _follow_load(
 
 
 def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> Iterator[Parcel]:
-    """The logs that can be read; of the others it is said that they cannot."""
+    """The readable logs; unreadable logs get their verdicts here."""
     for number, path in enumerate(paths):
         try:
             content = content_of(path, MOST_BYTES)
             if content is None:
                 raise UsageError(
-                    f"{path}: larger than {MOST_BYTES >> 20} MiB, which is the most that is sent to an executor;"
+                    f"{path}: larger than {MOST_BYTES >> 20} MiB, the largest log that is sent to an executor;"
                     " follow it without --engine spark, which reads line by line"
                 )
         except UsageError as error:
@@ -86,7 +86,7 @@ def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> 
 
 
 def _loads(parcels: Iterator[Parcel]) -> Iterator[list[Parcel]]:
-    """As many at a time as may travel together."""
+    """Batches of logs that are sent together."""
     load, weight = list[Parcel](), 0
     for parcel in parcels:
         if load and weight + len(parcel[2]) > MOST_AT_ONCE:
@@ -107,7 +107,7 @@ def _follow(parcel: Parcel, request: FollowRequest, told: Told) -> None:
 
 
 def _record_of(found: LogVerdict) -> dict[str, object]:
-    """A verdict as it comes back: texts, lists of them, and a truth value."""
+    """A verdict in the form in which it is returned: texts, lists of texts, and a truth value."""
     return {**vars(found), "word": found.word.value, "rejections": [list(lines) for lines in found.rejections]}
 
 

@@ -1,7 +1,7 @@
-"""What becomes of one log among many, whatever it holds: events of runs, or observations of a Kafka.
+"""The verdict on one log among many: events of runs, or observations of a Kafka.
 
-In:  what is `FollowRequest` of every log; the name of one, and its content where that was brought along.
-Out: `LogVerdict`: the verdict as a word and a line. It is made of texts only, for it may come from another machine.
+In:  the `FollowRequest` for all logs; the name of one log, and its content if it was sent along.
+Out: a `LogVerdict`: a word and a line. It consists of texts only, because it may come from another machine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from isrcheck.traces.format.itf import to_text
 
 
 class Word(StrEnum):
-    """What can become of a log."""
+    """The verdicts on a log."""
 
     FOLLOWED = "FOLLOWED"
     EXPLAINED = "EXPLAINED"
@@ -57,9 +57,9 @@ WORDS = {
 
 @dataclass(frozen=True)
 class FollowRequest:
-    """What is asked of every log. `memory` is for one; `generation` is meant where a log says none.
+    """The request for all logs. `memory` is per log; `generation` applies to logs that name none.
 
-    `ends` is the time of day at which the time for all of them is over: executors have no other clock in common.
+    `ends` is the time of day at which the time for all logs is over: executors share no other clock.
     """
 
     protocol: str | None
@@ -68,33 +68,32 @@ class FollowRequest:
     most_states: int
     memory: int
     ends: float | None
-    with_history: bool = False
+    with_trace: bool = False
 
     @property
     def seconds(self) -> float | None:
-        """What is left of the time."""
+        """The remaining time."""
         return None if self.ends is None else max(0.0, self.ends - time.time())
 
 
 @dataclass(frozen=True)
 class LogVerdict:
-    """The verdict on a log, and its reason, in one line.
+    """The verdict on a log, with its reason, in one line.
 
-    `rejections` has the lines about each run that is rejected, also where the log turns out to be damaged further on;
-    `history` is the text of the trace that explains a recording, if it was asked for; `is_violated` says that this
-    history violates a promise.
+    `rejections` has the lines about each rejected run, also if the log turns out to be damaged later; `trace` is the
+    text of the trace that explains a recording, if requested; `is_violated` says that this trace violates a property.
     """
 
     word: Word
     where: str
     why: str
     rejections: Sequence[Sequence[str]] = ()
-    history: str | None = None
+    trace: str | None = None
     is_violated: bool = False
 
     @property
     def exit_codes(self) -> set[int]:
-        """What it means for the command."""
+        """The exit codes of the verdict."""
         more = [DIVERGED] * bool(self.rejections) + [VIOLATED] * self.is_violated
         return {EXIT_CODES[self.word], *more}
 
@@ -104,7 +103,7 @@ class LogVerdict:
 
 
 def unreadable(error: UsageError, rejections: Sequence[Sequence[str]] = ()) -> LogVerdict:
-    """A log that cannot be read, from some line on or at all; the error says where."""
+    """The verdict on a log that cannot be read, from some line on or at all; the error says where."""
     return LogVerdict(Word.UNREADABLE, "", str(error), rejections)
 
 
@@ -116,9 +115,9 @@ def follow_one(
     tick: Callable[[], None] = lambda: None,
     announce: Callable[[str], None] = lambda message: None,
 ) -> LogVerdict:
-    """Follow a log, and call `tick` now and then; what is wrong with the log is a verdict, too.
+    """Follow a log, and call `tick` now and then; a defect of the log is a verdict, too.
 
-    Raises KeyboardInterrupt, for a log that a person did not wait for has no verdict.
+    Raises KeyboardInterrupt, because a log whose following was interrupted has no verdict.
     """
     try:
         _, line = next(lines_of(path, content), (1, b""))
@@ -143,7 +142,7 @@ def _follow_events(path: Path, request: FollowRequest, content: bytes | None, ti
 
 
 def _why(found: Sequence[events.Outcome], of: int) -> str:
-    """What runs of one verdict have to say, in one line."""
+    """The reasons of all runs with one verdict, in one line."""
     first = found[0]
     if first.verdict == events.Verdict.NOTHING:
         return "nothing to follow, there is no event"
@@ -155,7 +154,7 @@ def _why(found: Sequence[events.Outcome], of: int) -> str:
 
 
 def _rejections(found: Sequence[events.Outcome]) -> list[list[str]]:
-    """Of each run that is rejected: the line, what happened there, and the step that came closest to it."""
+    """For each rejected run: the line, the event, and the step that came closest to it."""
     return [
         [
             outcome.spell()[0],
@@ -183,11 +182,11 @@ def _follow_observations(
     if isinstance(outcome, observations.NothingToFollow):
         return LogVerdict(Word.NOTHING, str(path), "nothing to follow: no line claims anything")
     if isinstance(outcome, observations.Explained):
-        why = f"a history of {outcome.history.instance.protocol.name}, in {outcome.history.length} steps"
+        why = f"a behaviour of {outcome.trace.instance.protocol.name}, in {outcome.trace.length} steps"
         if outcome.failures:
             why += f"; {summary(outcome.failures, outcome.recording)}"
-        kept = to_text(outcome.history) if request.with_history else None
-        return LogVerdict(Word.EXPLAINED, str(path), why, history=kept, is_violated=outcome.exit_code == VIOLATED)
+        kept = to_text(outcome.trace) if request.with_trace else None
+        return LogVerdict(Word.EXPLAINED, str(path), why, trace=kept, is_violated=outcome.exit_code == VIOLATED)
     where = place(outcome.recording, outcome.line)
     if isinstance(outcome, observations.Undecided):
         if outcome.why == "interrupt":

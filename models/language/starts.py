@@ -1,11 +1,11 @@
-"""The initial states of an instance: read one by one as the model gives them, kept as bytes.
+"""The initial states of an instance: read one by one as the model yields them, and stored as bytes.
 
-In:  the fields of a model, and the dictionaries that its `@initial` function gives.
-Out: `InitialStates`, a sequence of cells: each state once, in the order in which the model gives them.
+In:  the fields of a model, and the dictionaries that its `@initial` function yields.
+Out: `InitialStates`, a sequence of cells: each state once, in the order in which the model yields them.
 
-A dictionary of the usual form (numbers, and lists of lists of numbers) is read by functions that are made once for the
-fields; any other one is read cell by cell, which also says what is wrong with it. A dictionary is read before the next
-one is asked for, so that a model may change it and give it again.
+A dictionary of the usual form (numbers, and nested lists of numbers) is read by functions that are built once for the
+fields. Any other dictionary is read cell by cell, which also reports what is wrong with it. Each dictionary is read
+before the next one is requested, so a model may change a dictionary and yield it again.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 Cells = tuple[int, ...]
 
 Watch = Callable[[int, int], None]
-"""Is told, now and then, how many initial states there are by now, and how many bytes they take."""
+"""Is called now and then with the number of initial states so far and their size in bytes."""
 
 STATES_AT_ONCE = 4096
-"""So many states are held against the ranges of their fields together."""
+"""The number of states that are checked against the ranges of their fields together."""
 
 BYTES_OF_KNOWN = 150
-"""What it takes, besides its cells, to know a state again: a bytes object, and its place in a set."""
+"""The bytes per state for recognising duplicates, besides its cells: a bytes object and a set entry."""
 
 LISTS = (list, tuple)
 
 
 class InitialStates(Sequence[Cells]):
-    """The cells of every initial state: `packed` has a signed byte for each."""
+    """The cells of all initial states; `packed` has one signed byte per cell."""
 
     def __init__(self, packed: bytes, count: int, cells: int) -> None:
         self.packed = packed
@@ -67,7 +67,7 @@ class InitialStates(Sequence[Cells]):
         return map(self.__getitem__, range(self.count_of_states))
 
     def index(self, cells: Any, start: int = 0, stop: int | None = None) -> int:
-        """The number of the state that has these cells. Raises ValueError where none has."""
+        """The number of the state with these cells. Raises ValueError if there is none."""
         numbers = range(self.count_of_states)[start:stop]
         try:
             row = array("b", cells).tobytes()
@@ -82,7 +82,7 @@ class InitialStates(Sequence[Cells]):
                 if not rest:
                     return number
                 at = self.packed.find(row, at + 1)
-        raise ValueError(f"{cells} is no initial state")
+        raise ValueError(f"{cells} is not an initial state")
 
     def __contains__(self, cells: object) -> bool:
         try:
@@ -135,7 +135,7 @@ def _field_reader(layout: FieldLayout) -> Reader:
 
 
 def _numbers_reader(names: Sequence[str]) -> Reader:
-    """Reads fields of a single cell that stand side by side."""
+    """Reads adjacent fields of a single cell each."""
     pack, values_of = struct.Struct(f"{len(names)}b").pack, itemgetter(*names)
     return (lambda given: pack(values_of(given))) if len(names) == 1 else (lambda given: pack(*values_of(given)))
 
@@ -163,7 +163,7 @@ class Enumeration:
         ]
 
     def states(self, given: Iterable[Any], watch: Watch) -> InitialStates:
-        """All of them, each once. Raises ModelError where one is none."""
+        """All states, each once. Raises ModelError for an invalid one."""
         known: set[bytes] = set()
         packed, new = bytearray(), list[bytes]()
         for number, one in enumerate(given, 1):
@@ -182,14 +182,14 @@ class Enumeration:
         return InitialStates(bytes(packed), len(known), self.cells)
 
     def _quick(self, given: Any) -> bytes:
-        """The cells of a state in a dictionary of the usual form, not yet held against their ranges."""
+        """The cells of a state in a dictionary of the usual form; the ranges are checked later."""
         whole = self.usual | given if type(given) is dict else ()
         if len(whole) != len(self.usual):
             raise UnusualError
         return b"".join([read(whole) for read in self.readers])
 
     def _in_range(self, states: Sequence[bytes]) -> bytes:
-        """These states, one behind the other, every cell of which is in its range. Raises ModelError."""
+        """These states, concatenated, with every cell in its range. Raises ModelError."""
         together = b"".join(states)
         if any(_has(together[cell :: self.cells], outside) for cell, outside in enumerate(self.outside)):
             for cells in InitialStates(together, len(states), self.cells):
@@ -200,7 +200,7 @@ class Enumeration:
     # ----------------------------------------------------------------------------------------------- cell by cell
 
     def _slow(self, given: Any, before: Sequence[bytes]) -> bytes:
-        """The cells of any state. Raises ModelError; of two wrong states the first is told."""
+        """The cells of any state. Raises ModelError for the first invalid state."""
         try:
             return self._read(given)
         except ModelError:
@@ -244,5 +244,5 @@ class Enumeration:
 
 
 def _has(column: bytes, outside: bytes) -> bool:
-    """Whether one of the values is among those that are outside."""
+    """Whether a column contains one of the bytes `outside`."""
     return len(column.translate(None, outside)) != len(column)

@@ -41,23 +41,23 @@ ELECTIONS = {
 
 @dataclass(frozen=True)
 class Moment:
-    """How a cluster stands, and what the model would call that."""
+    """The state of a cluster, and the model's view of it."""
 
     view: ClusterView
     projected: Projected
 
     def stage(self, follower: int, leader: int) -> int:
-        """What has become of the fetch of a follower at a leader."""
+        """The stage of a follower's fetch at a leader."""
         return self.projected["fetch"][follower * len(self.view.brokers) + leader]
 
     def answer_to(self, request: int) -> Message | None:
-        """The answer to a request that is under way."""
+        """The response in flight to a request."""
         return next((message for message in self.view.network if message.in_reply_to == request), None)
 
 
 @dataclass(frozen=True)
 class MappedEvent:
-    """An action of the model that a cluster took; `broker` is where, None for the controller and for clients."""
+    """The model action of a cluster event; `broker` is the acting broker, None for the controller and for clients."""
 
     action: str
     broker: int | None
@@ -65,7 +65,7 @@ class MappedEvent:
 
 
 def map_event(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
-    """What an act was; restarts are the recorder's own (record.py)."""
+    """The model action of an act; the recorder itself maps restarts (recorded_run.py)."""
     match act.name, act.arguments:
         case "deliver", (Message() as message,):
             return _delivered(message, before, after)
@@ -86,7 +86,7 @@ def map_event(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
 
 
 def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] | None:
-    """The follower and its source, where a follower has reconciled without a question: it knows of no epoch at all.
+    """The follower and its source, if a follower reconciled without a request because it has no epoch at all.
 
     Kafka: AbstractFetcherThread.maybeTruncate, since KIP-279.
     """
@@ -98,7 +98,7 @@ def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] 
 
 
 def mode_of(moment: Moment, broker: int, source: int) -> Mode | None:
-    """What the fetcher of a broker for a source does."""
+    """The mode of a broker's fetcher for a source."""
     return next((one.mode for one in moment.view.brokers[broker].fetchers if one.source == source), None)
 
 
@@ -154,7 +154,7 @@ def _dropped(message: Message, before: Moment, after: Moment) -> MappedEvent | N
     if not (isinstance(message.payload, FetchResponse) and isinstance(source, int) and isinstance(there, int)):
         return None
     if (before.stage(there, source), after.stage(there, source)) != (Fetch.ANSWERED, Fetch.NONE):
-        return None  # nobody waits for it
+        return None  # no process awaits it
     return MappedEvent("response_is_lost", there, {"follower": there, "leader": source})
 
 
@@ -170,5 +170,5 @@ def _role(broker: BrokerView) -> tuple[object, ...]:
 
 
 def _log(broker: BrokerView) -> tuple[object, ...]:
-    """What a broker's log holds, and where; a broker that halts changes, too."""
+    """The content and offsets of a broker's log; a broker that halts changes them, too."""
     return broker.is_up, broker.log, broker.high_watermark, broker.epoch_entries, broker.log_start_offset

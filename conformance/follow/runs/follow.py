@@ -1,9 +1,9 @@
 """Follows the log of a run: is it a behaviour of the model?
 
-In:  the path of a log (events.py).
+In:  the path of a log (format/events.py).
 Out: an `Outcome` for each run in it.
 
-It says *rejected* only where every possibility was tried, and *undecided* where a limit came first.
+A run is *rejected* only if every possibility was tried, and *undecided* if a limit was reached first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_STATES = 10_000
 TIME_IS_OVER = "the time is over; give more with --seconds"
 
 MOST_MISSING = 100
-"""How many events may be missing in one place: as many rounds of every possible step would be taken."""
+"""The most events that may be missing in one place; each costs a round of all possible steps."""
 
 
 def follow_log(
@@ -34,12 +34,12 @@ def follow_log(
     watch: Watch | None = None,
     content: bytes | None = None,
 ) -> Iterator[Outcome]:
-    """What becomes of each run in a log, when it has been read to its end; one outcome without a run for an empty log.
+    """The outcome of each run in a log, once the run was read to its end; for an empty log, one outcome without a run.
 
-    A run that is rejected or undecided is still read to its end: what is damaged is refused wherever it stands. With
-    `protocol` or `values` (names and numbers of the configuration), so is the log of another configuration. Raises
-    UsageError, `FILE:LINE: what; cure`; nothing that came before it in the same run is accepted. With a `watch`, what
-    is not followed when its time is over is undecided. With its `content`, the log is not read from the disk.
+    A rejected or undecided run is still read to its end, so that damage is reported wherever it is. With `protocol` or
+    `values` (names and numbers of the configuration), a log of another configuration is refused. Raises UsageError,
+    `FILE:LINE: what; cure`; the run that contains the line is then not accepted. With a `watch`, runs that are not
+    followed in time are undecided. If `content` is given, the log is not read from the disk.
     """
     watch = watch or Watch()
     following: _Following | None = None
@@ -55,7 +55,7 @@ def follow_log(
 
 
 class _Following:
-    """One run, event after event."""
+    """Follows one run, event by event."""
 
     def __init__(self, path: Path, began: RunStart, most_states: int, watch: Watch) -> None:
         self._began = began
@@ -78,11 +78,11 @@ class _Following:
 
     @property
     def outcome(self) -> Outcome:
-        """What became of it so far."""
+        """The outcome so far."""
         return self._end or self._ended(Verdict.FOLLOWS if self._events else Verdict.NOTHING)
 
     def happened(self, line: RunEvent) -> None:
-        """One event more."""
+        """The next event."""
         if self._end is not None:
             return
         assert self._possible is not None

@@ -1,7 +1,7 @@
-"""Reads the log of a run (events.py), and takes nothing for granted: a line that is not understood ends it.
+"""Reads the log of a run (format/events.py) and checks everything: a line that is not understood ends the reading.
 
 In:  a file of NDJSON.
-Out: `RunStart` for each header and `RunEvent` for each event, line by line, with what they mean in the model.
+Out: a `RunStart` for each header and a `RunEvent` for each event, line by line, with their meanings in the model.
 
 Every bad line raises UsageError, `FILE:LINE: what; cure`.
 """
@@ -29,7 +29,7 @@ EVENT_KEYS = {"run", "number", "broker", "action", "arguments", "state", "note"}
 
 @dataclass(frozen=True)
 class RunStart:
-    """A run begins: its header, the model that it is held against, and what was seen of the start."""
+    """The start of a run: its header, its model, and the observation of the initial state."""
 
     line: int
     header: Header
@@ -40,7 +40,7 @@ class RunStart:
 
 @dataclass(frozen=True)
 class RunEvent:
-    """An event: every step that it can have been, what was seen after it, how many events before it are missing."""
+    """An event: every step that it can be, the observation after it, the number of missing events before it."""
 
     line: int
     event: Event
@@ -58,7 +58,7 @@ def read_log(
     """Every line of a log, or of its content if that is given. With `protocol` or `values`, a log of another
     configuration is refused.
 
-    Raises UsageError for a file that cannot be read, and for the first line that is not as events.py says.
+    Raises UsageError for a file that cannot be read, and for the first line that does not follow format/events.py.
     """
     runs: set[str] = set()
     run: _Run | None = None
@@ -105,7 +105,7 @@ def _began(line: int, said: Mapping[str, Any]) -> RunStart:
 
 
 def _instance_of(header: Header) -> Instance:
-    """The model that a run is held against."""
+    """The model of a run."""
     model = registry.load("kafka")[0]
     values: dict[str, int] = {}
     try:
@@ -119,7 +119,7 @@ def _instance_of(header: Header) -> Instance:
         instance = model.instance(header.protocol, values)
         if instance.configuration.start != Start.ELECTED:
             raise UnreadableError('"start" has to be "elected"; say in "state" how the run started')
-        if not (instance.cells and instance.first_steps):  # both raise where the bounds are too large
+        if not (instance.cells and instance.first_steps):  # both raise if the bounds are too large
             raise AssertionError("a model has a state and steps")
     except UsageError as error:
         raise UnreadableError(str(error)) from None
@@ -127,7 +127,7 @@ def _instance_of(header: Header) -> Instance:
 
 
 def _is_switch(entry: Entry) -> bool:
-    """A switch belongs to the protocol: neither to the shape of the state nor to what a user configures."""
+    """Whether an entry is a protocol switch: it neither shapes the state nor is configured by users."""
     return not entry.is_bound and not entry.is_open
 
 
@@ -139,7 +139,7 @@ def _entry_value(name: str, entry: Entry, value: object) -> int:
 
 
 def _expect(began: RunStart, protocol: str | None, values: Mapping[str, int]) -> None:
-    """Refuse the log of another configuration than the one that was asked for."""
+    """Refuse a log of another configuration than the requested one."""
     if protocol is not None and began.header.protocol != protocol:
         raise UnreadableError(f"it is a log of protocol {began.header.protocol}, not of {protocol}; give another log")
     for name, value in values.items():
@@ -156,7 +156,7 @@ def _short(number: int) -> str:
 
 
 class _Run:
-    """The events of one run, each after the one before."""
+    """The events of one run, in order."""
 
     def __init__(self, began: RunStart) -> None:
         self.name = began.header.run
@@ -197,7 +197,7 @@ class _Run:
         return RunEvent(line, event, self._steps(event), self.variables.read(event.state), missing)
 
     def _steps(self, event: Event) -> Sequence[Step]:
-        """Every step of the model that the event can have been."""
+        """Every step of the model that the event can be."""
         if event.action is None:
             if event.arguments:
                 raise UnreadableError("there are arguments, but no action; leave them out, or name the action")
@@ -231,7 +231,7 @@ class _Run:
         return None if actor is None else told[actor]
 
     def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
-        """The broker at which it happened is an argument of the action, and told twice if both are there."""
+        """The acting broker is an argument of the action, and redundant if both are given."""
         assert event.action is not None
         actor = actor_of(event.action)
         if actor is None and event.broker is not None:
@@ -254,7 +254,7 @@ class _Run:
 
 
 def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
-    """The values that an argument can have had."""
+    """The possible values of an argument."""
     name, elements = argument.parameter.name, argument.elements
     if value is None:
         return range(argument.count)

@@ -103,7 +103,7 @@ def test_recordings_are_explained_and_their_histories_written(conform, logs):
     code, out, err = conform("follow logs/seen.ndjson logs/1.ndjson --out kept")
     assert (code, err) == (0, "")
     first, written, *rest = out.splitlines()
-    assert re.fullmatch(r"EXPLAINED  logs/seen.ndjson: a history of 2.1, in \d+ steps", first)
+    assert re.fullmatch(r"EXPLAINED  logs/seen.ndjson: a behaviour of 2.1, in \d+ steps", first)
     path = re.fullmatch(r"  written: (kept/\S+); replay it: conform replay \1", written)[1]
     assert rest == ["FOLLOWED   logs/1.ndjson: 1 run, 20 events", "2 logs: 1 FOLLOWED, 1 EXPLAINED; TIME"]
     alone = conform("follow logs/seen.ndjson --out alone")[1].splitlines()[-1]
@@ -184,7 +184,7 @@ def test_a_limit_of_time_is_for_all_logs_together(conform, logs):
     began = time.monotonic()
     code, out, _ = conform("follow logs --seconds 3 --most-states 1000000")
     assert (code, time.monotonic() - began < 5) == (3, True)
-    why = "the time is over; give more with --seconds"
+    why = "the time limit was reached; give more with --seconds"
     assert out.splitlines() == [
         *(f"FOLLOWED   logs/{seed}.ndjson: 1 run, 20 events" for seed in (1, 2, 3)),
         f"UNDECIDED  logs/8-gap.ndjson:2: run 0.1: {why}",
@@ -195,7 +195,7 @@ def test_a_limit_of_time_is_for_all_logs_together(conform, logs):
 
 def test_too_little_memory_for_a_recording_is_undecided(conform, logs):
     found = follow_one(LOSS, FollowRequest("0.10", "0.10", {}, 30, 1 << 20, None))
-    assert (found.word, found.why) == (Word.UNDECIDED, "the memory is used up; give more with --memory")
+    assert (found.word, found.why) == (Word.UNDECIDED, "the memory limit was reached; give more with --memory")
 
 
 def test_a_log_that_is_brought_along_is_the_log_that_is_read(every):
@@ -268,4 +268,4 @@ def test_ctrl_c_keeps_what_was_found(conform, logs):
     assert [line.split()[1] for line in told] == ["logs/1-bug.ndjson:4:", "logs/1.ndjson:", "logs/2.ndjson:"]
     assert without_times(out).splitlines()[-1] == "3 of 5 logs: 2 FOLLOWED, 1 REJECTED; TIME"
     assert "\nlogs/1-bug.ndjson:4: run 7.1 is rejected: " in out
-    assert err == ("conform: interrupted; 2 of 5 logs were not followed to their end, nothing is decided about them\n")
+    assert err == ("conform: interrupted; 2 of 5 logs were not followed to their end; nothing is decided about them\n")

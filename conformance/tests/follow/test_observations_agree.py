@@ -123,15 +123,15 @@ def both(path: Path, protocol: str, values: dict[str, int]) -> tuple[str, str]:
     obvious = f"{length} steps" if length is not None else f"not line {recording.lines[slow.furthest].number}"
     if isinstance(outcome, Explained):
         assert slow_accepts(outcome, values)
-        return f"{outcome.history.length} steps", obvious
+        return f"{outcome.trace.length} steps", obvious
     assert isinstance(outcome, Rejected)
     return f"not line {outcome.line.number}", obvious
 
 
 def slow_accepts(outcome: Explained, values: dict[str, int]) -> bool:
-    history = outcome.history
-    slow = SlowReading(outcome.recording, history.instance, is_idempotent="retries" not in values)
-    return slow.accepts(history.steps, history.states)
+    trace = outcome.trace
+    slow = SlowReading(outcome.recording, trace.instance, is_idempotent="retries" not in values)
+    return slow.accepts(trace.steps, trace.states)
 
 
 SEEDS = {"0.10": (0, 4, 8), "2.1": (1, 5, 9), "2.0": (2, 6, 10), "0.11": (3, 7, 11)}

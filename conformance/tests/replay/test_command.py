@@ -178,7 +178,7 @@ def test_logs_are_files_when_asked_and_nothing_is_overwritten(conform, loss, tmp
     before = {path: path.read_bytes() for path in (tmp_path / "kept").rglob("*.*")}
     code, out, err = conform(f"replay {loss} --logs kept")
     assert (code, out) == (2, "")
-    assert "it holds files already; give a directory that does not" in err
+    assert "it is not empty; give an empty or new directory" in err
     assert before == {path: path.read_bytes() for path in (tmp_path / "kept").rglob("*.*")}
 
 

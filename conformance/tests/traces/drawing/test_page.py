@@ -158,7 +158,7 @@ def test_bad_input(trace_file: Path, capsys: pytest.CaptureFixture[str], monkeyp
         "none/x.html: cannot be written: No such file or directory; name a file elsewhere"
     )
     Path("cut.itf.json").write_text(trace_file.read_text()[:2000])
-    assert "damaged, or cut off" in complaint(capsys, "page", "cut.itf.json")
+    assert "damaged or truncated" in complaint(capsys, "page", "cut.itf.json")
     document = json.loads(trace_file.read_text())
     document["#meta"]["isrcheck"]["model-digest"] = "0" * 64
     Path("newer.itf.json").write_text(json.dumps(document))
@@ -195,7 +195,7 @@ def test_traces_of_other_tools(document: object, steps: int, tmp_path: Path, mon
     assert story["variables"] == list(read.variables)
     assert story["values"] == [[[state.get(name, "")] for name in read.variables] for state in read.states]
     assert len(story["steps"]) == len(read.states) == steps
-    assert ("goes on with state" in Path("theirs.html").read_text()) is (read.loop is not None)
+    assert ("continues with state" in Path("theirs.html").read_text()) is (read.loop is not None)
 
 
 def test_a_trace_of_another_tool_has_no_use_for_a_model(

@@ -155,7 +155,7 @@ def test_another_cause_is_no_slice(own: Model) -> None:
 
 
 def test_a_slice_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slice, "MOST_TAKEN", 3)
+    monkeypatch.setattr(slicing, "MOST_TAKEN", 3)
     found = slicing.slice_of(longer(), "again")
     assert not found.is_minimal
     assert slice_text.tell(longer(), found)[-1] == (

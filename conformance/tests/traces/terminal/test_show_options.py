@@ -257,7 +257,7 @@ LANGUAGE = (
         ("s.count; s.last", "column 8: invalid syntax; write an expression about the state `s`"),
         ("s.count = 1", "column 9: invalid syntax; write an expression about the state `s`"),
         ("1 if s.count > 0 else s.conut", "column 23: the state has no field `conut`; did you mean count?"),
-        ("s.count + shelvd(s)", "column 11: nothing is called `shelvd`; did you mean shelved?"),
+        ("s.count + shelvd(s)", "column 11: there is no name `shelvd`; did you mean shelved?"),
         ("s.count * 2", "column 1: operator Mult; arithmetic is + and -"),
         ("s.top", "column 1: `top` takes 1 index, not 0; write every index: there are no slices and no rows"),
         ("s.lies[0]", "column 1: `lies` takes 2 indices, not 1; write every index: there are no slices and no rows"),
@@ -266,7 +266,7 @@ LANGUAGE = (
         ("1.5", "column 1: the constant 1.5; values are whole numbers and truth values"),
         ("9999999999", "column 1: the constant 9999999999; numbers lie in -2147483648..2147483647"),
         ("shelved", "column 1: `shelved` is a function; only whole numbers can be named"),
-        ("clerk_loses(s, 0)", "column 1: nothing is called `clerk_loses`; there are: s, NONE, Mood, is_somewhere, "),
+        ("clerk_loses(s, 0)", "column 1: there is no name `clerk_loses`; there are: s, NONE, Mood, is_somewhere, "),
         ("[s.count]", f"column 1: `[s.count]` is not in the language; {LANGUAGE}"),
         ("(lambda: 0)()", "column 1: `lambda: 0(...)`; call helpers by their plain name"),
         ("s.count == (yield)", f"column 13: `(yield)` is not in the language; {LANGUAGE}"),
@@ -276,11 +276,11 @@ LANGUAGE = (
         ("Mood.__class__", "column 1: Mood has no __class__; it has CALM, BUSY"),
         ("s._cells", "column 1: the state has no field `_cells`; "),
         ("shelved.__globals__", "column 1: `shelved.__globals__`; attributes are those of the state or of an IntEnum"),
-        ("__builtins__", "column 1: nothing is called `__builtins__`; there are: s, "),
+        ("__builtins__", "column 1: there is no name `__builtins__`; there are: s, "),
         ("min(s.count)", "column 1: min with fewer than two arguments; write min(a, b)"),
         ("all(s.lies)", "column 1: all without a generator; write all(... for x in range(n))"),
         ("sum(1 for x in range(s.count))", "column 22: a range that depends on `s.count`; "),
-        ("open(0)", "column 1: nothing is called `open`; "),
+        ("open(0)", "column 1: there is no name `open`; "),
     ],
 )
 def test_what_is_no_expression_of_the_language(parcels: Trace, text: str, message: str) -> None:
@@ -299,7 +299,7 @@ def test_what_is_no_line_of_text(parcels: Trace) -> None:
     )
     assert "\n" not in refused(parcels, "(" * 900)
     deep = "-" * 900 + "1"
-    assert refused(parcels, deep) == f"--eval `{deep}` is nested more than 60 deep; write it simpler"
+    assert refused(parcels, deep) == f"--eval `{deep}` is nested more than 60 deep; simplify it"
 
 
 def test_an_index_that_is_none_is_told_with_its_step_and_column(parcels: Trace) -> None:

@@ -42,7 +42,7 @@ def test_it_begins_with_the_choice_of_an_initial_state() -> None:
     assert not walk.has_begun
     assert walk.statuses() == []
     assert not walk.back()
-    with pytest.raises(UsageError, match="nothing to save before an initial state is chosen"):
+    with pytest.raises(UsageError, match="nothing to save yet; choose an initial state"):
         walk.save(Path("none"))
     take(walk, "initial state 1")
     assert walk.has_begun
@@ -191,7 +191,7 @@ def test_a_walk_goes_on_from_a_step_of_a_trace(tmp_path: Path) -> None:
 
 def test_no_walk_leads_to_a_state_that_need_not_be_reachable() -> None:
     found = kafka(CLASSIC, "acked_not_lost")
-    with pytest.raises(UsageError, match="no walk leads there"):
+    with pytest.raises(UsageError, match="the trace starts in a state that may be unreachable"):
         Walk.along(Trace(found.instance, found.states[4:], found.steps[4:], "x", NOT_INDUCTIVE, ""), None, COMMAND)
 
 
