@@ -1,7 +1,7 @@
-"""`python -m isrcheck.conformance.fuzz`: random programs, on which all engines have to agree with a plain search.
+"""`python -m isrcheck.conformance.fuzz`: compares all engines with a plain search on random programs.
 
-In:  --seconds or --programs, --seed, --out; or --again FILE, a program that a failure was written to.
-Out: one line a failure, with the command that shows it again, and a closing line. Exit code 0, 1 where engines differ,
+In:  --seconds or --programs, --seed, --out; or --again FILE, a saved program.
+Out: one line per failure, with the command that reproduces it, and a closing line. Exit code 0, 1 if engines differ,
      2 for bad usage.
 """
 
@@ -20,7 +20,7 @@ DIFFERENT, USAGE = 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the fuzzer and return its exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m isrcheck.conformance.fuzz", description=__doc__, allow_abbrev=False
     )
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def compare_saved(path: Path) -> int:
-    """Compare one program that was saved."""
+    """Compare the engines on one saved program."""
     try:
         program = read_program(path)
     except (OSError, SyntaxError, ValueError) as error:

@@ -1,7 +1,7 @@
-"""Holds proofs against exhaustive searches: what is proved, and what that rests on, is true in every reachable state.
+"""Compares proofs with exhaustive searches: what is proved, and its premises, have to hold in every reachable state.
 
-In:  an instance whose states the plain search has seen all of.
-Out: a difference, or None; and how many proofs there were.
+In:  an instance whose reachable states the plain search has all found.
+Out: a difference, or None; and the number of proofs.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ Result = tuple[tuple[str, str] | None, int]
 def proofs_differ(
     program: Program, model: Model, instance: Instance, system: PlainSystem, plain: PlainSearch
 ) -> Result:
-    """What is proved and not so: (kind, details) of the first one; and the number of proofs."""
+    """The first false proof as (kind, details), or None; and the number of proofs."""
     claims = [*system.properties, *system.lemmas]
     full = search(system, 1 << 30, 1 << 30, [one for one in claims if one.kind != "sometimes"])
     false = _failing(full)
     properties = [prop for prop in instance.properties if prop.kind is not Kind.SOMETIMES]
     sample = sorted(plain.paths)[:50]
-    # The prover is not told what fails: it has to find out.
+    # The prover does not get the failures: it has to find them.
     known = Proofs()
     count = 0
     is_small = sum(layout.count * (layout.high - layout.low + 1) for layout in instance.layouts.values()) <= MOST_VALUES
@@ -89,14 +89,14 @@ def _differs(
 
 
 def _leaves_declaration(instance: Instance, full: PlainSearch) -> tuple[str, str] | None:
-    """What errs although it is proved that nothing does. Lemmas are not promised: one that errs is no lemma."""
+    """An error although the prover excludes errors. Lemmas are not promised: a lemma that errs is not a lemma."""
     erring = [full.erring, *(full.unjudged[prop.name] for prop in instance.properties if prop.name in full.unjudged)]
     found = [one.path for one in erring if one.count]
     return ("proofs: nothing leaves the declaration", f"something does: {found[0]}") if found else None
 
 
 def _free(model: Model, instance: Instance, proof: Proof) -> list[str]:
-    """The entries on which a proof says that it does not depend."""
+    """The entries of which a proof claims to be independent."""
     if proof.every_length:
         return [name for name, entry in model.entries.items() if entry.is_open]
     by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
@@ -106,7 +106,7 @@ def _free(model: Model, instance: Instance, proof: Proof) -> list[str]:
 
 
 def _other_values(model: Model, instance: Instance, free: Sequence[str]) -> list[dict[str, int]]:
-    """Configurations in which what is free is something else."""
+    """Configurations that differ in the free entries."""
     found = []
     for shift in range(1, OTHER_SIZES + 1) if free else ():
         values = dict(instance.configuration.items())
@@ -131,7 +131,7 @@ def _at_other_values(
     names: Sequence[str],
     how: str,
 ) -> tuple[str, str] | None:
-    """A proof says: where everything that it rests on is true at the start, it stays so."""
+    """A proof claims: if all its premises are true at the start, they stay true."""
     try:
         other = model.instance(instance.protocol.name or None, values, instance.swaps)
         assert other.initial_states
@@ -150,5 +150,5 @@ def _at_other_values(
 
 
 def _always(asked: PlainProperty) -> PlainProperty:
-    """The same claim, wherever it is claimed."""
+    """The same claim, made under every configuration."""
     return PlainProperty(asked.name, asked.kind, asked.python, None, True, asked.parameters)

@@ -1,7 +1,7 @@
-"""Replay of a trace on a system: after each step, what can be seen of the system has to be what the model says.
+"""Replays a trace on a system: after each step, the observed system has to agree with the model.
 
 In:  a trace of `kafka`, and a `System` (system.py).
-Out: the first `Divergence`, or None: the system did all of it.
+Out: the first `Divergence`, or None if the system agrees throughout.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from isrcheck.traces.lanes.generic_lanes import full_state
 
 @dataclass(frozen=True)
 class Divergence:
-    """Where a system goes another way: in which state of the trace (0: at the start), and in which variable first.
+    """The first difference: the state of the trace (0: at the start), and the first variable that differs.
 
-    `cells` is the state of the model with what was seen of the system in place. Where the step could not be taken,
-    `why` says so, and `variable` is None.
+    `cells` is the state of the model with the observed values inserted. If the step could not be taken, `why` says so,
+    and `variable` is None.
     """
 
     position: int
@@ -34,7 +34,7 @@ class Divergence:
     why: str = ""
 
     def lines(self, trace: Trace) -> list[str]:
-        """What a person reads: the step, the variable, and the difference of the two states."""
+        """The report: the step, the variable, and the difference between the two states."""
         at = f"diverges after {trace.spell_position(self.position)}" if self.position else "diverges in the first state"
         if self.variable is None:
             return [f"{at}: the system does not take it: {self.why}"]
@@ -48,8 +48,8 @@ class Divergence:
 def replay(trace: Trace, system: System) -> Divergence | None:
     """Take a system through a trace.
 
-    Raises UsageError where what the driver shows is not a variable of the model, or not of its shape; and where it
-    shows nothing at all, for then nothing was compared.
+    Raises UsageError if the driver shows something that is not a variable of the model or has another shape, and if it
+    shows nothing at all, because then nothing was compared.
     """
     system.begin(trace)
     is_blind = True
@@ -75,7 +75,7 @@ def _is_unseen(value: Any) -> bool:
 
 
 def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple[str | None, Cells]:
-    """The first variable that differs, and the cells with what was seen in place."""
+    """The first variable that differs, and the cells with the observed values inserted."""
     found = list(cells)
     for name, value in seen.items():
         layout = instance.layouts.get(name)
@@ -83,7 +83,7 @@ def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple
             raise UsageError(f"the driver shows {name}, which {instance.model.name} does not have")
         in_a_row = isinstance(value, tuple) and len(value) == layout.count
         if in_a_row and not all(cell is None or isinstance(cell, int) for cell in value):
-            raise UsageError(f"the driver shows {value!r} in {name}; in a tuple show the numbers of all its cells")
+            raise UsageError(f"the driver shows {value!r} in {name}; in a tuple, give the values of all its cells")
         for offset, cell in enumerate(value if in_a_row else _flat(layout, value, layout.sizes)):
             if cell is not None:
                 found[layout.offset + offset] = cell
@@ -95,7 +95,7 @@ def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple
 
 
 def _flat(layout: FieldLayout, value: Any, sizes: Sequence[int]) -> Iterator[int | None]:
-    """The cells of a variable, or of a part of it, None for each that was not seen."""
+    """The cells of a variable, or of a part of it; None for each cell that was not observed."""
     if value is None:
         yield from [None] * prod(sizes)
     elif not sizes:

@@ -98,8 +98,8 @@ def test_a_promise_that_the_history_breaks_is_told_in_words(capsys: pytest.Captu
     text = capsys.readouterr().out
     assert " ".join(text.split()).startswith(
         f"EXPLAINED: {LOSS} is a behaviour of 0.10, in 24 steps; there is no shorter one. It violates properties"
-        " of the model: VIOLATED acked_not_lost at step 22: PRECIOUS is lost; VIOLATED isr_is_complete at step 20: PRECIOUS"
-        " is missing from the ISR."
+        " of the model: VIOLATED acked_not_lost at step 22: PRECIOUS is lost; VIOLATED isr_is_complete at step 20:"
+        " PRECIOUS is missing from the ISR."
     )
     at = text.index("VIOLATED acked_not_lost at step 22: PRECIOUS is lost, after line 19\n")
     assert text[at:].splitlines()[1:6] == [
