@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parent
 SPARK = "spark"
 
 SECONDS: Mapping[str, int] = {
