@@ -26,9 +26,12 @@ VARYING = [
     (re.compile(r"\b\d+(\.\d+)? (?=s\b)"), "N "),
     (re.compile(r"[\d,]+ (?=(generated|distinct)/s)"), "N "),
     (re.compile(r"\b\d+(\.\d+)? (?=[kKMG]i?B\b)"), "N "),
-    (re.compile(re.escape(f"{PROJECT}/")), ""),
+    (re.compile(re.escape(f"{PROJECT}/") + "(isrcheck/)?"), ""),
 ]
 """What differs from run to run: times, rates, memory, and where the project lies."""
+
+PROGRESS = re.compile(r"compiling |\S+(, protocol \S+)?: \d+ s, ")
+"""What a command says on stderr while it works: a slow machine says more of it."""
 
 
 class Console:
@@ -57,7 +60,7 @@ class Console:
             own = os.environ | {"PATH": path, "PYTHONPATH": str(PROJECT)}
             done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=own, check=False)
             self.code, out, errors = done.returncode, done.stdout, done.stderr
-        return out + "".join(line for line in errors.splitlines(True) if not line.startswith("compiling "))
+        return out + "".join(line for line in errors.splitlines(True) if not PROGRESS.match(line))
 
 
 def normalised(text: str) -> list[str]:
