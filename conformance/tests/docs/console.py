@@ -19,6 +19,8 @@ COMMANDS = {"check": checker_cli.main, "trace": traces_cli.main, "conform": conf
 """Our own commands, which run in this process: starting a new one costs more than most of them need."""
 
 SHELL = re.compile(r"[|<>;&$*]")
+"""What only a shell understands."""
+
 LINKED = ("models", "conformance", "docs")
 """What the documents name by its place in a checkout."""
 
@@ -47,7 +49,7 @@ class Console:
         """What a command prints: its output, then its errors."""
         if command == "echo $?":
             return f"{self.code}\n"
-        words = shlex.split(command)
+        words = shlex.split(command, comments=True)
         if words[0] in COMMANDS and not SHELL.search(command):
             self.capsys.readouterr()
             try:
