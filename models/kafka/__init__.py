@@ -1,6 +1,6 @@
 """Kafka's replication of one partition, one generation after the other.
 
-A generation is data: values of switches, and the actions that it swaps. models/README.md says what
+A generation is data: values of switches, and the actions that it swaps. docs/kafka_model.md says what
 each switch stands for. `2.0` is 2.0.0; `2.1` is 2.1.1, where an answer of another epoch is dropped (KAFKA-7786).
 """
 

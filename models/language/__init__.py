@@ -1,4 +1,4 @@
-"""The modelling language, as one table of contents: see models/README.md for what each word means."""
+"""The modelling language, as one table of contents: see docs/language.md for what each word means."""
 
 from isrcheck.models.language.declare import (
     NONE,

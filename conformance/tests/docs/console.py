@@ -74,7 +74,5 @@ def normalised(text: str) -> list[str]:
 
 def agrees(shown: str, told: str) -> bool:
     """Whether the output is what a document shows, where a line `...` stands for any lines."""
-    pattern = "".join(
-        "(?:.*\n)*?" if line.strip() == ELISION else re.escape(line) + "\n" for line in normalised(shown)
-    )
+    pattern = "".join("(?:.*\n)*?" if line.strip() == ELISION else re.escape(line) + "\n" for line in normalised(shown))
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in normalised(told))) is not None

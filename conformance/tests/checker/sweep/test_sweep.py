@@ -669,7 +669,7 @@ def test_sweep_and_vary_go_together_and_sweep_comes_first(capsys):
         assert said in capsys.readouterr().err
 
 
-# ---------------------------------------------------------------------------------------------------------- the document
+# -------------------------------------------------------------------------------------------------------- the document
 
 
 def test_the_table_of_the_document_is_what_the_command_says(check_json):
