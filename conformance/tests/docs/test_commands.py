@@ -12,9 +12,14 @@ from pathlib import Path
 import pytest
 
 from conformance.tests.docs.console import Console, agrees
-from conformance.tests.docs.markdown import DOCUMENTS, Block, blocks, exchanges
+from conformance.tests.docs.markdown import PAGES, Block, blocks, exchanges
+from conformance.tests.support.places import PROJECT
 
 KINDS = {"exhaustive", "example"}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PROJECT).as_posix()
 
 
 def consoles(path: Path) -> list[Block]:
@@ -52,20 +57,20 @@ def console(tmp_path, monkeypatch, capsys):
     return Console(tmp_path, capsys)
 
 
-@pytest.mark.parametrize("path", [one for one in DOCUMENTS if consoles(one)], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [one for one in PAGES if consoles(one)], ids=name_of)
 def test_commands_print_what_the_document_shows(path, console):
     expected = [block for block in consoles(path) if not KINDS & set(block.info)]
     assert run(path, console, exhaustive=False) == sum(len(exchanges(block)) for block in expected)
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("path", [one for one in DOCUMENTS if has(one, "exhaustive")], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [one for one in PAGES if has(one, "exhaustive")], ids=name_of)
 def test_long_commands_print_what_the_document_shows(path, console):
     expected = [block for block in consoles(path) if "example" not in block.info]
     assert run(path, console, exhaustive=True) == sum(len(exchanges(block)) for block in expected)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_a_console_block_is_of_a_known_kind(path):
     for block in blocks(path):
         assert block.info, f"{path.name}:{block.line}: the fence does not say what the block is"
