@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conformance.tests.support.places import PROJECT
@@ -43,10 +43,11 @@ class Block:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A command of a console block, and the output that the document shows."""
+    """A command of a console block, and the output that the document shows, which begins in the line `output`."""
 
     line: int
     command: str
+    output: int
     shown: tuple[str, ...]
 
 
@@ -76,10 +77,11 @@ def exchanges(block: Block) -> list[Exchange]:
             command = line.removeprefix("$ ")
             while command.endswith("\\"):
                 command = command.removesuffix("\\") + lines.pop(0)[1].strip()
-            found.append(Exchange(number, command, ()))
+            output = lines[0][0] if lines else block.line + len(block.lines) + 1
+            found.append(Exchange(number, command, output, ()))
         else:
             assert found, f"{block.document.name}:{number}: output before the first command"
-            found[-1] = Exchange(found[-1].line, found[-1].command, (*found[-1].shown, line))
+            found[-1] = replace(found[-1], shown=(*found[-1].shown, line))
     return found
 
 

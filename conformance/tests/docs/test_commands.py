@@ -7,12 +7,14 @@ A block ```console is run, in order with the others of its document and in the s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.docs.console import Console, agrees
-from conformance.tests.docs.markdown import PAGES, Block, blocks, exchanges
+from conformance.tests.docs.markdown import PAGES, Block, Exchange, blocks, exchanges
+from conformance.tests.docs.rewriting import brought_up_to_date, write
 from conformance.tests.support.places import PROJECT
 
 KINDS = {"exhaustive", "example"}
@@ -30,9 +32,8 @@ def has(path: Path, kind: str) -> bool:
     return any(kind in block.info for block in consoles(path))
 
 
-def run(path: Path, console: Console, *, exhaustive: bool) -> int:
-    """Run the commands of a document; gives how many of them were compared."""
-    compared = 0
+def run(path: Path, console: Console, *, exhaustive: bool) -> Iterator[tuple[Exchange, str]]:
+    """Run the commands of a document; gives each with what it prints."""
     for block in blocks(path):
         if block.file:
             Path(block.file).write_text(block.text, encoding="utf-8")
@@ -41,12 +42,28 @@ def run(path: Path, console: Console, *, exhaustive: bool) -> int:
         if "exhaustive" in block.info and not exhaustive:
             continue
         for exchange in exchanges(block):
-            shown = "".join(f"{line}\n" for line in exchange.shown)
-            told = console.run(exchange.command)
+            yield exchange, console.run(exchange.command)
+
+
+def compare(path: Path, console: Console, *, exhaustive: bool, rewrite: bool = False) -> int:
+    """Compare what the commands of a document print with what it shows; gives how many there are."""
+    found = []
+    for exchange, told in run(path, console, exhaustive=exhaustive):
+        shown = "".join(f"{line}\n" for line in exchange.shown)
+        if not agrees(shown, told) and not rewrite:
             where = f"{path.name}:{exchange.line}: $ {exchange.command}"
-            assert agrees(shown, told), f"{where}\n--- the document\n{shown}--- the command\n{told}"
-            compared += 1
-    return compared
+            pytest.fail(f"{where}\n--- the document\n{shown}--- the command\n{told}--- pytest --rewrite-golden", False)
+        found.append((exchange, told))
+    if rewrite:
+        write(
+            path, [(exchange, told) for exchange, told in found if not agrees("\n".join([*exchange.shown, ""]), told)]
+        )
+    return len(found)
+
+
+@pytest.fixture
+def rewrite(request):
+    return request.config.getoption("--rewrite-golden")
 
 
 @pytest.fixture
@@ -58,16 +75,16 @@ def console(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("path", [one for one in PAGES if consoles(one)], ids=name_of)
-def test_commands_print_what_the_document_shows(path, console):
+def test_commands_print_what_the_document_shows(path, console, rewrite):
     expected = [block for block in consoles(path) if not KINDS & set(block.info)]
-    assert run(path, console, exhaustive=False) == sum(len(exchanges(block)) for block in expected)
+    assert compare(path, console, exhaustive=False, rewrite=rewrite) == sum(len(exchanges(block)) for block in expected)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("path", [one for one in PAGES if has(one, "exhaustive")], ids=name_of)
-def test_long_commands_print_what_the_document_shows(path, console):
+def test_long_commands_print_what_the_document_shows(path, console, rewrite):
     expected = [block for block in consoles(path) if "example" not in block.info]
-    assert run(path, console, exhaustive=True) == sum(len(exchanges(block)) for block in expected)
+    assert compare(path, console, exhaustive=True, rewrite=rewrite) == sum(len(exchanges(block)) for block in expected)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
@@ -106,5 +123,24 @@ def test_output_is_compared_line_by_line(shown, told, same):
 def test_a_wrong_document_is_noticed(tmp_path, console):
     path = tmp_path / "wrong.md"
     path.write_text("```text file=lines.txt\none\n```\n\n```console\n$ cat lines.txt\none\n$ echo $?\n1\n```\n")
-    with pytest.raises(AssertionError, match=r"wrong\.md:8: \$ echo \$\?"):
-        run(path, console, exhaustive=False)
+    with pytest.raises(pytest.fail.Exception, match=r"wrong\.md:8: \$ echo \$\?"):
+        compare(path, console, exhaustive=False)
+    compare(path, console, exhaustive=False, rewrite=True)
+    assert path.read_text().endswith("$ cat lines.txt\none\n$ echo $?\n0\n```\n")
+    assert compare(path, console, exhaustive=False) == 2
+
+
+@pytest.mark.parametrize(
+    ("shown", "told", "result"),
+    [
+        ("a", "b c", "b c"),
+        ("one ... three", "one two three", "one ... three"),
+        ("... threw", "one two three", "... three"),
+        ("... one three", "one two three", "... one ... three"),
+        ("one ...", "one", "one ..."),
+        ("... one", "one two", "... one ..."),
+    ],
+)
+def test_a_line_is_replaced_by_the_one_that_resembles_it(shown, told, result):
+    assert brought_up_to_date(shown.split(), told.split()) == result.split()
+    assert agrees("".join(f"{one}\n" for one in result.split()), "".join(f"{one}\n" for one in told.split()))
