@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 
 import pytest
 
+from conformance.tests.docs.markdown import blocks
 from conformance.tests.support.places import GOLDEN_FOLDER, PROJECT
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.models import registry
@@ -54,3 +56,30 @@ def test_every_room_is_on_the_tour(folder):
     rooms = {path.name for path in (PROJECT / folder).iterdir() if path.is_dir() and path.name != "__pycache__"}
     text = (PROJECT / "docs" / "tour.md").read_text(encoding="utf-8")
     assert rooms == set(re.findall(rf"\[`(\w+)/`\]\(\.\./{folder}/\w+\)", text))
+
+
+def test_the_matrix_is_the_record():
+    record = tomllib.loads((PROJECT / "models" / "verdicts.toml").read_text(encoding="utf-8"))["run"]
+    violated, permitted = (
+        {(run["protocol"], name): depth for run in record for name, depth in run[kind].items()}
+        for kind in ("violated", "permitted")
+    )
+    (text,) = (block for block in blocks(PROJECT / "docs" / "asking.md") if block.info == ("text",))
+    rows = [re.split(r"\s{2,}", line) for line in text.lines[1:-1]]
+    assert rows == [
+        [
+            name,
+            *(
+                f"VIOLATED at step {violated[protocol, name]}"
+                if (protocol, name) in violated
+                else f"PERMITTED at step {permitted[protocol, name]}"
+                if (protocol, name) in permitted
+                else "HOLDS"
+                for protocol in KAFKA.protocols
+            ),
+        ]
+        for name in [row[0] for row in rows]
+    ]
+    rest = text.lines[-1].removesuffix(": HOLDS").split(", ")
+    assert {row[0] for row in rows} | set(rest) == set(first_column("docs/kafka_model.md", "Promises"))
+    assert not any(name in rest for _, name in [*violated, *permitted])
