@@ -1,7 +1,7 @@
 """What a person, or a machine, reads of one search.
 
 In:  an `Exploration` and its verdicts, and the trace files that were written for them.
-Out: text for a terminal, and the object that `--json` prints for one run (documented in README.md).
+Out: text for a terminal, and the object that `--json` prints for one run (documented in docs/json.md).
 """
 
 from __future__ import annotations

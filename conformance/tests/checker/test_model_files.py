@@ -262,7 +262,7 @@ def test_what_is_no_python_is_refused_with_file_and_line(check, tmp_path):
     text = GOOD + "def f(:\n"
     line = text.count("\n")
     assert check(text) == (2, "", f"check: {tmp_path / 'model.py'}:{line}: not Python: invalid syntax\n")
-    says = "no `class State:` with fields; declare the state, see models/README.md"
+    says = "no `class State:` with fields; declare the state, see docs/language.md"
     assert check("") == (2, "", f"check: {tmp_path / 'model.py'}:1: {says}\n")
 
 
