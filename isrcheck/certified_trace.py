@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.loading import load
-from isrcheck.models.language.model import Place
+from isrcheck.models.language.model import FieldLayout
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.drawing import pages
 from isrcheck.traces.drawing.page import page
 from isrcheck.traces.format import folder, itf
 from isrcheck.traces.format import trace as certified
-from isrcheck.traces.format.recheck import Again, again
+from isrcheck.traces.format.recheck import Recheck
+from isrcheck.traces.format.recheck import recheck as recheck_file
 from isrcheck.traces.terminal.show import view
 
 HEIGHT = 640
@@ -69,8 +70,8 @@ class Trace:
     @property
     def states(self) -> tuple[Mapping[str, Any], ...]:
         """The states, the initial one first: a number, a truth value or nested lists of them for every field."""
-        places = self.certified.instance.places.values()
-        return tuple({place.name: _value(place, cells) for place in places} for cells in self.certified.states)
+        layouts = self.certified.instance.layouts.values()
+        return tuple({layout.name: _value(layout, cells) for layout in layouts} for cells in self.certified.states)
 
     def __len__(self) -> int:
         """How many steps there are."""
@@ -102,13 +103,13 @@ class Trace:
         return f'<iframe srcdoc="{content}" sandbox="allow-scripts" width="100%" height="{HEIGHT}"></iframe>'
 
 
-def _value(place: Place, cells: Sequence[int]) -> Any:
+def _value(layout: FieldLayout, cells: Sequence[int]) -> Any:
     """A field of a state: lists in lists for its indices."""
-    part = cells[place.offset : place.offset + place.count]
-    values: list[Any] = [bool(cell) if place.field.values.is_flag else cell for cell in part]
-    for size in reversed(place.sizes[1:]):
+    part = cells[layout.offset : layout.offset + layout.count]
+    values: list[Any] = [bool(cell) if layout.field.values.is_flag else cell for cell in part]
+    for size in reversed(layout.sizes[1:]):
         values = [values[start : start + size] for start in range(0, len(values), size)]
-    return values if place.sizes else values[0]
+    return values if layout.sizes else values[0]
 
 
 def trace(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Trace:
@@ -119,7 +120,7 @@ def trace(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = N
     return Trace(folder.read(Path(path), None if model is None else load(model)))
 
 
-def recheck(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Again:
+def recheck(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Recheck:
     """Whether a model still allows the trace in a file, and why: its steps are taken again by the model of today.
 
     `model` is the file of the model, where that is your own: the file is run. Raises UsageError where it cannot be
@@ -127,4 +128,4 @@ def recheck(path: str | os.PathLike[str], model: str | os.PathLike[str] | None =
     """
     if model is not None and not os.fspath(model).endswith(".py"):
         raise UsageError(f"{os.fspath(model)}: not a model file; leave it out where the model is one of isrcheck's")
-    return again(Path(path), None if model is None else Path(model))
+    return recheck_file(Path(path), None if model is None else Path(model))

@@ -92,19 +92,19 @@ class ModelAndSystem(RuleBasedStateMachine):
         self.possible: dict[int, dict[Step, certified.Trace]] = {}
         self.refused = ""
 
-    def longer(self, slot: int) -> dict[Step, certified.Trace]:
+    def longer(self, action_index: int) -> dict[Step, certified.Trace]:
         """The steps of an action that can be taken now, each with the trace that it leads to."""
-        if slot not in self.possible:
+        if action_index not in self.possible:
             numbers = self.enabled(self.trace.states[-1])
-            steps = [step for step in self.steps_of.get(slot, ()) if step.number in numbers]
+            steps = [step for step in self.steps_of.get(action_index, ()) if step.number in numbers]
             traces = {step: self.with_step(step) for step in steps}
-            self.possible[slot] = {step: trace for step, trace in traces.items() if trace is not None}
-        return self.possible[slot]
+            self.possible[action_index] = {step: trace for step, trace in traces.items() if trace is not None}
+        return self.possible[action_index]
 
     @property
     def has_ended(self) -> bool:
         """Whether the model allows no step any more."""
-        return not any(self.longer(slot) for slot in self.steps_of)
+        return not any(self.longer(action_index) for action_index in self.steps_of)
 
     def with_step(self, step: Step) -> certified.Trace | None:
         """The trace with one more step, or None where the model does not allow it."""
@@ -115,7 +115,7 @@ class ModelAndSystem(RuleBasedStateMachine):
 
     def take(self, step: Step) -> None:
         """Take one step in the model and in the system. A system that refuses it, or fails in it, diverges."""
-        self.trace = self.longer(step.slot)[step]
+        self.trace = self.longer(step.action_index)[step]
         self.possible = {}
         try:
             self.take_in_system(step)
@@ -183,15 +183,17 @@ def state_machine(
         "watched": tuple(properties),
         "new_system": staticmethod(driver),
         "enabled": staticmethod(known),  # a function in a class would take `self`
-        "steps_of": {slot: list(found) for slot, found in groupby(instance.steps, key=attrgetter("slot"))},
+        "steps_of": {
+            action_index: list(found) for action_index, found in groupby(instance.steps, key=attrgetter("action_index"))
+        },
         "begin": initialize(start=st.integers(0, len(instance.initial_states) - 1))(base.begin),
         "the_system_shows_what_the_model_says": invariant()(base.the_system_shows_what_the_model_says),
         "what_is_watched_holds": invariant()(base.what_is_watched_holds),
         "the_model_has_ended": precondition(lambda self: self.has_ended)(rule(data=st.data())(zz_the_model_has_ended)),
     }
-    for number, slot in enumerate(instance.model.slots):
-        if instance.choices[number] is not None:
-            members[slot.name] = _rule(number)
+    for number, action in enumerate(instance.model.actions):
+        if instance.alternatives[number] is not None:
+            members[action.name] = _rule(number)
     made: type[ModelAndSystem] = type("ModelAndSystemOfThisInstance", (base,), members)
 
     class ModelAndSystemTestCase(TestCase):
@@ -215,14 +217,14 @@ def zz_the_model_has_ended(self: ModelAndSystem, data: st.DataObject) -> None:
     """
 
 
-def _rule(slot: int) -> Callable[..., None]:
+def _rule(action_index: int) -> Callable[..., None]:
     """One rule: a step of this action, whichever arguments Hypothesis draws."""
 
     def take_one(self: ModelAndSystem, data: st.DataObject) -> None:
-        self.take(data.draw(st.sampled_from(list(self.longer(slot)))))
+        self.take(data.draw(st.sampled_from(list(self.longer(action_index)))))
 
     made: Callable[..., None] = rule(data=st.data())(take_one)
-    return precondition(lambda self: bool(self.longer(slot)))(made)
+    return precondition(lambda self: bool(self.longer(action_index)))(made)
 
 
 def find(machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = STEPS) -> Failure | None:

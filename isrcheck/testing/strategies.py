@@ -44,7 +44,7 @@ def configurations(model: Model, protocol: str | None = None, **fixed: Value) ->
                 values[name] = draw(_values(entry), label=name)
         try:
             instance = model.instance(chosen.name, values)
-            assume(instance.places and instance.first_steps)
+            assume(instance.layouts and instance.first_steps)
         except UsageError:
             reject()
         return instance

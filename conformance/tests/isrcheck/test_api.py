@@ -246,7 +246,7 @@ def test_a_notebook_shows_the_page_of_a_trace(counter):
     assert trace._repr_html_() in whole
     assert "<summary>stays_small</summary>" in whole
     assert "stays_small  VIOLATED at step 2" in whole
-    with pytest.raises(isrcheck.UsageError, match=r"page\.html: is there already"):
+    with pytest.raises(isrcheck.UsageError, match=r"page\.html: exists already"):
         trace.page("page.html")
     assert trace.page("page.html", replace=True).name == "page.html"
 

@@ -48,7 +48,7 @@ def load(tmp_path):
 )
 def test_every_form_of_import_finds_the_language(load, imports):
     model = load(FORMER.replace(IMPORTS, imports))
-    assert [slot.name for slot in model.slots] == ["counter_steps"]
+    assert [action.name for action in model.actions] == ["counter_steps"]
     assert model.instance().initial_states[0] == (0,)
     assert not [name for name in sys.modules if name_today(name) != name]
 
@@ -75,7 +75,7 @@ def test_a_checkout_of_the_project_gives_no_second_copy(load, monkeypatch):
     assert second is not declare
     model = load("from models.log import has_entry\nfrom models import language as the_language\n" + FORMER)
     (module,) = (found for name, found in sys.modules.items() if name.startswith("isrcheck_model_"))
-    assert model.slots[0].name == "counter_steps"
+    assert model.actions[0].name == "counter_steps"
     assert module.action is declare.action
     assert module.the_language.action is declare.action
     assert module.has_entry is log.has_entry
