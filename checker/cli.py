@@ -21,7 +21,7 @@ from isrcheck.checker.command.options import Options, instance_of, read_options
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.kafka_config import answer
 from isrcheck.checker.kafka_config.availability import AVAILABILITY_SHARE, search_availability
-from isrcheck.checker.kafka_config.cluster_plan import PATIENCE, PROMISE, SECONDS, Part, Question, read_question
+from isrcheck.checker.kafka_config.cluster_plan import PATIENCE, PROMISE, SECONDS, ClusterPlan, PlannedSearch, read_plan
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
 from isrcheck.checker.outcome.bmc_result import Unrolled
 from isrcheck.checker.outcome.exploration import Exploration, Progress
@@ -53,7 +53,7 @@ from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.text import Run
-from isrcheck.checker.session.trace_writer import Traces
+from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.checker.spark.runtime.session import spark_session
 from isrcheck.checker.sweep import table
@@ -142,7 +142,7 @@ def _finish(
     options: Options,
     text: str,
     content: Mapping[str, Any],
-    traces: Traces,
+    traces: TraceWriter,
     code: int,
     stopped: bool,
     tell: Callable[[Printed], Told] | None = None,
@@ -186,7 +186,7 @@ def _parts(run: Run) -> list[Exploration | Unrolled]:
 def _one_model(options: Options, searches: SearchSession) -> int:
     assert options.target is not None
     instance = instance_of(options)
-    traces, tables = Traces(options.out), Tables(options.tables)
+    traces, tables = TraceWriter(options.out), Tables(options.tables)
     if options.engine == "z3":
         run = searches.unroll(instance, options.target, traces)
     elif options.engine == "spark":
@@ -252,7 +252,7 @@ def _mutate(options: Options, searches: SearchSession) -> int:
     )
     content = mutate.objects(run, original, found)
     text = mutate.text(run, original, found)
-    return _finish(options, text, content, Traces(options.out), UNDECIDED if is_cut else SAFE, stopped)
+    return _finish(options, text, content, TraceWriter(options.out), UNDECIDED if is_cut else SAFE, stopped)
 
 
 def _sweep(options: Options, seen: list[int], budget: Budget) -> int:
@@ -266,7 +266,7 @@ def _sweep(options: Options, seen: list[int], budget: Budget) -> int:
             file=sys.stderr,
         )
     progress = ProgressLine(naming.title(asked.instances[0]))
-    traces = Traces(options.out)
+    traces = TraceWriter(options.out)
     try:
         if options.engine == "spark":
             from isrcheck.checker.sweep.on_spark import carry_on  # here, for it needs Spark's packages
@@ -315,7 +315,7 @@ def _graph(options: Options, searches: SearchSession) -> int:
         progress.clear()
     write_graph(drawn, asked.path, force=asked.force)
     content = summary(drawn) | {"file": str(asked.path)}
-    return _finish(options, text(drawn, asked.path), content, Traces(options.out), SAFE, False)
+    return _finish(options, text(drawn, asked.path), content, TraceWriter(options.out), SAFE, False)
 
 
 CODES = {
@@ -331,11 +331,11 @@ CODES = {
 def _finish_cut(options: Options, why: str) -> int:
     """A limit was met before there was anything to show."""
     content = {"runs": [], "verdict": Word.UNDECIDED.value, "why": why}
-    return _finish(options, f"{Word.UNDECIDED.value}: {why}", content, Traces(options.out), UNDECIDED, False)
+    return _finish(options, f"{Word.UNDECIDED.value}: {why}", content, TraceWriter(options.out), UNDECIDED, False)
 
 
 def _matrix(options: Options, searches: SearchSession) -> int:
-    traces = Traces(options.out)
+    traces = TraceWriter(options.out)
     records = matrix.recorded()
     pairs: list[matrix.Pair] = []
     stopped = False
@@ -375,7 +375,7 @@ def _published(options: Options, searches: SearchSession) -> int:
     runs, stopped, differing, broken, cut = [], False, 0, 0, False
     rows = list(published.rows())
 
-    def explored(row: published.Row) -> Exploration:
+    def explored(row: published.PublishedRow) -> Exploration:
         return searches.explored(row.instance(), options.limits, count_all=True, subject=row.title)
 
     for row in rows:
@@ -407,21 +407,21 @@ def _published(options: Options, searches: SearchSession) -> int:
     words = {SAFE: "as published", UNDECIDED: Word.UNDECIDED.value, VIOLATED: Word.VIOLATED.value}
     verdict = words.get(code, "differs")
     text = "\n".join([*table_lines(lines), "", closing])
-    return _finish(options, text, {"runs": runs, "verdict": verdict}, Traces(options.out), code, stopped)
+    return _finish(options, text, {"runs": runs, "verdict": verdict}, TraceWriter(options.out), code, stopped)
 
 
 def _answer_configuration(options: Options, searches: SearchSession) -> int:
-    asked = read_question(options.config, options.kafka_version, options.describe, options.topic_name)
-    traces, aside_traces = Traces(options.out), Traces(options.out)
+    asked = read_plan(options.config, options.kafka_version, options.describe, options.topic_name)
+    traces, aside_traces = TraceWriter(options.out), TraceWriter(options.out)
     if asked.protocol is None:
         return _finish_refused(options, asked, traces, stopped=False)
     is_free = not options.seconds_given and options.bound is None
     main_part, *other_parts = asked.deciding()
     # The others leave a tenth at least to the cluster as it is configured, which has all that is left when it begins.
     seconds = searches.budget.left or 0.0
-    seconds *= min(1.0, 0.9 / (AVAILABILITY_SHARE + sum(one.share for one in (*asked.asides(), *other_parts))))
+    seconds *= min(1.0, 0.9 / (AVAILABILITY_SHARE + sum(one.share for one in (*asked.side_searches(), *other_parts))))
 
-    def search(part: Part, into: Traces, share: float | None, **more: Any) -> answer.Asked:
+    def search(part: PlannedSearch, into: TraceWriter, share: float | None, **more: Any) -> answer.FinishedSearch:
         limits = replace(options.limits, seconds=share)
         run = searches.run(part.instance, "kafka", into, limits=limits, only=part.only, **more)
         if part is not main_part and run.exploration.stopped == "interrupt":
@@ -430,7 +430,8 @@ def _answer_configuration(options: Options, searches: SearchSession) -> int:
 
     try:
         asides = [
-            search(one, aside_traces, one.share * seconds, want_permitted=PROMISE in one.only) for one in asked.asides()
+            search(one, aside_traces, one.share * seconds, want_permitted=PROMISE in one.only)
+            for one in asked.side_searches()
         ]
         availability = search_availability(asked, searches.from_one, seconds * AVAILABILITY_SHARE)
         others = [search(one, traces, one.share * seconds) for one in other_parts]
@@ -439,7 +440,7 @@ def _answer_configuration(options: Options, searches: SearchSession) -> int:
         return _finish_refused(options, cut, traces, stopped=True)
     main_run = search(main_part, traces, None, patience={PROMISE: PATIENCE} if is_free else {})
     found = answer.Answer(asked, [main_run, *others], asides, availability)
-    told = next((traces.shortest[name] for name in found.told if name in traces.shortest), None)
+    told = next((traces.shortest[name] for name in found.decisive_properties if name in traces.shortest), None)
     history = "" if told is None else "\n".join(view(told))
     traces.failure = traces.failure or aside_traces.failure
     stopped = _was_interrupted([main_run[1].exploration])
@@ -450,7 +451,7 @@ def _answer_configuration(options: Options, searches: SearchSession) -> int:
     )
 
 
-def _finish_refused(options: Options, asked: Question, traces: Traces, *, stopped: bool) -> int:
+def _finish_refused(options: Options, asked: ClusterPlan, traces: TraceWriter, *, stopped: bool) -> int:
     """Of this cluster nothing was searched that decides."""
     return _finish(
         *(options, answer.refusal(asked), answer.refusal_object(asked), traces, UNDECIDED, stopped),

@@ -40,7 +40,7 @@ KEYS = {
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedRun:
     """One recorded run: the instance, the properties it judges, the depths of its violations and permitted failures.
 
     `explored` is how deep the record reaches (None: to the end, through so many `states` where that is recorded),
@@ -109,14 +109,14 @@ class Match(Enum):
     SAME = "as recorded"
 
 
-Pair = tuple[Recorded, Run]
+Pair = tuple[RecordedRun, Run]
 T = TypeVar("T")
 
 
 # ------------------------------------------------------------------------------------------------------- the record
 
 
-def recorded(path: Path | None = None) -> list[Recorded]:
+def recorded(path: Path | None = None) -> list[RecordedRun]:
     """The recorded runs. Raises UsageError where the file is damaged, or says of a property by which of two runs."""
     path = path or RECORD
     try:
@@ -140,7 +140,7 @@ def recorded(path: Path | None = None) -> list[Recorded]:
 
 def _recorded(
     run: Mapping[str, Any], model: Model, protocol: str | None, listed: Sequence[tuple[str, str | None, str]]
-) -> Recorded:
+) -> RecordedRun:
     unknown = set(run) - KEYS
     if unknown:
         raise UsageError(f"a run says {', '.join(sorted(unknown))}, which means nothing here")
@@ -168,10 +168,10 @@ def _recorded(
     explored = None if run["explored"] == EXHAUSTED else int(run["explored"])
     instance = model.instance(protocol, values)
     depths = run["violated"], run["permitted"]
-    return Recorded(instance, run.get("name", ""), tuple(judges), *depths, explored, states, proved)
+    return RecordedRun(instance, run.get("name", ""), tuple(judges), *depths, explored, states, proved)
 
 
-def _refuse_doubles(path: Path, run: Recorded, runs: Sequence[Recorded]) -> None:
+def _refuse_doubles(path: Path, run: RecordedRun, runs: Sequence[RecordedRun]) -> None:
     """A cell is drawn from exactly one of the runs of a generation."""
     for name in run.judges:
         if sum(name in other.judges for other in runs) > 1:
@@ -185,7 +185,7 @@ def _refuse_doubles(path: Path, run: Recorded, runs: Sequence[Recorded]) -> None
 # ------------------------------------------------------------------------------------------------------ the comparison
 
 
-def judge(record: Recorded, run: Run, verdict: Verdict) -> Match:
+def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
     """Hold one cell against its record. A `sometimes` that is unreachable counts as missing."""
     if verdict.prop.kind is Kind.SOMETIMES:
         return Match.MISSING if verdict.word is Word.UNREACHABLE else Match.SAME
@@ -211,7 +211,7 @@ def judge(record: Recorded, run: Run, verdict: Verdict) -> Match:
     return Match.SAME
 
 
-def judged(record: Recorded, run: Run) -> list[Match | None]:
+def judged(record: RecordedRun, run: Run) -> list[Match | None]:
     """Every verdict of a run against its record; None for a `sometimes` that is as it has to be."""
     return [
         None if verdict.prop.kind is Kind.SOMETIMES and match is Match.SAME else match
@@ -220,13 +220,13 @@ def judged(record: Recorded, run: Run) -> list[Match | None]:
     ]
 
 
-def has_other_states(record: Recorded, run: Run) -> bool:
+def has_other_states(record: RecordedRun, run: Run) -> bool:
     """Whether a search to the end came through another number of states than is recorded."""
     exploration = run.explored
     return record.states is not None and exploration.exhausted and exploration.distinct != record.states
 
 
-def worst(records: Sequence[Recorded], pairs: Sequence[Pair]) -> Match:
+def worst(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> Match:
     """The gravest of all cells; a run that never came about is undecided."""
     matches = {match for record, run in pairs for match in judged(record, run)}
     if any(has_other_states(record, run) for record, run in pairs):
@@ -266,7 +266,7 @@ def cell(verdict: Verdict, run: Run) -> str:
             return verdict.bare
 
 
-def text(records: Sequence[Recorded], pairs: Sequence[Pair]) -> str:
+def text(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> str:
     """The matrix, what it rests on, how far each run went, the traces, and what differs from the record."""
     lines = [*table(_rows(records, pairs)), ""]
     lines += [*_bounds(records), *_configurations(records), *_reaches(records, pairs)]
@@ -276,7 +276,7 @@ def text(records: Sequence[Recorded], pairs: Sequence[Pair]) -> str:
     return "\n".join([*lines, "", *_changed(records), CLOSING[worst(records, pairs)]])
 
 
-def _changed(records: Sequence[Recorded]) -> list[str]:
+def _changed(records: Sequence[RecordedRun]) -> list[str]:
     """Which models are others than those of which the verdicts were recorded."""
     models = {record.instance.model.name: record for record in records if record.is_of_another_model}
     return [
@@ -287,7 +287,7 @@ def _changed(records: Sequence[Recorded]) -> list[str]:
     ]
 
 
-def _rows(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[list[str]]:
+def _rows(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[list[str]]:
     """The matrix itself: a row for each property, a column for each generation."""
     cells = {(prop.name, record.column): NOT_SEARCHED for record in records for prop in promised(record)}
     for record, run in pairs:
@@ -300,7 +300,7 @@ def _rows(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[list[str]]
 
 
 def laid_out(
-    records: Sequence[Recorded], cells: Mapping[tuple[str, str], T], empty: T
+    records: Sequence[RecordedRun], cells: Mapping[tuple[str, str], T], empty: T
 ) -> tuple[list[str], list[tuple[str, list[T]]]]:
     """Cells by property and generation: the generations, and the properties, each with its row."""
     columns = list(dict.fromkeys(record.column for record in records))
@@ -309,7 +309,7 @@ def laid_out(
     return columns, [(name, [cells.get((name, column), empty) for column in columns]) for name in names]
 
 
-def promised(record: Recorded) -> list[Property]:
+def promised(record: RecordedRun) -> list[Property]:
     """The properties that a run judges and that the matrix shows."""
     known = {prop.name: prop for prop in record.instance.model.properties}
     return [known[name] for name in record.judges if known[name].kind is not Kind.SOMETIMES]
@@ -320,7 +320,7 @@ def mark_of(match: Match, verdict: Verdict) -> str:
     return "" if match is Match.SAME or verdict.word is Word.UNDECIDED else match.value
 
 
-def _bounds(records: Sequence[Recorded]) -> list[str]:
+def _bounds(records: Sequence[RecordedRun]) -> list[str]:
     """What every cell rests on where nothing else is said: sizes, client settings and budgets; switches are the
     generation's own."""
     groups: dict[str, list[str]] = {}
@@ -335,7 +335,7 @@ def _bounds(records: Sequence[Recorded]) -> list[str]:
     return [f"bounds in {', '.join(columns)}: {told}" for told, columns in groups.items()]
 
 
-def _configurations(records: Sequence[Recorded]) -> list[str]:
+def _configurations(records: Sequence[RecordedRun]) -> list[str]:
     """Which properties rest on which configuration, and in which generations."""
     groups: dict[tuple[str, str], list[str]] = {}
     for record in records:
@@ -347,7 +347,7 @@ def _configurations(records: Sequence[Recorded]) -> list[str]:
     return [f"{names}: {differs} in {', '.join(columns)}" for (names, differs), columns in groups.items()]
 
 
-def _reaches(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[str]:
+def _reaches(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[str]:
     """Which runs came to the end, so that their cells speak of every behaviour, and how far the others came."""
     whole = []
     part: dict[str, list[str]] = {}
@@ -398,7 +398,7 @@ def _unattempted(pairs: Sequence[Pair]) -> dict[str, list[str]]:
     return groups
 
 
-def _run_lines(record: Recorded, run: Run) -> list[str]:
+def _run_lines(record: RecordedRun, run: Run) -> list[str]:
     """How much one run searched, against which faults, what it had to reach, and its traces."""
     exploration = run.explored
     sought = [v for v in run.verdicts if v.prop.kind is Kind.SOMETIMES and v.word is not Word.NOT_APPLICABLE]
@@ -419,7 +419,7 @@ def _run_lines(record: Recorded, run: Run) -> list[str]:
     return lines + table([["  " + name, run.show(path)] for name, path in run.traces.items()])
 
 
-def as_objects(records: Sequence[Recorded], pairs: Sequence[Pair]) -> dict[str, Any]:
+def as_objects(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> dict[str, Any]:
     """The object of `--json`: the runs, the cells, the gravest comparison and the gravest verdict."""
     words = {run.word for _, run in pairs}
     if len(pairs) < len(records):
@@ -437,7 +437,7 @@ def as_objects(records: Sequence[Recorded], pairs: Sequence[Pair]) -> dict[str, 
     }
 
 
-def _cell_object(record: Recorded, run: Run, verdict: Verdict, match: Match) -> dict[str, Any]:
+def _cell_object(record: RecordedRun, run: Run, verdict: Verdict, match: Match) -> dict[str, Any]:
     return {
         "model": record.instance.model.name,
         "protocol": record.instance.protocol.name,

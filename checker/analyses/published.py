@@ -22,7 +22,7 @@ FIGURES = ("distinct", "levels", *PROPERTIES)
 
 
 @dataclass(frozen=True)
-class Row:
+class PublishedRow:
     """One row of the table: a variant, its size, and TLC's figures as text (`52@10`: 52 states, first in level 10)."""
 
     variant: str
@@ -39,12 +39,12 @@ class Row:
         return published.MODEL.instance(self.variant, self.sizes)
 
 
-def rows() -> Iterator[Row]:
+def rows() -> Iterator[PublishedRow]:
     """The rows of the table, in its order."""
     with TABLE.open(encoding="utf-8", newline="") as file:
         for line in csv.DictReader(one for one in file if not one.startswith("#")):
             sizes = {name: int(line[name]) for name in SIZES}
-            yield Row(line["variant"], sizes, {name: line[name] for name in FIGURES})
+            yield PublishedRow(line["variant"], sizes, {name: line[name] for name in FIGURES})
 
 
 def figures_of(exploration: Exploration) -> dict[str, str]:
@@ -56,13 +56,13 @@ def figures_of(exploration: Exploration) -> dict[str, str]:
     return figures
 
 
-def compare(row: Row, explored: Callable[[Row], Exploration]) -> tuple[Exploration, dict[str, str]]:
+def compare(row: PublishedRow, explored: Callable[[PublishedRow], Exploration]) -> tuple[Exploration, dict[str, str]]:
     """Explore the model of a row to the end; returns what was found, and our figures."""
     exploration = explored(row)
     return exploration, figures_of(exploration)
 
 
-def line(row: Row, ours: dict[str, str]) -> list[str]:
+def line(row: PublishedRow, ours: dict[str, str]) -> list[str]:
     """The cells of one printed row: a figure once where both agree, `ours != theirs` where they do not."""
     cells = [row.variant, *(str(row.sizes[name]) for name in SIZES)]
     for name in FIGURES:

@@ -1,6 +1,6 @@
 """`check --config`: the answer for a cluster, as people and scripts read it.
 
-In:  a `Question` (checker/kafka_config/cluster_plan.py), and the runs of its searches.
+In:  a `ClusterPlan` (checker/kafka_config/cluster_plan.py), and the runs of its searches.
 Out: what was understood, which promise holds and which can break, with the shortest history, how far that reaches, and
      how many brokers may be down.
 """
@@ -15,11 +15,11 @@ from typing import Any
 
 from isrcheck.checker.kafka_config.availability import Availability
 from isrcheck.checker.kafka_config.cluster import Cluster
-from isrcheck.checker.kafka_config.cluster_plan import COMPLETE, MAIN, MOVED, PROMISE, Part, Question
+from isrcheck.checker.kafka_config.cluster_plan import COMPLETE, MAIN, MOVED, PROMISE, ClusterPlan, PlannedSearch
 from isrcheck.checker.kafka_config.generation import NEWEST_MODELLED
 from isrcheck.checker.kafka_config.ignored import WhyIgnored
-from isrcheck.checker.kafka_config.kafka_keys import NEWEST_LISTED_RELEASE
-from isrcheck.checker.kafka_config.kafka_versions import version_of_binaries
+from isrcheck.checker.kafka_config.keys import NEWEST_LISTED_RELEASE
+from isrcheck.checker.kafka_config.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Verdict, Word, exit_code, overall
 from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import faults_line
@@ -29,7 +29,7 @@ from isrcheck.models.language.in_range import IN_RANGE
 
 FAULT_ACTIONS = {"broker_loses_power", "broker_loses_disk"}
 
-Asked = tuple[Part, Run]
+FinishedSearch = tuple[PlannedSearch, Run]
 """A search with what came of it."""
 
 
@@ -37,15 +37,15 @@ Asked = tuple[Part, Run]
 class Answer:
     """Everything that was searched for a cluster; the first of the deciding runs is the cluster as configured."""
 
-    question: Question
-    deciding: Sequence[Asked]
-    asides: Sequence[Asked]
+    plan: ClusterPlan
+    deciding: Sequence[FinishedSearch]
+    side_searches: Sequence[FinishedSearch]
     availability: Availability
 
     @cached_property
     def promises(self) -> list[Verdict]:
         """The verdicts on what is promised: of each property the gravest of the deciding runs."""
-        undecided = self.question.cluster.undecided_properties
+        undecided = self.plan.cluster.undecided_properties
         found = []
         for position, verdict in enumerate(self.deciding[0][1].verdicts):
             if verdict.prop.kind is Kind.SOMETIMES or verdict.prop is IN_RANGE:
@@ -75,14 +75,14 @@ class Answer:
     @property
     def word(self) -> Word:
         """The verdict for the cluster."""
-        return Word.UNDECIDED if self.question.is_nearest else self.searched
+        return Word.UNDECIDED if self.plan.is_nearest else self.searched
 
     def code(self, *, strict: bool) -> int:
         """The exit code."""
-        return exit_code(self.word, strict=strict, found=() if self.question.is_nearest else self.promises)
+        return exit_code(self.word, strict=strict, found=() if self.plan.is_nearest else self.promises)
 
     @property
-    def told(self) -> list[str]:
+    def decisive_properties(self) -> list[str]:
         """The properties whose histories show why the verdict is what it is, the best known first."""
         names = [verdict.prop.name for verdict in self.promises if verdict.word is self.searched]
         return sorted(names, key=lambda name: name != PROMISE)
@@ -106,23 +106,23 @@ def _gravest(found: Sequence[Verdict]) -> Verdict:
 # --------------------------------------------------------------------------------------------------------------- text
 
 
-def first_lines(question: Question) -> list[str]:
+def first_lines(plan: ClusterPlan) -> list[str]:
     """What has to be known before anything else: whose answer this is."""
-    cluster = question.cluster
+    cluster = plan.cluster
     lines = []
     if cluster.kafka_version is None:
         lines.append(
             f"No Kafka version was told: taken for {NEWEST_MODELLED}, the newest that is modelled; "
             "give --kafka-version VERSION, or inter.broker.protocol.version in a broker's file"
         )
-    if not cluster.is_replication_told and question.protocol is not None:
+    if not cluster.is_replication_told and plan.protocol is not None:
         lines.append(
             f"No replication factor was told: taken for {cluster.replication_factor.value}, Kafka's default; "
             "give replication.factor, or default.replication.factor in a broker's file"
         )
-    if question.is_nearest:
-        lines.append(f"UNDECIDED for this cluster: {question.why_undecided}")
-        lines.append(f"What follows is the answer for the nearest generation, {question.protocol}")
+    if plan.is_nearest:
+        lines.append(f"UNDECIDED for this cluster: {plan.why_undecided}")
+        lines.append(f"What follows is the answer for the nearest generation, {plan.protocol}")
     return [*lines, ""] if lines else []
 
 
@@ -147,9 +147,9 @@ def understood_lines(cluster: Cluster) -> list[str]:
     return lines
 
 
-def refusal(question: Question) -> str:
+def refusal(plan: ClusterPlan) -> str:
     """The answer where nothing can be searched."""
-    lines = [*first_lines(question), *understood_lines(question.cluster), "", f"UNDECIDED: {question.why_undecided}"]
+    lines = [*first_lines(plan), *understood_lines(plan.cluster), "", f"UNDECIDED: {plan.why_undecided}"]
     return "\n".join(lines)
 
 
@@ -161,9 +161,9 @@ def first_sentence(verdict: Verdict) -> str:
 
 def text(answer: Answer, history: str) -> str:
     """The whole answer; `history` is the shortest one that breaks a promise, drawn."""
-    question, (_, main) = answer.question, answer.deciding[0]
+    plan, (_, main) = answer.plan, answer.deciding[0]
     instance = main.exploration.instance
-    lines = [*first_lines(question), *understood_lines(question.cluster), ""]
+    lines = [*first_lines(plan), *understood_lines(plan.cluster), ""]
     sizes = instance.configuration
     lines.append(f"Searched  {counted(sizes.replicas, 'broker')}, {counted(sizes.records, 'record')}")
     for part, run in answer.deciding:
@@ -172,10 +172,10 @@ def text(answer: Answer, history: str) -> str:
             lines.append(f"{indent}{part.says}")
         lines.append(f"{indent}faults considered: {faults_line(part.instance)}")
         lines += table([["  " + one] for one in totals(run.explored)])
-    lines += [f"  {note}" for note in question.notes]
+    lines += [f"  {note}" for note in plan.notes]
     rows = [[v.prop.name, v.text, first_sentence(v)] for v in answer.promises]
     lines += ["", "Promises", *table(rows, "  "), *range_lines(answer.promises)]
-    if not question.cluster.can_acknowledge_acks_all and question.cluster.producer.acks.value == "all":
+    if not plan.cluster.can_acknowledge_acks_all and plan.cluster.producer.acks.value == "all":
         reached = next(v for v in main.verdicts if v.prop.name == "a_write_is_acknowledged")
         lines += [
             "",
@@ -185,15 +185,15 @@ def text(answer: Answer, history: str) -> str:
     if history:
         lines += ["", "The shortest history", "", *(f"  {line}".rstrip() for line in history.splitlines())]
     lines += ["", "Beside the verdict (each with one such fault more)"]
-    lines += [f"  {part.says}: {aside_line(part, run, answer)}" for part, run in answer.asides]
-    lines += ["", *answer.availability.lines(question)]
+    lines += [f"  {part.says}: {side_search_line(part, run, answer)}" for part, run in answer.side_searches]
+    lines += ["", *answer.availability.lines(plan)]
     if answer.traces:
         shown = [[name, run.show(path)] for name, (run, path) in answer.traces.items()]
         lines += ["", "Histories", *table(shown, "  ")]
     return "\n".join([*lines, "", *verdict_lines(answer)])
 
 
-def aside_line(part: Part, run: Run, answer: Answer) -> str:
+def side_search_line(part: PlannedSearch, run: Run, answer: Answer) -> str:
     """What one fault more does: to acknowledged records, or to the ISR."""
     (name,) = part.only
     verdict = next(v for v in run.verdicts if v.prop.name == name)
@@ -230,7 +230,7 @@ def _uses_a_fault(run: Run, steps: Sequence[int]) -> bool:
 
 def not_counted(answer: Answer) -> str:
     """What Kafka does by default and this verdict leaves out, and whether that breaks a promise; empty: nothing."""
-    aside = next(((part, run) for part, run in answer.asides if part.says == MOVED), None)
+    aside = next(((part, run) for part, run in answer.side_searches if part.says == MOVED), None)
     if aside is None or answer.searched is Word.VIOLATED:
         return ""
     part, run = aside
@@ -241,11 +241,11 @@ def not_counted(answer: Answer) -> str:
 def verdict_lines(answer: Answer) -> list[str]:
     """The verdict, in one line for the person who runs the cluster; that of the nearest generation above it."""
     found = verdict_line(answer) + not_counted(answer)
-    if not answer.question.is_nearest:
+    if not answer.plan.is_nearest:
         return [found]
     return [
-        f"For the nearest generation, {answer.question.protocol}: {found}",
-        f"UNDECIDED: {answer.question.why_undecided}",
+        f"For the nearest generation, {answer.plan.protocol}: {found}",
+        f"UNDECIDED: {answer.plan.why_undecided}",
     ]
 
 
@@ -271,7 +271,7 @@ def verdict_line(answer: Answer) -> str:
 
 def _undecided(answer: Answer, depth: int) -> str:
     """What is open: properties that hang on a mechanism that is not modelled, by name, or what time did not reach."""
-    undecided = answer.question.cluster.undecided_properties
+    undecided = answer.plan.cluster.undecided_properties
     named = "; ".join(f"{', '.join(undecided)}: {why}" for why in dict.fromkeys(undecided.values()))
     if not answer.is_complete:
         reach = f"that is promised breaks within {depth} steps; more was not searched" if depth >= 0 else "was searched"
@@ -288,13 +288,13 @@ def _undecided(answer: Answer, depth: int) -> str:
 # --------------------------------------------------------------------------------------------------------------- json
 
 
-def _cluster_object(question: Question) -> dict[str, Any]:
-    cluster = question.cluster
+def _cluster_object(plan: ClusterPlan) -> dict[str, Any]:
+    cluster = plan.cluster
     partition = cluster.partition
     return {
         "kafka_version": cluster.kafka_version.value if cluster.kafka_version else None,
-        "protocol": question.protocol,
-        "is_nearest": question.is_nearest,
+        "protocol": plan.protocol,
+        "is_nearest": plan.is_nearest,
         "partition": partition
         and {
             "topic": partition.topic,
@@ -315,20 +315,20 @@ def _cluster_object(question: Question) -> dict[str, Any]:
     }
 
 
-def refusal_object(question: Question) -> dict[str, Any]:
+def refusal_object(plan: ClusterPlan) -> dict[str, Any]:
     """The object of `--json` where nothing can be searched."""
     return {
-        "cluster": _cluster_object(question),
+        "cluster": _cluster_object(plan),
         "runs": [],
         "verdict": Word.UNDECIDED.value,
-        "why": question.why_undecided,
+        "why": plan.why_undecided,
     }
 
 
 def answer_object(answer: Answer) -> dict[str, Any]:
     """The object of `--json`: the cluster as understood, the deciding runs first, then those on the side."""
-    question = answer.question
-    undecided = question.cluster.undecided_properties
+    plan = answer.plan
+    undecided = plan.cluster.undecided_properties
     runs = []
     for part, run in answer.deciding:
         # What hangs on a mechanism that is not modelled was not looked at: its verdict is never that of the search.
@@ -337,14 +337,14 @@ def answer_object(answer: Answer) -> dict[str, Any]:
             for v in run.verdicts
         ]
         runs.append(
-            as_object(replace(run, verdicts=verdicts)) | {"question": part.says, "decides": not question.is_nearest}
+            as_object(replace(run, verdicts=verdicts)) | {"question": part.says, "decides": not plan.is_nearest}
         )
     runs += [
-        as_object(run) | {"question": part.says, "decides": False, "answer": aside_line(part, run, answer)}
-        for part, run in answer.asides
+        as_object(run) | {"question": part.says, "decides": False, "answer": side_search_line(part, run, answer)}
+        for part, run in answer.side_searches
     ]
     content: dict[str, Any] = {
-        "cluster": _cluster_object(question),
+        "cluster": _cluster_object(plan),
         "runs": runs,
         "promises": [
             {"name": v.prop.name, "verdict": v.word.value, "depth": v.depth, "note": v.note or None}
@@ -353,9 +353,9 @@ def answer_object(answer: Answer) -> dict[str, Any]:
         "availability": answer.availability.as_objects(),
         "verdict": answer.word.value,
     }
-    if question.is_nearest:
+    if plan.is_nearest:
         content |= {
-            "why": question.why_undecided,
-            "nearest": {"protocol": question.protocol, "verdict": answer.searched.value},
+            "why": plan.why_undecided,
+            "nearest": {"protocol": plan.protocol, "verdict": answer.searched.value},
         }
     return content

@@ -1,6 +1,6 @@
 """How many brokers may be down for good before a partition cannot be written or read: the other side of the answer.
 
-In:  a `Question` (checker/kafka_config/cluster_plan.py), and a search.
+In:  a `ClusterPlan` (checker/kafka_config/cluster_plan.py), and a search.
 Out: an `Availability`: for every number of brokers, and every choice of so many, whether a write can still be
      acknowledged and a committed record still be read. It is searched like everything else, and decides no verdict.
 
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.checker.kafka_config.cluster_plan import Question
+from isrcheck.checker.kafka_config.cluster_plan import ClusterPlan
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.session.formatting import table
@@ -26,12 +26,12 @@ WRITES, READS = "a_write_is_acknowledged", "a_committed_record_is_read"
 AVAILABILITY_SHARE = 0.1
 """The part of the time of an answer that it takes at most."""
 
-Search = Callable[[Instance, Sequence[str], int, float], Exploration]
+SearchFromState = Callable[[Instance, Sequence[str], int, float], Exploration]
 """SearchSession an instance for some properties, from one of its initial states, for so many seconds at most."""
 
 
 @dataclass(frozen=True)
-class Choices:
+class BrokerChoices:
     """Of so many choices of brokers: in how many it works, and how many the search left open; None: nothing to ask."""
 
     total: int
@@ -49,24 +49,24 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class Row:
+class AvailabilityRow:
     """What works with so many brokers down."""
 
     down: int
-    writes: Choices | None
-    reads: Choices | None
+    writes: BrokerChoices | None
+    reads: BrokerChoices | None
 
 
 @dataclass(frozen=True)
 class Availability:
     """A row for each number of brokers that can be down while one is left."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[AvailabilityRow, ...]
     seconds: float
 
-    def lines(self, question: Question) -> list[str]:
+    def lines(self, plan: ClusterPlan) -> list[str]:
         """The table as it is printed."""
-        start = "the ISR shown above" if question.cluster.partition else "all replicas in sync"
+        start = "the ISR shown above" if plan.cluster.partition else "all replicas in sync"
         cells = [["with so many brokers down", *(str(row.down) for row in self.rows)]]
         for says, answers in (
             ("a write is acknowledged", [row.writes for row in self.rows]),
@@ -74,7 +74,7 @@ class Availability:
         ):
             cells.append([says, *(_NOTHING if answer is None else answer.text for answer in answers)])
         lines = [f"Availability (brokers down for good, every choice of them, from {start})", *table(cells, "  ")]
-        if question.cluster.producer.acks.value == "0":
+        if plan.cluster.producer.acks.value == "0":
             lines.append("  with acks=0 a producer takes every record for written, whoever is there")
         return lines
 
@@ -88,42 +88,42 @@ class Availability:
 _NOTHING = "n/a"
 
 
-def _object(answer: Choices | None) -> dict[str, int] | None:
+def _object(answer: BrokerChoices | None) -> dict[str, int] | None:
     return None if answer is None else {"choices": answer.total, "works": answer.works, "undecided": answer.open}
 
 
-def search_availability(question: Question, search: Search, seconds: float) -> Availability:
+def search_availability(plan: ClusterPlan, search: SearchFromState, seconds: float) -> Availability:
     """Search every choice of brokers, sharing the time evenly among those that are left."""
-    replicas = question.values["replicas"]
-    rows: list[Row] = []
+    replicas = plan.values["replicas"]
+    rows: list[AvailabilityRow] = []
     left, spent = sum(math.comb(replicas, down) for down in range(replicas)), 0.0
     # What is quick to decide goes first, and leaves its time to the others.
     for down in reversed(range(replicas)):
-        instance = _instance(question, down)
+        instance = _instance(plan, down)
         found: list[Exploration] = []
         for choice in range(len(instance.initial_states)):
             found.append(search(instance, (WRITES, READS), choice, max(seconds - spent, 0.0) / left))
             spent += found[-1].seconds
             left -= 1
-        rows.append(Row(down, _answer(found, WRITES), _answer(found, READS)))
+        rows.append(AvailabilityRow(down, _answer(found, WRITES), _answer(found, READS)))
     return Availability(tuple(reversed(rows)), spent)
 
 
-def _instance(question: Question, down: int) -> Instance:
-    replicas = question.values["replicas"]
-    return question.instance(
+def _instance(plan: ClusterPlan, down: int) -> Instance:
+    replicas = plan.values["replicas"]
+    return plan.instance(
         common_records=1,
         brokers_down=down,
-        start_isr=question.values["start_isr"] or (1 << replicas) - 1,
-        unclean_elections=down * question.values["unclean_elections"],
+        start_isr=plan.values["start_isr"] or (1 << replicas) - 1,
+        unclean_elections=down * plan.values["unclean_elections"],
         bounces=0,
         crashes=0,
     )
 
 
-def _answer(found: Sequence[Exploration], name: str) -> Choices | None:
+def _answer(found: Sequence[Exploration], name: str) -> BrokerChoices | None:
     words = [verdict.word for exploration in found for verdict in verdicts(exploration) if verdict.prop.name == name]
     if Word.NOT_APPLICABLE in words:
         return None
     works = words.count(Word.REACHED)
-    return Choices(len(words), works, len(words) - works - words.count(Word.UNREACHABLE))
+    return BrokerChoices(len(words), works, len(words) - works - words.count(Word.UNREACHABLE))

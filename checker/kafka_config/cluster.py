@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from isrcheck.checker.kafka_config.cluster_settings import Setting, Settings, Understood, file_section
+from isrcheck.checker.kafka_config.cluster_settings import Setting, Settings, UnderstoodSetting, file_section
 from isrcheck.checker.kafka_config.describe import Partition, read_described
 from isrcheck.checker.kafka_config.generation import Generation, Versions, format_keys, read_generation, read_versions
 from isrcheck.checker.kafka_config.ignored import Ignored, Keys, WhyIgnored, read_ignored
-from isrcheck.checker.kafka_config.kafka_keys import Role, default
+from isrcheck.checker.kafka_config.keys import Role, default
 from isrcheck.checker.kafka_config.producer_rules import (
     ACKS,
     DELIVERY_TIMEOUT,
@@ -68,7 +68,7 @@ class Cluster:
     unclean_election: Setting[bool]
     partition: Partition | None
     why_unavailable: str | None
-    understood: tuple[Understood, ...]
+    understood: tuple[UnderstoodSetting, ...]
     ignored: tuple[Ignored, ...]
 
     @property
@@ -177,7 +177,7 @@ _DECISIVE: Sequence[Keys] = (
 )
 
 
-def _decide(rule: _Rule[T], settings: Settings, versions: Versions) -> tuple[Setting[T], Understood]:
+def _decide(rule: _Rule[T], settings: Settings, versions: Versions) -> tuple[Setting[T], UnderstoodSetting]:
     found = settings.first(rule.keys)
     if found:
         key, text, source, note = found.key, found.text, found.source, found.note
@@ -185,4 +185,4 @@ def _decide(rule: _Rule[T], settings: Settings, versions: Versions) -> tuple[Set
         key = rule.keys[-1][1]
         text, source, note = default(key, versions.release), f"Kafka {versions.release}'s default", ""
     value: T = READERS[key](text)  # type: ignore[assignment]
-    return Setting(value, source), Understood(key, text, rule.meaning(value) + note, source)
+    return Setting(value, source), UnderstoodSetting(key, text, rule.meaning(value) + note, source)

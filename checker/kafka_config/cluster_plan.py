@@ -1,7 +1,7 @@
 """`check --config`: from a cluster to the searches that answer for it.
 
 In:  a `Cluster` (checker/kafka_config/cluster.py).
-Out: a `Question`: instances of the model, some of which decide the verdict, and others that are asked on the side.
+Out: a `ClusterPlan`: instances of the model, some of which decide the verdict, and others that are asked on the side.
 
 What would make the one search too large has a search of its own, with fewer faults: a request that is sent again, and a
 transaction. The verdict rests on all of them.
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.checker.kafka_config.cluster import Cluster, read_cluster
-from isrcheck.checker.kafka_config.kafka_keys import Role
+from isrcheck.checker.kafka_config.keys import Role
 from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.state.fields import Acks, IsolationLevel, Truncation
 from isrcheck.models.language.model import Instance, parse
@@ -46,7 +46,7 @@ there. One unclean election is allowed where Kafka allows any."""
 MAIN = "as configured"
 RESENDS = "where a request is sent again"
 TRANSACTIONS = "where records belong to a transaction"
-ASIDES = {
+SIDE_SEARCHES = {
     "power_losses": "one broker loses its unflushed data (power)",
     "disk_losses": "one broker comes back with an empty disk",
 }
@@ -57,7 +57,7 @@ COMPLETE = "isr_is_complete"
 
 
 @dataclass(frozen=True)
-class Part:
+class PlannedSearch:
     """One search: what it asks, of which instance, for which properties, and its share of the time (0: the rest)."""
 
     says: str
@@ -67,7 +67,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Question:
+class ClusterPlan:
     """A cluster, and the model of it. Where there is none (`protocol` is None), `why_undecided` says why.
 
     With a protocol and `why_undecided`, it is the nearest one, and its answer is not that of the cluster.
@@ -87,7 +87,7 @@ class Question:
         """The model of the cluster, with some entries set anew."""
         return MODEL.instance(self.protocol, {**self.values, **values})
 
-    def deciding(self) -> list[Part]:
+    def deciding(self) -> list[PlannedSearch]:
         """The searches on which the verdict rests; the first is the cluster as it is configured, and has the rest of
         the time."""
         parts = [self._part(MAIN, 0.0)]
@@ -109,26 +109,30 @@ class Question:
             return ["transactions are not searched: they need records in the format of 0.11"]
         return []
 
-    def asides(self) -> list[Part]:
+    def side_searches(self) -> list[PlannedSearch]:
         """The questions on the side, which do not decide the verdict: one more fault each."""
-        parts = [Part(says, self.instance(**{fault: 1}), (PROMISE,), 0.1) for fault, says in ASIDES.items()]
+        parts = [
+            PlannedSearch(says, self.instance(**{fault: 1}), (PROMISE,), 0.1) for fault, says in SIDE_SEARCHES.items()
+        ]
         if self.values["replicas"] > 1:
             says = MOVED if self.cluster.moves_leadership else MOVED_BY_HAND
-            parts.append(Part(says, self.instance(preferred_elections=1), (COMPLETE,), 0.1))
+            parts.append(PlannedSearch(says, self.instance(preferred_elections=1), (COMPLETE,), 0.1))
         return parts
 
-    def _part(self, says: str, share: float, **values: int) -> Part:
+    def _part(self, says: str, share: float, **values: int) -> PlannedSearch:
         instance = self.instance(**values)
         left_out = self.cluster.undecided_properties
-        return Part(says, instance, tuple(p.name for p in instance.properties if p.name not in left_out), share)
+        return PlannedSearch(
+            says, instance, tuple(p.name for p in instance.properties if p.name not in left_out), share
+        )
 
 
-def read_question(
+def read_plan(
     files: Sequence[tuple[Role | None, Path]],
     kafka_version: str | None,
     described: Sequence[str] = (),
     topic: str | None = None,
-) -> Question:
+) -> ClusterPlan:
     """Read what was given and model the cluster. Raises PropertiesError, UsageError."""
     cluster = read_cluster(files, kafka_version, described, topic)
     generation, producer = cluster.generation, cluster.producer
@@ -138,7 +142,7 @@ def read_question(
     if why is None and replicas > most:
         why = f"{replicas} replicas are more than the model takes ({most})"
     if why is not None:
-        return Question(cluster, None, {}, why)
+        return ClusterPlan(cluster, None, {}, why)
     told = {
         "replication.factor": replicas,
         "unclean.leader.election.enable": cluster.unclean_election.value,
@@ -153,4 +157,4 @@ def read_question(
         "isolation_level": IsolationLevel[cluster.isolation_level.value.upper()],
         "start_isr": cluster.partition.isr_number if cluster.partition else 0,
     }
-    return Question(cluster, generation.protocol, values, generation.why_undecided)
+    return ClusterPlan(cluster, generation.protocol, values, generation.why_undecided)

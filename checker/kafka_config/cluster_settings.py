@@ -17,7 +17,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from isrcheck.checker.kafka_config.kafka_keys import OF_ONE_MEMBER, Role, roles_that_know
+from isrcheck.checker.kafka_config.keys import OF_ONE_MEMBER, Role, roles_that_know
 from isrcheck.checker.kafka_config.properties_file import PropertiesError, Property, read_properties
 from isrcheck.checker.kafka_config.values import READERS, WHAT_JAVA_TRIMS, printable, shown
 
@@ -51,7 +51,7 @@ class Setting(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Understood:
+class UnderstoodSetting:
     """One thing that was understood: a setting in Kafka's words, what it means for replication, where it comes from."""
 
     key: str
@@ -61,7 +61,7 @@ class Understood:
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenSetting:
     """What is said about one key of one role, perhaps in several places but with one value."""
 
     role: Role
@@ -96,7 +96,7 @@ class Settings:
     """Everything that was given."""
 
     def __init__(self, sections: Iterable[Section]) -> None:
-        self._given: dict[_Holder, Given] = {}
+        self._given: dict[_Holder, GivenSetting] = {}
         for section in sections:
             file_role = section.role or role_of(section.properties, section.member)
             for each in section.properties:
@@ -106,15 +106,15 @@ class Settings:
                 holder = new.role, new.key, new.layer, section.member if is_own else None
                 self._given[holder] = _agreeing(self._given[holder], new) if holder in self._given else new
 
-    def __iter__(self) -> Iterator[Given]:
+    def __iter__(self) -> Iterator[GivenSetting]:
         return iter(self._given.values())
 
-    def get(self, role: Role, key: str) -> Given | None:
+    def get(self, role: Role, key: str) -> GivenSetting | None:
         """What counts of a key; of several members the first."""
         found = [each for each in self if each.role is role and each.key == key]
         return max(found, key=lambda each: each.layer, default=None)
 
-    def first(self, keys: Sequence[tuple[Role, str]]) -> Given | None:
+    def first(self, keys: Sequence[tuple[Role, str]]) -> GivenSetting | None:
         """What counts of several keys: the first that is given."""
         return next((found for role, key in keys if (found := self.get(role, key))), None)
 
@@ -154,17 +154,17 @@ def _role_of_key(key: str, file_role: Role) -> Role:
     return next(role for role in _ROLES_BY_PRECEDENCE if role in roles)
 
 
-def _given(each: Property, file_role: Role, layer: Layer) -> Given:
+def _given(each: Property, file_role: Role, layer: Layer) -> GivenSetting:
     text = each.value.strip(WHAT_JAVA_TRIMS)
     try:
         value = READERS.get(each.key, str)(text)
     except ValueError as error:
         raise PropertiesError(f"{each.place}: {each.key}: {error}") from None
     role = _role_of_key(each.key, file_role)
-    return Given(role, each.key, text, value, (each.place,), file_role, layer)
+    return GivenSetting(role, each.key, text, value, (each.place,), file_role, layer)
 
 
-def _agreeing(old: Given, new: Given) -> Given:
+def _agreeing(old: GivenSetting, new: GivenSetting) -> GivenSetting:
     if old.value != new.value:
         raise PropertiesError(
             f"{new.source}: {new.spelled} contradicts {old.spelled} in {old.source}; "

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from isrcheck.checker.kafka_config.cluster_settings import Layer, Section, Setting, Understood
+from isrcheck.checker.kafka_config.cluster_settings import Layer, Section, Setting, UnderstoodSetting
 from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
-from isrcheck.checker.kafka_config.kafka_keys import Role
+from isrcheck.checker.kafka_config.keys import Role
 from isrcheck.checker.kafka_config.properties_file import LINE_END, PropertiesError, Property, decode, read_text
 from isrcheck.checker.kafka_config.values import printable, quoted
 
@@ -62,7 +62,7 @@ class Description:
     sections: tuple[Section, ...] = ()
     partition: Partition | None = None
     why_unavailable: str | None = None
-    understood: tuple[Understood, ...] = ()
+    understood: tuple[UnderstoodSetting, ...] = ()
     ignored: tuple[Ignored, ...] = ()
     evidence: Setting[str] | None = None
 
@@ -161,16 +161,18 @@ def _why_unavailable(partitions: Sequence[Partition], chosen: Partition | None) 
     )
 
 
-def _understood(chosen: Partition, partitions: Sequence[Partition]) -> Iterator[Understood]:
+def _understood(chosen: Partition, partitions: Sequence[Partition]) -> Iterator[UnderstoodSetting]:
     value = f"leader {chosen.leader}, replicas {_ids(chosen.replicas)}, ISR {_ids(chosen.isr)}"
     among = f" (of {len(partitions)} partitions the one with the smallest ISR)" if len(partitions) > 1 else ""
     mapping = ", ".join(f"{number} is {broker}" for number, broker in enumerate(chosen.brokers))
     meaning = f"the search starts from it{among}; in its histories broker {mapping}"
-    yield Understood(f"partition {printable(chosen.name)}", value, meaning, chosen.place)
+    yield UnderstoodSetting(f"partition {printable(chosen.name)}", value, meaning, chosen.place)
     for one in partitions:
         if one.leader is None:
             value = f"leader none, replicas {_ids(one.replicas)}, ISR {_ids(one.isr)}"
-            yield Understood(f"partition {printable(one.name)}", value, "unavailable now: it has no leader", one.place)
+            yield UnderstoodSetting(
+                f"partition {printable(one.name)}", value, "unavailable now: it has no leader", one.place
+            )
 
 
 def _ids(brokers: Iterable[int]) -> str:

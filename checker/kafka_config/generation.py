@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.kafka_config.cluster_settings import Given, Setting, Settings, Understood
-from isrcheck.checker.kafka_config.kafka_keys import Role
-from isrcheck.checker.kafka_config.kafka_versions import Version, version_of_binaries, version_of_inter_broker_protocol
+from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Setting, Settings, UnderstoodSetting
+from isrcheck.checker.kafka_config.keys import Role
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
+from isrcheck.checker.kafka_config.releases import Version, version_of_binaries, version_of_inter_broker_protocol
 
 NEWEST_MODELLED = "2.1"
 """The newest modelled release: what a cluster is taken for that does not tell."""
@@ -105,7 +105,7 @@ def read_versions(settings: Settings, kafka_version: str | None, evidence: Setti
     return Versions(newest, newest, is_told=False)
 
 
-def read_generation(settings: Settings, versions: Versions) -> tuple[Generation, list[Understood]]:
+def read_generation(settings: Settings, versions: Versions) -> tuple[Generation, list[UnderstoodSetting]]:
     """The generation, and what to say about the settings that it follows from. Raises PropertiesError."""
     release = versions.release
     protocol, why = _nearest(release)
@@ -120,8 +120,10 @@ def read_generation(settings: Settings, versions: Versions) -> tuple[Generation,
     if truncation < own:
         meaning += f", but {_TRUNCATIONS[truncation][3]}"
     lines = [
-        Understood("Kafka version", str(release), _decides(release), versions.binaries.source),
-        Understood("inter.broker.protocol.version", str(versions.protocol.value), meaning, versions.protocol.source),
+        UnderstoodSetting("Kafka version", str(release), _decides(release), versions.binaries.source),
+        UnderstoodSetting(
+            "inter.broker.protocol.version", str(versions.protocol.value), meaning, versions.protocol.source
+        ),
     ]
     keys, _ = format_keys(settings, versions)
     record_format = settings.first(keys)
@@ -181,7 +183,7 @@ def format_keys(
     return (_TOPIC_FORMAT, _BROKER_FORMAT), {}
 
 
-def _refuse_format(given: Given, versions: Versions) -> None:
+def _refuse_format(given: GivenSetting, versions: Versions) -> None:
     agreed = versions.protocol.value
     is_newer = _version(given).is_newer_than(agreed)
     if versions.release.has("1.1"):
@@ -194,7 +196,7 @@ def _refuse_format(given: Given, versions: Versions) -> None:
         )
 
 
-def _version(given: Given) -> Version:
+def _version(given: GivenSetting) -> Version:
     assert isinstance(given.value, Version)
     return given.value
 
@@ -204,20 +206,20 @@ def _record_version(version: Version) -> int:
     return int(version.has("0.10.0")) + int(version.has("0.11.0-IV0"))
 
 
-def _has_old_format(given: Given, versions: Versions) -> bool:
+def _has_old_format(given: GivenSetting, versions: Versions) -> bool:
     return _record_version(_version(given)) < 2 and versions.release.has("0.11.0")
 
 
-def _format_line(given: Given, is_old: bool) -> Understood:
+def _format_line(given: GivenSetting, is_old: bool) -> UnderstoodSetting:
     meaning = "records carry leader epochs"
     if is_old:
         meaning = "records carry no leader epochs: followers truncate to the high watermark"
     elif _record_version(_version(given)) < 2:
         meaning = "records carry no leader epochs, which came with 0.11"
-    return Understood(given.key, given.text, meaning + given.note, given.source)
+    return UnderstoodSetting(given.key, given.text, meaning + given.note, given.source)
 
 
-def _why_inexact(given: Given, release: Version) -> str | None:
+def _why_inexact(given: GivenSetting, release: Version) -> str | None:
     """Releases that use leader epochs in some other way where records carry none; in the others they have no part."""
     if not release.has("1.0"):
         is_fixed = release.has_patch("0.11.0.3")

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from isrcheck.checker.kafka_config.cluster_settings import Given, Settings
+from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Settings
 from isrcheck.checker.kafka_config.generation import Versions
-from isrcheck.checker.kafka_config.kafka_keys import NEWEST_LISTED_RELEASE, Role, first_release, keys_of, knows
-from isrcheck.checker.kafka_config.kafka_versions import version_of_binaries
+from isrcheck.checker.kafka_config.keys import NEWEST_LISTED_RELEASE, Role, first_release, keys_of, knows
+from isrcheck.checker.kafka_config.releases import version_of_binaries
 from isrcheck.checker.kafka_config.values import printable, shown
 
 
@@ -120,11 +120,11 @@ def read_ignored(
         yield Ignored(printable(each.key), shown(each.key, each.text), why, reason, each.source)
 
 
-def _place(each: Given) -> tuple[Role, str, int]:
+def _place(each: GivenSetting) -> tuple[Role, str, int]:
     return each.role, each.key, each.layer
 
 
-def _why_ignored(each: Given, versions: Versions, winner: Given | None) -> tuple[WhyIgnored, str]:
+def _why_ignored(each: GivenSetting, versions: Versions, winner: GivenSetting | None) -> tuple[WhyIgnored, str]:
     if winner is not None:
         return WhyIgnored.OVERRIDDEN, f"overridden by the {winner.role.value}'s {winner.key} in {winner.source}"
     if not knows(versions.release, each.role, each.key):
@@ -140,7 +140,7 @@ def _why_ignored(each: Given, versions: Versions, winner: Given | None) -> tuple
     return WhyIgnored.NO_BEARING, "has no bearing on whether a record is kept"
 
 
-def _why_unknown(each: Given, versions: Versions) -> str:
+def _why_unknown(each: GivenSetting, versions: Versions) -> str:
     release, newest = versions.release, version_of_binaries(NEWEST_LISTED_RELEASE)
     since = first_release(each.role, each.key)
     if since:

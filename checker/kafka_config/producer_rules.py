@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.checker.kafka_config.cluster_settings import Given, Setting, Settings, Understood
+from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Setting, Settings, UnderstoodSetting
 from isrcheck.checker.kafka_config.generation import Versions
-from isrcheck.checker.kafka_config.kafka_keys import Role, default, knows
-from isrcheck.checker.kafka_config.kafka_versions import Version
+from isrcheck.checker.kafka_config.keys import Role, default, knows
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
+from isrcheck.checker.kafka_config.releases import Version
 from isrcheck.checker.kafka_config.values import MOST, READERS
 
 MOST_IN_FLIGHT = 5
@@ -41,7 +41,7 @@ class Producer:
     in_flight: Setting[int]
     is_idempotent: Setting[bool]
     has_transactions: Setting[bool]
-    understood: tuple[Understood, ...]
+    understood: tuple[UnderstoodSetting, ...]
 
 
 def read_producer(settings: Settings, versions: Versions) -> Producer:
@@ -67,7 +67,7 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
         lines.append(_line(IDEMPOTENCE, idempotence, rules.given(IDEMPOTENCE), meaning))
     if identified:
         lines.append(
-            Understood(
+            UnderstoodSetting(
                 TRANSACTIONAL_ID, identified.text, f"records belong to transactions{identified.note}", identified.source
             )
         )
@@ -76,7 +76,7 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
     return Producer(acks, retries, in_flight, idempotence, transactions, tuple(lines))
 
 
-def read_isolation_level(settings: Settings, versions: Versions) -> tuple[Setting[str], list[Understood]]:
+def read_isolation_level(settings: Settings, versions: Versions) -> tuple[Setting[str], list[UnderstoodSetting]]:
     """How far consumers read, and what to say about it: before 0.11 there is nothing to choose."""
     level = _Rules(settings, versions, Role.CONSUMER).setting(ISOLATION_LEVEL, None, None)
     if not knows(versions.release, Role.CONSUMER, ISOLATION_LEVEL):
@@ -92,7 +92,7 @@ def read_isolation_level(settings: Settings, versions: Versions) -> tuple[Settin
 class _Obstacle:
     """A setting that an idempotent producer cannot have, what it needs instead, and what to write."""
 
-    given: Given
+    given: GivenSetting
     need: str
     cure: str
 
@@ -113,11 +113,11 @@ class _Rules:
         """Whether this release has the key at all."""
         return knows(self.release, self.role, key)
 
-    def given(self, key: str) -> Given | None:
+    def given(self, key: str) -> GivenSetting | None:
         """What was given for a key that this release knows."""
         return self.settings.get(self.role, key) if self.knows(key) else None
 
-    def setting(self, key: str, becomes: Any, wants: Given | None) -> Setting[Any]:
+    def setting(self, key: str, becomes: Any, wants: GivenSetting | None) -> Setting[Any]:
         """The value of a key; unset, and asked by `wants`, it `becomes` something else than its default."""
         if found := self.given(key):
             return Setting(found.value, found.source)
@@ -126,7 +126,7 @@ class _Rules:
             return Setting(becomes, f"becomes {becomes} because of {wants.spelled} in {wants.source}")
         return Setting(usual, f"Kafka {self.release}'s default")
 
-    def idempotence(self) -> tuple[Setting[bool], Given | None]:
+    def idempotence(self) -> tuple[Setting[bool], GivenSetting | None]:
         """Whether the producer is idempotent, and the setting that asks for it, if one does."""
         explicit, identified = self.given(IDEMPOTENCE), self.given(TRANSACTIONAL_ID)
         if explicit and not explicit.value:
@@ -156,7 +156,7 @@ class _Rules:
             return Setting(True, explicit.source), wants
         return Setting(True, f"becomes true because of {wants.spelled} in {wants.source}"), wants
 
-    def _idempotence_by_default(self, identified: Given | None) -> Setting[bool]:
+    def _idempotence_by_default(self, identified: GivenSetting | None) -> Setting[bool]:
         """It is only the default, and gives way to other settings; but not where a transactional.id needs it."""
         obstacle = next(iter(self._obstacles()), None)
         if obstacle is None:
@@ -182,13 +182,13 @@ class _Rules:
             most = f"{IN_FLIGHT} of at most {MOST_IN_FLIGHT}"
             yield _Obstacle(in_flight, most, f"write {IN_FLIGHT}={MOST_IN_FLIGHT}")
 
-    def _refusal(self, given: Given, because: str, cure: str) -> PropertiesError:
+    def _refusal(self, given: GivenSetting, because: str, cure: str) -> PropertiesError:
         return PropertiesError(
             f"{given.source}: {given.spelled}: a producer of Kafka {self.release} refuses to start with it, "
             f"because {because}; {cure}"
         )
 
-    def delivery_timeout(self) -> Sequence[Understood]:
+    def delivery_timeout(self) -> Sequence[UnderstoodSetting]:
         """Since 2.1 a producer gives up on a record after so long; Kafka wants room for one request in it."""
         given = self.given(DELIVERY_TIMEOUT)
         if given is None:
@@ -202,7 +202,7 @@ class _Rules:
                 f"write {DELIVERY_TIMEOUT}={linger + request} or more",
             )
         meaning = f"ends the resends of a record: the model has no clock, any of them can be the last{given.note}"
-        return [Understood(DELIVERY_TIMEOUT, given.text, meaning, given.source)]
+        return [UnderstoodSetting(DELIVERY_TIMEOUT, given.text, meaning, given.source)]
 
 
 _ACKS_MEAN = {
@@ -222,10 +222,10 @@ def _in_flight_means(count: int) -> str:
     return "one request at a time" if count == 1 else f"up to {count} requests of a producer at once"
 
 
-def _line(key: str, setting: Setting[Any], given: Given | None, meaning: str) -> Understood:
+def _line(key: str, setting: Setting[Any], given: GivenSetting | None, meaning: str) -> UnderstoodSetting:
     """The key with the value that it has, as it was written where it was."""
     is_as_written = given is not None and setting.source == given.source
     text = given.text if given and is_as_written else str(setting.value)
     if isinstance(setting.value, bool) and not is_as_written:
         text = text.lower()
-    return Understood(key, text, meaning + (given.note if given and is_as_written else ""), setting.source)
+    return UnderstoodSetting(key, text, meaning + (given.note if given and is_as_written else ""), setting.source)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from isrcheck.checker.kafka_config.kafka_versions import version_of_inter_broker_protocol
+from isrcheck.checker.kafka_config.releases import version_of_inter_broker_protocol
 
 WHAT_JAVA_TRIMS = "".join(map(chr, range(33)))
 """String.trim, which Kafka applies to every value."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from isrcheck.checker.analyses import matrix
-from isrcheck.checker.analyses.matrix import Match, Pair, Recorded
-from isrcheck.checker.kafka_config.answer import Answer, Asked, aside_line, first_sentence
-from isrcheck.checker.kafka_config.cluster_plan import Question
+from isrcheck.checker.analyses.matrix import Match, Pair, RecordedRun
+from isrcheck.checker.kafka_config.answer import Answer, FinishedSearch, first_sentence, side_search_line
+from isrcheck.checker.kafka_config.cluster_plan import ClusterPlan
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
 from isrcheck.checker.reports.content import Grid, History, Judged, Outcome, Row, Search, Told, by_property, outcome_of
 from isrcheck.checker.session.naming import title
@@ -110,7 +110,7 @@ AS_PROMISED = (Word.HOLDS, Word.PROVED, Word.NO_VIOLATION, Word.REACHED)
 """What passes where it is as recorded. A failure that is as recorded was expected, and is no pass: it is skipped."""
 
 
-def of_matrix(printed: Printed, records: Sequence[Recorded], pairs: Sequence[Pair], *, strict: bool) -> Told:
+def of_matrix(printed: Printed, records: Sequence[RecordedRun], pairs: Sequence[Pair], *, strict: bool) -> Told:
     """Every generation against every property, held against the record."""
     cells: dict[tuple[str, str], Judged | str] = {}
     searches = []
@@ -125,7 +125,7 @@ def of_matrix(printed: Printed, records: Sequence[Recorded], pairs: Sequence[Pai
     return Told("every generation against every property", printed.words, printed.text, grid, tuple(searches))
 
 
-def _recorded(record: Recorded, run: Run, *, strict: bool) -> Search:
+def _recorded(record: RecordedRun, run: Run, *, strict: bool) -> Search:
     known = histories_of(run, run.traces)
     judged = []
     for verdict in run.verdicts:
@@ -144,7 +144,7 @@ def _recorded(record: Recorded, run: Run, *, strict: bool) -> Search:
     return Search(record.title, record.instance, run, tuple(judged), outcome, says)
 
 
-def _not_searched(record: Recorded) -> Search:
+def _not_searched(record: RecordedRun) -> Search:
     judged = [
         Judged(Verdict(prop, Word.UNDECIDED, note=table.NOT_SEARCHED), matrix.NOT_SEARCHED, Outcome.ERROR)
         for prop in matrix.promised(record)
@@ -203,24 +203,24 @@ def of_answer(printed: Printed, answer: Answer, *, strict: bool) -> Told:
     sides = [
         Search(
             *(f"beside the verdict: {part.says}", part.instance, run, ()),
-            says=aside_line(part, run, answer),
+            says=side_search_line(part, run, answer),
             others=histories_of(run, run.traces),
         )
-        for part, run in answer.asides
+        for part, run in answer.side_searches
     ]
     rows = []
     for verdict in answer.promises:
         known = [one for search in deciding for one in search.histories if one.trace.property_name == verdict.prop.name]
         judged = Judged(verdict, verdict.text, outcome_of(verdict, strict=strict), tuple(known))
         rows.append(Row((verdict.prop.name,), (judged, first_sentence(verdict))))
-    notes = tuple([f"UNDECIDED for this cluster: {answer.question.why_undecided}"] * answer.question.is_nearest)
+    notes = tuple([f"UNDECIDED for this cluster: {answer.plan.why_undecided}"] * answer.plan.is_nearest)
     grid = Grid(("promise",), ("verdict", "says"), tuple(rows))
     return Told(CLUSTER, printed.words, printed.text, grid, (*deciding, *sides), notes=notes)
 
 
-def _deciding(answer: Answer, asked: Asked, *, strict: bool) -> Search:
+def _deciding(answer: Answer, asked: FinishedSearch, *, strict: bool) -> Search:
     part, run = asked
-    undecided = answer.question.cluster.undecided_properties
+    undecided = answer.plan.cluster.undecided_properties
     known = histories_of(run, run.traces)
     judged = []
     for found in run.verdicts:
@@ -235,9 +235,9 @@ def _deciding(answer: Answer, asked: Asked, *, strict: bool) -> Search:
     return replace(_search(part.says, run, judged), outcome=outcome)
 
 
-def of_refusal(printed: Printed, question: Question) -> Told:
+def of_refusal(printed: Printed, plan: ClusterPlan) -> Told:
     """A cluster of which nothing can be searched."""
-    says = f"UNDECIDED: {question.why_undecided}"
+    says = f"UNDECIDED: {plan.why_undecided}"
     return Told(
         CLUSTER, printed.words, printed.text, NOTHING, (Search("cluster", None, None, (), Outcome.ERROR, says),)
     )

@@ -17,7 +17,7 @@ from isrcheck.checker.reports.style import STYLE
 from isrcheck.checker.session.disabled_actions import switched_off
 from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.proof_text import unrolled_lines
-from isrcheck.checker.session.text import Run, asked_of, never_fired, totals, verdict_line
+from isrcheck.checker.session.text import Run, never_fired, search_summary, totals, verdict_line
 from isrcheck.checker.spark.summary import spread_lines
 from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element, page_head
 
@@ -197,7 +197,7 @@ def _search(search: Search, number: int, *, is_drawn: bool, is_open: bool) -> El
 
 
 def _asked(run: Run) -> Element:
-    configuration, faults, search = asked_of(run)
+    configuration, faults, search = search_summary(run)
     made = element("dl", element("dt", "command"), element("dd", element("code", run.command)))
     for name, says in (("configuration", configuration), ("faults", faults), ("search", search)):
         append(made, element("dt", name), element("dd", says))

@@ -30,7 +30,7 @@ from isrcheck.checker.session.naming import title
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.text import Run
-from isrcheck.checker.session.trace_writer import SAMPLE, Traces
+from isrcheck.checker.session.trace_writer import SAMPLE, TraceWriter
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.summary import Spread
@@ -73,7 +73,7 @@ class SearchSession:
         self,
         instance: Instance,
         target: str,
-        traces: Traces,
+        traces: TraceWriter,
         *,
         limits: Limits,
         only: Sequence[str] = (),
@@ -121,7 +121,7 @@ class SearchSession:
             raise KeyboardInterrupt
         return beginning
 
-    def differ(self, run: Run, asked: int, target: str, traces: Traces) -> Run:
+    def differ(self, run: Run, asked: int, target: str, traces: TraceWriter) -> Run:
         """For every failure that was found, so many counterexamples of different causes, and their traces."""
         instance, limits = run.exploration.instance, self.limits
         if run.exploration.stopped == "interrupt" or not run.explored.has_begun:
@@ -144,7 +144,7 @@ class SearchSession:
                     return replace(run, command=command, different=found)
         return replace(run, command=command, different=found)
 
-    def spread(self, session: Session, instance: Instance, target: str, traces: Traces) -> Run:
+    def spread(self, session: Session, instance: Instance, target: str, traces: TraceWriter) -> Run:
         """Search an instance on Spark, judge what was found, and write its traces."""
         from isrcheck.checker.spark.engine import explore_on_spark  # here, for it needs Spark's packages
 
@@ -190,7 +190,7 @@ class SearchSession:
         progress.clear()
         return unrolled
 
-    def unroll(self, instance: Instance, target: str, traces: Traces) -> Run:
+    def unroll(self, instance: Instance, target: str, traces: TraceWriter) -> Run:
         """Ask Z3 about an instance, judge what was found, and write its traces."""
         unrolled = self._ask_z3(instance)
         found = verdicts(unrolled)
@@ -214,7 +214,7 @@ class SearchSession:
         found = [cut_short(verdict, cut, unrolled.judged) for verdict in run.verdicts] if cut else run.verdicts
         return replace(run, second=unrolled, command=command, verdicts=found)
 
-    def prove(self, run: Run, traces: Traces) -> Run:
+    def prove(self, run: Run, traces: TraceWriter) -> Run:
         """Look for proofs of what the search did not break; see whether it reaches what stands in their way."""
         exploration = run.exploration
         assert isinstance(exploration, Exploration)

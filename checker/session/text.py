@@ -150,7 +150,7 @@ def trace_lines(run: Run) -> list[str]:
     return table(rows)
 
 
-def asked_of(run: Run) -> tuple[str, str, str]:
+def search_summary(run: Run) -> tuple[str, str, str]:
     """What was asked: the configuration, the faults that were considered, and how and how far was searched."""
     instance, limits = run.exploration.instance, run.exploration.limits
     how = {
@@ -173,7 +173,7 @@ def text(run: Run) -> str:
     exploration = run.exploration
     instance = exploration.instance
     documentation = instance.model.documentation.splitlines()
-    configuration, faults, search = asked_of(run)
+    configuration, faults, search = search_summary(run)
     lines = [
         f"{title(instance)}: {documentation[0] if documentation else ''}",
         "",

@@ -29,7 +29,7 @@ SAMPLE = 2000
 """How many of the reached states lemmas are proposed from, and held against."""
 
 
-class Traces:
+class TraceWriter:
     """Writes certified traces; the first failure to write is kept, so that the report still comes out."""
 
     def __init__(self, folder: Path) -> None:

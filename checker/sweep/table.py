@@ -19,7 +19,7 @@ from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import configuration_of, faults_line, title
 from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.text import Run, as_object
-from isrcheck.checker.session.trace_writer import Traces
+from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.checker.sweep.axes import Row, Sweep, refused_throughout
 from isrcheck.checker.sweep.case import Case
 from isrcheck.checker.sweep.cases import Carry, is_of_today
@@ -132,7 +132,7 @@ def search(
     answers: Mapping[int, int],
     carry: Carry,
     results: Results,
-    traces: Traces,
+    traces: TraceWriter,
     budget: Budget = UNLIMITED,
 ) -> Table:
     """Search what an earlier run has not, and put the table together; `answers` maps rows to the cases that answer.
@@ -189,7 +189,7 @@ def _of_today(results: Results, cases: Mapping[int, Case], budget: Budget) -> di
     return done
 
 
-def _fill(found: Found, case: Case, record: Record, traces: Traces) -> None:
+def _fill(found: Found, case: Case, record: Record, traces: TraceWriter) -> None:
     instance = found.row.instance
     assert instance is not None
     if "refused" in record:

@@ -18,7 +18,7 @@ from isrcheck.models.run import Cells
 from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.spelling import spell_cell, spell_cell_value
 
-Row = dict[str, Any]
+TableRow = dict[str, Any]
 
 ASKED = ("model", "digest", "protocol", "swaps", "configuration", "bound", "engine")
 """What tells one question from another, in the object of `--json`; how Spark was to divide it comes to that."""
@@ -31,13 +31,13 @@ OF_SPARK = ("mode", "cores", "parts", "parts_ended", "starts", "split_depth", "s
 """What the table of runs has of the object of `--json`, and of its `spark`."""
 
 
-def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[Row]]:
+def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[TableRow]]:
     """The rows of a run, by table."""
     told = as_object(run)
     spark = told["spark"] or {}
     overlap = spark.get("overlap") or {"states_by_parts": []}
     instance = run.explored.instance
-    tables: dict[str, list[Row]] = {
+    tables: dict[str, list[TableRow]] = {
         "levels": [{"depth": depth, "states": states} for depth, states in enumerate(told["states_per_level"])],
         "actions": [{"action": name, **counts} for name, counts in told["actions"].items()],
         "verdicts": [{**found, "property": found["name"]} for found in told["properties"]],
@@ -69,7 +69,7 @@ def run_key(run: Run, told: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(question).encode()).hexdigest()[:12]
 
 
-def _run_row(run: Run, told: Mapping[str, Any], spark: Mapping[str, Any]) -> Row:
+def _run_row(run: Run, told: Mapping[str, Any], spark: Mapping[str, Any]) -> TableRow:
     return {
         **{name: told[name] for name in OF_RUN},
         **{name: spark.get(name) for name in OF_SPARK},
@@ -77,7 +77,7 @@ def _run_row(run: Run, told: Mapping[str, Any], spark: Mapping[str, Any]) -> Row
     }
 
 
-def _trace_rows(run: Run) -> Iterator[Row]:
+def _trace_rows(run: Run) -> Iterator[TableRow]:
     """Every history that shows how a property fails, also where its file could not be written."""
     instance = run.explored.instance
     for verdict in run.verdicts:
@@ -98,7 +98,7 @@ def _trace_rows(run: Run) -> Iterator[Row]:
                 }
 
 
-def _edge_row(instance: Instance, edge: Edge) -> Row:
+def _edge_row(instance: Instance, edge: Edge) -> TableRow:
     return {
         "depth": edge.depth,
         "state": digest_of(edge.before),

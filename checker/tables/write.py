@@ -18,7 +18,7 @@ from isrcheck.checker.session.text import Run
 from isrcheck.checker.spark.runtime.java import INSTALL
 from isrcheck.checker.tables.columns import KEY, TABLES, VERSION, Table, Type
 from isrcheck.checker.tables.edges import sampled_edges
-from isrcheck.checker.tables.rows import Row, rows_of
+from isrcheck.checker.tables.rows import TableRow, rows_of
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.output import DRAFT, draft_in, write_through
 
@@ -75,7 +75,7 @@ class Tables:
                     draft.unlink()
 
 
-def _parquet(table: Table, rows: list[Row]) -> bytes:
+def _parquet(table: Table, rows: list[TableRow]) -> bytes:
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -13,10 +13,10 @@ import pytest
 
 from conformance.tests.support.places import SHARED
 from isrcheck.checker.kafka_config.cluster import Cluster, read_cluster
-from isrcheck.checker.kafka_config.cluster_settings import Setting, Understood, role_of
+from isrcheck.checker.kafka_config.cluster_settings import Setting, UnderstoodSetting, role_of
 from isrcheck.checker.kafka_config.generation import Generation
 from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
-from isrcheck.checker.kafka_config.kafka_keys import Role, first_release, keys_of, roles_that_know
+from isrcheck.checker.kafka_config.keys import Role, first_release, keys_of, roles_that_know
 from isrcheck.checker.kafka_config.producer_rules import Producer
 from isrcheck.checker.kafka_config.properties_file import PropertiesError, read_properties
 
@@ -156,21 +156,25 @@ def test_a_topic_with_its_producers_acks_in_one_file() -> None:
     assert cluster.producer.acks == Setting("all", "topic.properties:4")
     assert (cluster.partition, cluster.why_unavailable, cluster.ignored) == (None, None, ())
     assert cluster.understood == (
-        Understood("Kafka version", "0.10.2", "decides the defaults", "--kafka-version"),
-        Understood("inter.broker.protocol.version", "0.10.2", "the replication protocol is 0.10", "--kafka-version"),
-        Understood("replication.factor", "3", "brokers that hold a replica: 3", "topic.properties:1"),
-        Understood("min.insync.replicas", "2", "an acks=all write needs an ISR of at least 2", "topic.properties:2"),
-        Understood(
+        UnderstoodSetting("Kafka version", "0.10.2", "decides the defaults", "--kafka-version"),
+        UnderstoodSetting(
+            "inter.broker.protocol.version", "0.10.2", "the replication protocol is 0.10", "--kafka-version"
+        ),
+        UnderstoodSetting("replication.factor", "3", "brokers that hold a replica: 3", "topic.properties:1"),
+        UnderstoodSetting(
+            "min.insync.replicas", "2", "an acks=all write needs an ISR of at least 2", "topic.properties:2"
+        ),
+        UnderstoodSetting(
             "unclean.leader.election.enable", "false", "only a member of the ISR is elected", "topic.properties:3"
         ),
-        Understood(
+        UnderstoodSetting(
             "acks",
             "all",
             "a record is acknowledged once the whole ISR has it (taken as the producer's)",
             "topic.properties:4",
         ),
-        Understood("retries", "0", "a failed request is not sent again", "Kafka 0.10.2's default"),
-        Understood(
+        UnderstoodSetting("retries", "0", "a failed request is not sent again", "Kafka 0.10.2's default"),
+        UnderstoodSetting(
             "max.in.flight.requests.per.connection",
             "5",
             "up to 5 requests of a producer at once",
@@ -527,8 +531,8 @@ def test_no_version_told() -> None:
     assert cluster.producer.acks == Setting("1", "Kafka 2.1's default")
     source = "not told: the newest that is modelled"
     assert cluster.understood[:2] == (
-        Understood("Kafka version", "2.1", "decides the defaults", source),
-        Understood("inter.broker.protocol.version", "2.1", "the replication protocol is 2.1", source),
+        UnderstoodSetting("Kafka version", "2.1", "decides the defaults", source),
+        UnderstoodSetting("inter.broker.protocol.version", "2.1", "the replication protocol is 2.1", source),
     )
 
 
@@ -550,8 +554,8 @@ def test_the_inter_broker_protocol_version_stands_in_for_the_version(
     assert cluster.generation == Generation(protocol, {}, None)
     says = f"the replication protocol is {protocol}"
     assert cluster.understood[:2] == (
-        Understood("Kafka version", kafka_version, "decides the defaults", "server.properties:2"),
-        Understood("inter.broker.protocol.version", told, says, "server.properties:2"),
+        UnderstoodSetting("Kafka version", kafka_version, "decides the defaults", "server.properties:2"),
+        UnderstoodSetting("inter.broker.protocol.version", told, says, "server.properties:2"),
     )
     assert cluster.producer.acks.source == f"Kafka {kafka_version}'s default"
 
@@ -582,7 +586,7 @@ def test_the_inter_broker_protocol_decides_how_followers_truncate_and_the_binari
     cluster = read(file("server.properties", f"inter.broker.protocol.version={agreed}"), version=binaries)
     assert cluster.kafka_version == Setting(binaries, "--kafka-version")
     assert cluster.generation == Generation(protocol, {"TRUNC": truncation} if truncation else {}, None)
-    assert cluster.understood[1] == Understood(
+    assert cluster.understood[1] == UnderstoodSetting(
         "inter.broker.protocol.version", agreed, f"the replication protocol is {protocol}{says}", "server.properties:1"
     )
 

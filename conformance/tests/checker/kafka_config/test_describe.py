@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from isrcheck.checker.kafka_config.cluster import NO_REPLICAS_TOLD, Cluster, read_cluster
-from isrcheck.checker.kafka_config.cluster_settings import Setting, Understood
+from isrcheck.checker.kafka_config.cluster_settings import Setting, UnderstoodSetting
 from isrcheck.checker.kafka_config.describe import Partition
 from isrcheck.checker.kafka_config.ignored import WhyIgnored
-from isrcheck.checker.kafka_config.kafka_keys import Role
+from isrcheck.checker.kafka_config.keys import Role
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
 
 TO_2_3 = (
@@ -73,7 +73,7 @@ def test_a_topic_with_one_partition(text: str) -> None:
     assert cluster.why_unavailable is None
     assert cluster.replication_factor == Setting(3, "1.txt:2")
     assert cluster.min_insync_replicas == Setting(2, "1.txt:1")
-    assert cluster.understood[2] == Understood(
+    assert cluster.understood[2] == UnderstoodSetting(
         "partition t-0",
         "leader 2, replicas 1,2,3, ISR 2,3",
         "the search starts from it; in its histories broker 0 is 2, 1 is 1, 2 is 3",

@@ -495,7 +495,7 @@ def test_a_proof_for_every_length_that_the_search_contradicts_exits_70(kafka, mo
         return found
 
     monkeypatch.setattr(session, "explore", wrongly)
-    monkeypatch.setattr(trace_writer.Traces, "write", lambda *given: {})
+    monkeypatch.setattr(trace_writer.TraceWriter, "write", lambda *given: {})
     code = cli.main(["kafka", "--protocol", "2.1", "--prove", "--bound", "1"])
     out, err = capsys.readouterr()
     assert (code, out) == (70, "")

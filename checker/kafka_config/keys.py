@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from isrcheck.checker.kafka_config.kafka_versions import Version
+from isrcheck.checker.kafka_config.releases import Version
 
 # key -> (first release, default), newest first.
 _DEFAULTS: dict[str, tuple[tuple[str, str], ...]] = {

@@ -1,7 +1,7 @@
 """Versions of Kafka: of its binaries, and of the protocol between its brokers.
 
 In:  what a person or a property file says: 0.10.2.1, 0.10.1-IV2, 3.9.
-Out: a `Version`, for checker/kafka_config/generation.py and checker/kafka_config/kafka_keys.py. Which release does what
+Out: a `Version`, for checker/kafka_config/generation.py and checker/kafka_config/keys.py. Which release does what
      is not said here.
 """
 
