@@ -40,8 +40,8 @@ from isrcheck.checker.outcome.verdict import (
 )
 from isrcheck.checker.reports import folder as reports
 from isrcheck.checker.reports import gather
-from isrcheck.checker.reports.content import Told
-from isrcheck.checker.reports.gather import Printed
+from isrcheck.checker.reports.content import ReportContent
+from isrcheck.checker.reports.gather import PrintedAnswer
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.formula_budget import Memory
 from isrcheck.checker.session import naming
@@ -58,8 +58,8 @@ from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.checker.spark.runtime.session import spark_session
 from isrcheck.checker.sweep import table
 from isrcheck.checker.sweep.axes import read_sweep
-from isrcheck.checker.sweep.cases import carry_here, cases_of
-from isrcheck.checker.sweep.results_file import Results, described
+from isrcheck.checker.sweep.cases import cases_of, run_cases_here
+from isrcheck.checker.sweep.results_file import ResultsFile, described
 from isrcheck.checker.tables.write import Tables
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance
@@ -145,7 +145,7 @@ def _finish(
     traces: TraceWriter,
     code: int,
     stopped: bool,
-    tell: Callable[[Printed], Told] | None = None,
+    tell: Callable[[PrintedAnswer], ReportContent] | None = None,
 ) -> int:
     try:
         print(json.dumps(content, indent=2) if options.as_json else escaped_lines(text), flush=True)
@@ -159,7 +159,7 @@ def _finish(
     if options.report is None or tell is None:
         return code
     words = shlex.join(options.words)
-    told = partial(_told, tell, Printed(words, text), code, stopped, traces.failure)
+    told = partial(_told, tell, PrintedAnswer(words, text), code, stopped, traces.failure)
     try:
         failure = reports.write(options.report, told)
     except KeyboardInterrupt:
@@ -170,7 +170,9 @@ def _finish(
     return code
 
 
-def _told(tell: Callable[[Printed], Told], printed: Printed, code: int, stopped: bool, failure: str) -> Told:
+def _told(
+    tell: Callable[[PrintedAnswer], ReportContent], printed: PrintedAnswer, code: int, stopped: bool, failure: str
+) -> ReportContent:
     return replace(tell(printed), code=code, is_cut=stopped, failure=failure)
 
 
@@ -259,7 +261,7 @@ def _sweep(options: Options, seen: list[int], budget: Budget) -> int:
     asked = read_sweep(options)
     cases, answers = cases_of(asked, options)
     tables = Tables(options.tables)
-    results = Results(options.out, described(asked, cases), frozenset(case.position for case in cases))
+    results = ResultsFile(options.out, described(asked, cases), frozenset(case.position for case in cases))
     if results.done:
         print(
             f"taking up {escaped(str(results.path))}: {len(results.done)} of {len(cases)} searches are done",
@@ -269,14 +271,14 @@ def _sweep(options: Options, seen: list[int], budget: Budget) -> int:
     traces = TraceWriter(options.out)
     try:
         if options.engine == "spark":
-            from isrcheck.checker.sweep.on_spark import carry_on  # here, for it needs Spark's packages
+            from isrcheck.checker.sweep.on_spark import run_cases_on_spark  # here, for it needs Spark's packages
 
             with spark_session(options.spark.session, progress.announce) as session:
-                carry = carry_on(session, progress, len(cases), budget)
-                found = table.search(asked, cases, answers, carry, results, traces, budget)
+                run_cases = run_cases_on_spark(session, progress, len(cases), budget)
+                found = table.search(asked, cases, answers, run_cases, results, traces, budget)
         else:
-            carry = carry_here(progress, seen, len(cases), budget)
-            found = table.search(asked, cases, answers, carry, results, traces, budget)
+            run_cases = run_cases_here(progress, seen, len(cases), budget)
+            found = table.search(asked, cases, answers, run_cases, results, traces, budget)
     finally:
         progress.clear()
         results.close()
