@@ -1,7 +1,7 @@
-"""`check published`: the five published models against the figures that TLC gives for them.
+"""`check published`: compares the figures of the five published models with those of TLC.
 
 In:  models/published/tlc.csv.
-Out: for each of its rows our figures beside TLC's, and whether all of them are equal.
+Out: our figures and TLC's for each row of the file, and whether they are equal.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PublishedRow:
 
 
 def rows() -> Iterator[PublishedRow]:
-    """The rows of the table, in its order."""
+    """The rows of the table, in order."""
     with TABLE.open(encoding="utf-8", newline="") as file:
         for line in csv.DictReader(one for one in file if not one.startswith("#")):
             sizes = {name: int(line[name]) for name in SIZES}
@@ -48,7 +48,7 @@ def rows() -> Iterator[PublishedRow]:
 
 
 def figures_of(exploration: Exploration) -> dict[str, str]:
-    """Our figures, written as the table writes TLC's."""
+    """Our figures, in the notation of the table."""
     figures = {"distinct": str(exploration.distinct), "levels": str(len(exploration.levels))}
     for name in PROPERTIES:
         found = exploration.findings[name].found
@@ -57,13 +57,13 @@ def figures_of(exploration: Exploration) -> dict[str, str]:
 
 
 def compare(row: PublishedRow, explored: Callable[[PublishedRow], Exploration]) -> tuple[Exploration, dict[str, str]]:
-    """Explore the model of a row to the end; returns what was found, and our figures."""
+    """Explore the model of a row exhaustively; returns the result and our figures."""
     exploration = explored(row)
     return exploration, figures_of(exploration)
 
 
 def line(row: PublishedRow, ours: dict[str, str]) -> list[str]:
-    """The cells of one printed row: a figure once where both agree, `ours != theirs` where they do not."""
+    """The cells of one printed row: `ours = theirs` or `ours != theirs` for each figure."""
     cells = [row.variant, *(str(row.sizes[name]) for name in SIZES)]
     for name in FIGURES:
         same = ours[name] == row.figures[name]

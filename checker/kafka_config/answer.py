@@ -266,7 +266,7 @@ def verdict_line(answer: Answer) -> str:
             left = f"{sum(run.explored.frontier for _, run in answer.deciding):,} frontier states were left"
             return f"NO VIOLATION TO DEPTH {depth}: nothing that is promised breaks so far; {left}"
         case _:
-            return "HOLDS: nothing that is promised breaks, in the whole state space of these bounds"
+            return "HOLDS: nothing that is promised breaks, in the whole state space within these bounds"
 
 
 def _undecided(answer: Answer, depth: int) -> str:
@@ -280,7 +280,7 @@ def _undecided(answer: Answer, depth: int) -> str:
     how_far = {
         Word.PERMITTED: "nothing breaks that this configuration promises",
         Word.NO_VIOLATION: f"nothing breaks to depth {depth}",
-        Word.HOLDS: "nothing breaks, in the whole state space of these bounds",
+        Word.HOLDS: "nothing breaks, in the whole state space within these bounds",
     }
     return f"{named}; of the rest: {how_far[rest]}"
 

@@ -132,7 +132,7 @@ def of_matrix(
         for one in search.judged:
             if one.verdict.prop.kind is not Kind.SOMETIMES:
                 cells[one.verdict.prop.name, record.column] = one
-    columns, rows = matrix.laid_out(records, cells, "")
+    columns, rows = matrix.arrange(records, cells, "")
     grid = Grid(("property",), tuple(columns), tuple(GridRow((name,), tuple(found)) for name, found in rows))
     return ReportContent(
         "every generation against every property", printed.command, printed.text, grid, tuple(searches)

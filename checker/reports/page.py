@@ -14,7 +14,7 @@ from isrcheck.checker.outcome.verdict import INTERRUPTED, SAFE, UNDECIDED, Word
 from isrcheck.checker.reports.content import Cell, Grid, Outcome, PropertyResult, ReportContent, SearchReport, TraceFile
 from isrcheck.checker.reports.plots import Bar, bars, line
 from isrcheck.checker.reports.style import STYLE
-from isrcheck.checker.session.disabled_actions import switched_off
+from isrcheck.checker.session.disabled_actions import disabled_actions
 from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.proof_text import unrolled_lines
 from isrcheck.checker.session.text import Run, never_fired, search_summary, totals, verdict_line
@@ -38,7 +38,7 @@ LOOKS = {
         "no violation within this number of steps; longer behaviours were not searched",
     ),
     Word.NOT_REACHED: ("\u25cb", "bounded", "not reached within this number of steps"),
-    Word.HOLDS: ("\u2713", "good", "the whole state space of these bounds was searched"),
+    Word.HOLDS: ("\u2713", "good", "the whole state space within these bounds was searched"),
     Word.PROVED: ("\u2713\u2713", "good", "at any depth, by induction"),
     Word.REACHED: ("\u2713", "good", "the model reaches such a state"),
     Word.NOT_APPLICABLE: ("\u2013", "none", "the property does not apply: its mechanism is off"),
@@ -244,7 +244,7 @@ def _plots(run: Run) -> Iterator[Element]:
 
 
 def _actions(exploration: Exploration) -> list[Bar]:
-    instance, off, silent = exploration.instance, switched_off(exploration.instance), never_fired(exploration)
+    instance, off, silent = exploration.instance, disabled_actions(exploration.instance), never_fired(exploration)
     rows = []
     for slot, one in enumerate(instance.model.slots):
         if instance.choices[slot] is None:
@@ -252,7 +252,7 @@ def _actions(exploration: Exploration) -> list[Bar]:
         fired, new = exploration.fired[slot], exploration.new[slot]
         says, kind = f"{fired:,} fired, {new:,} new", "bar"
         if slot in off:
-            says, kind = "switched off by the configuration", "off"
+            says, kind = "disabled by the configuration", "off"
         elif one.name in silent:
             says, kind = "\u26a0 never fired", "never"
         rows.append(Bar(one.name, fired, new, says, kind))

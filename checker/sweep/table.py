@@ -276,7 +276,7 @@ def _heading(found: SweepTable) -> list[str]:
     spelled = [configuration_of(other) for other in others]
     common = [f"{name}={value}" for name, value in settings.items() if all(other[name] == value for other in spelled)]
     depth = found.runs[0].exploration.limits.depth
-    far = "until nothing new is found" if depth is None else f"every behaviour of at most {counted(depth, 'step')}"
+    far = "every behaviour of any length" if depth is None else f"every behaviour of at most {counted(depth, 'step')}"
     names = {one.protocol.name for one in instances}
     named = title(first) if len(names) == 1 else ", ".join([first.model.name, *_swaps(first)])
     return [

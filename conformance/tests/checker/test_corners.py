@@ -23,7 +23,7 @@ from isrcheck.checker.command import console
 from isrcheck.checker.compile import kernels
 from isrcheck.checker.kafka_config import answer
 from isrcheck.checker.outcome.verdict import Word, exit_code
-from isrcheck.checker.session import session
+from isrcheck.checker.session import session, trace_writer
 from isrcheck.checker.session import text as report
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.models import registry
@@ -105,7 +105,7 @@ def test_a_disagreement_of_the_engines_exits_70_in_one_line(check, monkeypatch):
     def disagree(*arguments):
         raise NotCertifiedError("the reference does not confirm what was found (reproduce: check model.py --bound 2)")
 
-    monkeypatch.setattr(session, "from_steps", disagree)
+    monkeypatch.setattr(trace_writer, "from_steps", disagree)
     code, _, err = check("model.py")
     assert code == 70
     assert err.count("\n") == 1
@@ -168,7 +168,7 @@ def test_where_no_property_applies_nothing_is_said_to_hold(check, tmp_path, word
     code, text, _ = check("model.py", *words)
     last = text.splitlines()[-1]
     assert (code, "HOLDS" in text) == (0, False)
-    assert last.startswith("n/a: no property applies under this configuration, nothing was judged; ")
+    assert last.startswith("n/a: no property applies under this configuration;  ")
     assert json.loads(check("model.py", *words, "--json")[1])["verdict"] == "n/a"
 
 

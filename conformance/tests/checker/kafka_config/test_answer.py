@@ -205,7 +205,7 @@ def test_one_replica_holds_and_the_questions_on_the_side_do_not_decide(ask, ask_
         answer.startswith("an acknowledged record can be lost, at step 2") for answer in asides(content).values()
     )
     assert ask(line)[1].splitlines()[-1] == (
-        "HOLDS: nothing that is promised breaks, in the whole state space of these bounds"
+        "HOLDS: nothing that is promised breaks, in the whole state space within these bounds"
     )
 
 

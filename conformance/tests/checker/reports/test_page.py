@@ -16,11 +16,11 @@ from conformance.tests.support.report import HOSTILE, NAME, cases_of, counts_of,
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.kafka_config.cluster_plan import SIDE_SEARCHES, MOVED
+from isrcheck.checker.kafka_config.cluster_plan import MOVED, SIDE_SEARCHES
 from isrcheck.checker.outcome.verdict import PROVABLE, SAFE, Verdict, Word, exit_code
 from isrcheck.checker.reports import folder as folders
 from isrcheck.checker.reports.content import Outcome, outcome_of
-from isrcheck.checker.session import session
+from isrcheck.checker.session import session, trace_writer
 from isrcheck.models import registry
 
 SUITE = NAME.removesuffix(".py")
@@ -306,7 +306,7 @@ def test_the_matrix_as_recorded(check, record, tmp_path, no_proofs):
     assert {one["suppressions"][0]["justification"] for one in run["results"]} == {"recorded in models/verdicts.toml"}
     assert len(run["results"]) == 3
     assert page.banners == [
-        "as recorded: every cell shows what models/verdicts.toml says exit code 0: everything is as recorded,"
+        "as recorded: every cell agrees with models/verdicts.toml exit code 0: everything is as recorded,"
         " including the recorded failures"
     ]
     text = (tmp_path / "DIR" / "test_regressions.py").read_text()
@@ -467,7 +467,7 @@ def test_a_report_that_cannot_be_written_is_one_line_and_the_text_still_comes_ou
 
 def test_traces_that_could_not_be_written_do_not_keep_the_report_away(check, tmp_path, monkeypatch):
     (tmp_path / "out").mkdir()
-    monkeypatch.setattr(session, "write_trace", _refuses)
+    monkeypatch.setattr(trace_writer, "write_trace", _refuses)
     code, _, err = check("MODEL --report DIR --out out")
     assert (code, err) == (2, "check: out: the trace cannot be written\n")
     page = page_of(tmp_path / "DIR")

@@ -178,7 +178,7 @@ def test_a_broken_promise_is_named_before_a_smaller_permitted_failure(check, che
     line = "door.py --limit 1 --excused-from 2".replace("--excused-from 2", "--set excused_from=2") + " --vary most=3,4"
     code, out, _ = check(line)
     assert code == 0
-    assert "smallest failing configuration: most=3\n  stays_within: PERMITTED at step 2 (no broken promise" in out
+    assert "smallest failing configuration: most=3\n  stays_within: PERMITTED at step 2 (no violation" in out
     assert check(f"{line} --strict")[0] == 12
     assert "smallest failing configuration: none found" in check("door.py --vary most=3,4")[1]
 
@@ -229,7 +229,7 @@ def test_what_is_permitted_in_a_search_that_was_cut_short_says_so(check):
     instance = read_sweep(options).instances[0]
     whole = search_case(cases[0])
     for stopped, shown in ((None, "PERMITTED 2"), ("memory", "PERMITTED 2 (UNDECIDED)")):
-        found = sweep_cases.exploration_of(whole | {"stopped": stopped}, instance, cases[0].limits)
+        found = sweep.exploration_of(whole | {"stopped": stopped}, instance, cases[0].limits)
         assert sweep.cell(verdicts(found)[0]) == shown
 
 
@@ -551,7 +551,7 @@ def test_what_is_no_file_of_results_is_not_touched(check, tmp_path):
     mine.write_text("mine")
     path.unlink()
     path.symlink_to(mine)
-    assert "a link" in check(SWEEP)[2]
+    assert "a symbolic link" in check(SWEEP)[2]
     assert mine.read_text() == "mine"
     path.unlink()
     path.mkdir()
