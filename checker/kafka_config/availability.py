@@ -1,11 +1,11 @@
-"""How many brokers may be down for good before a partition cannot be written or read: the other side of the answer.
+"""Availability: how many brokers can fail permanently before a partition cannot be written or read.
 
-In:  a `ClusterPlan` (checker/kafka_config/cluster_plan.py), and a search.
-Out: an `Availability`: for every number of brokers, and every choice of so many, whether a write can still be
-     acknowledged and a committed record still be read. It is searched like everything else, and decides no verdict.
+In:  a `ClusterPlan` (checker/kafka_config/cluster_plan.py), and a function that searches.
+Out: an `Availability`: for every set of failed brokers, whether a write can still be acknowledged and a committed
+record still be read. These searches do not decide the verdict.
 
-The cluster starts with one committed record on all replicas, all of them in the ISR (or in the ISR that was described);
-elections happen as they are needed, unclean ones where the configuration allows them.
+The cluster starts with one committed record on all replicas and all replicas in the ISR, or with the described ISR.
+Elections happen as needed, and unclean elections if the configuration allows them.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from isrcheck.models.language.model import Instance
 WRITES, READS = "a_write_is_acknowledged", "a_committed_record_is_read"
 
 AVAILABILITY_SHARE = 0.1
-"""The part of the time of an answer that it takes at most."""
+"""The maximum share of the time of an answer that availability takes."""
 
 SearchFromState = Callable[[Instance, Sequence[str], int, float], Exploration]
-"""SearchSession an instance for some properties, from one of its initial states, for so many seconds at most."""
+"""Searches an instance for some properties from one of its initial states, for at most a number of seconds."""
 
 
 @dataclass(frozen=True)
 class BrokerChoices:
-    """Of so many choices of brokers: in how many it works, and how many the search left open; None: nothing to ask."""
+    """Of all sets of brokers of one size: for how many it works, and for how many the search is undecided."""
 
     total: int
     works: int
@@ -40,7 +40,7 @@ class BrokerChoices:
 
     @property
     def text(self) -> str:
-        """The answer in a cell of the table."""
+        """The text of a cell of the table."""
         if self.open:
             return f"undecided ({self.works} of {self.total} so far)" if self.works else "undecided"
         if self.works in (0, self.total):
@@ -50,7 +50,7 @@ class BrokerChoices:
 
 @dataclass(frozen=True)
 class AvailabilityRow:
-    """What works with so many brokers down."""
+    """What works with this number of brokers down; None if the property does not apply."""
 
     down: int
     writes: BrokerChoices | None
@@ -59,23 +59,23 @@ class AvailabilityRow:
 
 @dataclass(frozen=True)
 class Availability:
-    """A row for each number of brokers that can be down while one is left."""
+    """A row for each number of failed brokers, from none to all but one."""
 
     rows: tuple[AvailabilityRow, ...]
     seconds: float
 
     def lines(self, plan: ClusterPlan) -> list[str]:
-        """The table as it is printed."""
+        """The table as text."""
         start = "the ISR shown above" if plan.cluster.partition else "all replicas in sync"
-        cells = [["with so many brokers down", *(str(row.down) for row in self.rows)]]
+        cells = [["number of brokers down", *(str(row.down) for row in self.rows)]]
         for says, answers in (
             ("a write is acknowledged", [row.writes for row in self.rows]),
             ("a committed record is read", [row.reads for row in self.rows]),
         ):
             cells.append([says, *(_NOTHING if answer is None else answer.text for answer in answers)])
-        lines = [f"Availability (brokers down for good, every choice of them, from {start})", *table(cells, "  ")]
+        lines = [f"Availability (every set of brokers that fail permanently, from {start})", *table(cells, "  ")]
         if plan.cluster.producer.acks.value == "0":
-            lines.append("  with acks=0 a producer takes every record for written, whoever is there")
+            lines.append("  with acks=0 a producer considers every record written, whichever brokers are up")
         return lines
 
     def as_objects(self) -> list[dict[str, Any]]:
@@ -93,11 +93,11 @@ def _object(answer: BrokerChoices | None) -> dict[str, int] | None:
 
 
 def search_availability(plan: ClusterPlan, search: SearchFromState, seconds: float) -> Availability:
-    """Search every choice of brokers, sharing the time evenly among those that are left."""
+    """Search every set of failed brokers; the remaining time is divided evenly among the remaining searches."""
     replicas = plan.values["replicas"]
     rows: list[AvailabilityRow] = []
     left, spent = sum(math.comb(replicas, down) for down in range(replicas)), 0.0
-    # What is quick to decide goes first, and leaves its time to the others.
+    # The quick searches come first and leave their time to the others.
     for down in reversed(range(replicas)):
         instance = _instance(plan, down)
         found: list[Exploration] = []

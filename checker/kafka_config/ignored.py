@@ -1,7 +1,7 @@
-"""What the answer does not rest on, and why: nothing that a person gave is passed over in silence.
+"""The settings that the answer ignores, with the reasons: no given setting is ignored silently.
 
-In:  `Settings`, and which of them decided something.
-Out: an `Ignored` for each of the others.
+In:  `Settings`, and the keys that the answer uses.
+Out: an `Ignored` for each other setting.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.checker.kafka_config.values import printable, shown
 
 
 class WhyIgnored(Enum):
-    """Why a property of the files bears nothing on the verdict."""
+    """Why the verdict does not depend on a setting."""
 
     NO_BEARING = "no bearing on replication"
     ASSUMED = "what the model assumes"
@@ -30,7 +30,7 @@ class WhyIgnored(Enum):
 
 @dataclass(frozen=True)
 class Ignored:
-    """A property that the verdict does not rest on. Its value is fit to be shown: on one line, and no secret."""
+    """A setting on which the verdict does not depend. Its value is safe to print: one line, and no secret."""
 
     key: str
     value: str
@@ -40,12 +40,12 @@ class Ignored:
 
 
 Keys = Sequence[tuple[Role, str]]
-"""Keys of which the first that is given decides something."""
+"""Keys of which the first given one takes effect."""
 
-# Settings that could change the answer, and whose mechanism the model does not carry yet.
+# Settings that could change the answer, but whose mechanism is not modelled yet.
 _COMPACTION = "compaction is not modelled: the answer is for a log that keeps every record"
-_FLUSH = "forced flushes are not modelled: a power loss may take all that was appended since the start"
-_TIERED = "tiered storage is not modelled: the answer is for a log that brokers keep themselves"
+_FLUSH = "forced flushes are not modelled: a power loss can lose everything appended since the start"
+_TIERED = "tiered storage is not modelled: the answer is for a log on the brokers' own disks"
 _OLD_PRODUCER = "the old Scala producer is not modelled; give the acks of the Java producer"
 _NOT_MODELLED: Mapping[str, str] = {
     "cleanup.policy": _COMPACTION,
@@ -59,14 +59,14 @@ _NOT_MODELLED: Mapping[str, str] = {
     "eligible.leader.replicas.enable": "eligible leader replicas (KIP-966) are not modelled",
     "transaction.partition.verification.enable": "the verification of transactions (KIP-890) is not modelled",
     "replica.selector.class": "reads from followers (KIP-392) are not modelled",
-    "auto.leader.rebalance.enable": "preferred elections are searched beside the verdict, whatever this setting says",
-    "controlled.shutdown.enable": "a controlled shutdown is not modelled as a step of its own",
+    "auto.leader.rebalance.enable": "preferred elections are a side search, whatever the value of this setting",
+    "controlled.shutdown.enable": "a controlled shutdown is not modelled as a separate step",
     "message.send.max.retries": _OLD_PRODUCER,
     "producer.type": _OLD_PRODUCER,
     "request.required.acks": _OLD_PRODUCER,
 }
 
-# Where such a setting switches its mechanism off, the model is exact.
+# The model is exact for these values, which disable the mechanism.
 _ASSUMED: Mapping[str, str] = {
     "cleanup.policy": "delete",
     "log.cleanup.policy": "delete",
@@ -104,8 +104,8 @@ _INTERNAL_TOPICS = ("offsets.", "transaction.state.log.")
 def read_ignored(
     settings: Settings, versions: Versions, decisive: Sequence[Keys], reasons: Mapping[tuple[Role, str], str]
 ) -> Iterator[Ignored]:
-    """Whatever was given and decides nothing. `decisive` are the keys that decide something, where Kafka knows them;
-    `reasons` say of others why they do not here."""
+    """The given settings on which the answer does not depend. `decisive` are the keys that it uses, if Kafka knows
+    them; `reasons` explains other keys."""
     winners = [settings.first(keys) for keys in decisive]
     for each in settings:
         overridden = None
@@ -134,10 +134,10 @@ def _why_ignored(each: GivenSetting, versions: Versions, winner: GivenSetting | 
     if each.key in _NOT_MODELLED:
         return WhyIgnored.NOT_MODELLED, _NOT_MODELLED[each.key]
     if each.key in _TIMES:
-        return WhyIgnored.NO_BEARING, "the model has no clock, so that its answer covers every value"
+        return WhyIgnored.NO_BEARING, "the model has no clock, so its answer covers every value"
     if each.key.startswith(_INTERNAL_TOPICS):
-        return WhyIgnored.NO_BEARING, "is about an internal topic, not about this one"
-    return WhyIgnored.NO_BEARING, "has no bearing on whether a record is kept"
+        return WhyIgnored.NO_BEARING, "concerns an internal topic, not this one"
+    return WhyIgnored.NO_BEARING, "has no effect on whether a record is kept"
 
 
 def _why_unknown(each: GivenSetting, versions: Versions) -> str:
@@ -146,7 +146,7 @@ def _why_unknown(each: GivenSetting, versions: Versions) -> str:
     if since:
         return f"Kafka {release} does not know this {each.role.value} setting, which is new in {since}"
     if release.is_newer_than(newest):
-        return f"no {each.role.value} setting of Kafka up to {newest}; newer settings are not listed here"
+        return f"not a {each.role.value} setting of Kafka up to {newest}; newer settings are not known here"
     alike = difflib.get_close_matches(each.key, sorted({key for role in Role for key in keys_of(role)}), 1, cutoff=0.9)
     hint = f"; did you mean {alike[0]}?" if alike else ""
     return f"Kafka {release if versions.is_told else f'up to {newest}'} has no such {each.role.value} setting{hint}"
