@@ -26,6 +26,7 @@ from isrcheck.checker.explicit.visited_set import Batch
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.session.formatting import counted
 from isrcheck.models import run
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
@@ -37,6 +38,10 @@ from isrcheck.traces.lanes.generic_lanes import spell_part
 
 MOST_STATES = 500_000
 """The maximum number of states behind a folded graph: each of their transitions is visited."""
+
+MOST_COUNTED = 100_000
+"""If there are too many states to draw, the search goes on to this number, so that the message can give their
+number."""
 
 BROKEN, PERMITTED = "VIOLATED", "PERMITTED"
 
@@ -130,14 +135,15 @@ def state_graph(
             )
     search = Search(instance, limits, kernel, report)
     search.watched = []  # a failing property must not end the search
-    search.enough = (MOST_STATES if fold else most) + 1
+    search.enough = (MOST_STATES if fold else max(most, MOST_COUNTED)) + 1
     found = search.run()
     _refuse_part(search, fold, most)
     made = _GraphBuilder(search, fold)
     if len(made.nodes) > most:
         raise UsageError(
             f"{found.distinct:,} states fold into {len(made.nodes):,} nodes, more than {most:,};"
-            f" fold by fewer fields, give a smaller --bound, or raise the limit with --at-most {len(made.nodes)}"
+            f" fold by fewer fields, {_smaller_bound(search, most)},"
+            f" or raise the limit with --at-most {len(made.nodes)}"
         )
     made.connect()
     made.judge()
@@ -161,14 +167,25 @@ def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
         if is_cut or found.distinct > MOST_STATES:
             raise UsageError(
                 f"there are {some}{found.distinct:,} states, more than the {MOST_STATES:,} that can be folded;"
-                " give a smaller --bound"
+                f" {_smaller_bound(search, MOST_STATES)}"
             )
     elif is_cut or found.distinct > most:
         insist = "N" if is_cut else found.distinct
+        field = next(iter(search.instance.places))
         raise UsageError(
-            f"the graph has {some}{found.distinct:,} states, more than the limit of {most:,}; fold states with"
-            f" --fold FIELD,FIELD, give a smaller --bound, or raise the limit with --at-most {insist}"
+            f"the graph has {some}{found.distinct:,} states, more than the limit of {most:,};"
+            f" {_smaller_bound(search, most)}, fold states by some fields, as in --fold {field},"
+            f" or raise the limit with --at-most {insist}"
         )
+
+
+def _smaller_bound(search: Search, most: int) -> str:
+    """The cure for too many states: the largest bound with at most this number of states."""
+    states = np.cumsum(search.result.levels)
+    depth = int(np.searchsorted(states, most, side="right")) - 1
+    if depth < 0:
+        return "choose a smaller configuration"
+    return f"give a smaller --bound ({depth}: {counted(int(states[depth]), 'state')})"
 
 
 class _GraphBuilder:

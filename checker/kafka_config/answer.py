@@ -23,7 +23,7 @@ from isrcheck.checker.kafka_config.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Verdict, Word, exit_code, overall
 from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import faults_line
-from isrcheck.checker.session.text import Run, as_object, range_lines, totals
+from isrcheck.checker.session.text import Run, as_object, range_lines, search_summary, totals
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 
@@ -166,6 +166,7 @@ def text(answer: Answer, counterexample: str) -> str:
     lines = [*first_lines(plan), *understood_lines(plan.cluster), ""]
     sizes = instance.configuration
     lines.append(f"Searched  {counted(sizes.replicas, 'broker')}, {counted(sizes.records, 'record')}")
+    lines.append(f"          bounds and settings: {search_summary(main)[0]}")
     for part, run in answer.deciding:
         indent = "          "
         if part.says != MAIN:
@@ -175,7 +176,7 @@ def text(answer: Answer, counterexample: str) -> str:
     lines += [f"  {note}" for note in plan.notes]
     rows = [[v.prop.name, v.text, first_sentence(v)] for v in answer.promises]
     lines += ["", "Promises", *table(rows, "  "), *range_lines(answer.promises)]
-    if not plan.cluster.can_acknowledge_acks_all and plan.cluster.producer.acks.value == "all":
+    if cannot_acknowledge(plan.cluster):
         reached = next(v for v in main.verdicts if v.prop.name == "a_write_is_acknowledged")
         lines += [
             "",
@@ -221,6 +222,8 @@ def side_search_line(part: PlannedSearch, run: Run, answer: Answer) -> str:
         return f"{can}{without}, at step {depth}{shown}"
     if exploration.exhausted:
         return f"{cannot} (the whole state space was searched)"
+    if not exploration.has_begun:
+        return "UNDECIDED: nothing was searched"
     return f"UNDECIDED: {none} to depth {exploration.judged}"
 
 
@@ -238,9 +241,22 @@ def not_counted(answer: Answer) -> str:
     return f"; not counted: {part.says}{f': it breaks {failing[0]}' if failing else ''}"
 
 
+def cannot_acknowledge(cluster: Cluster) -> bool:
+    """Whether no write of the cluster's producer can ever be acknowledged."""
+    return not cluster.can_acknowledge_acks_all and cluster.producer.acks.value == "all"
+
+
+def never_acknowledged(cluster: Cluster) -> str:
+    """A remark on a verdict if no write can be acknowledged; empty if some can be."""
+    if not cannot_acknowledge(cluster):
+        return ""
+    least, replicas = cluster.min_insync_replicas.value, counted(cluster.replication_factor.value, "replica")
+    return f"; no acks=all write can be acknowledged: min.insync.replicas={least} is more than {replicas}"
+
+
 def verdict_lines(answer: Answer) -> list[str]:
     """The verdict as one line; for the nearest generation, its verdict comes first."""
-    found = verdict_line(answer) + not_counted(answer)
+    found = verdict_line(answer) + never_acknowledged(answer.plan.cluster) + not_counted(answer)
     if not answer.plan.is_nearest:
         return [found]
     return [

@@ -4,6 +4,9 @@ In:  `Settings`, and the version of the brokers if it is given.
 Out: a `Generation`: the modelled generation, the switches in which the cluster differs from it, and, if the cluster is
      not modelled, why the answer can only be that of the nearest generation.
 
+If no version is given, it is the first release that has all given settings, or the newest modelled one if that is
+newer.
+
 Two versions matter: that of the binaries (`--kafka-version`) decides the defaults and most of the brokers' behaviour;
 `inter.broker.protocol.version` and the record format decide how followers truncate. If one is not given, the other is
 used for it. A release without a patch number is its first one: 2.0 is 2.0.0.
@@ -11,11 +14,11 @@ used for it. A release without a patch number is its first one: 2.0 is 2.0.0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Setting, Settings, UnderstoodSetting
-from isrcheck.checker.kafka_config.keys import Role
+from isrcheck.checker.kafka_config.keys import Role, first_release
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
 from isrcheck.checker.kafka_config.releases import Version, version_of_binaries, version_of_inter_broker_protocol
 
@@ -27,6 +30,13 @@ NEAREST_TO_OLDER, NEAREST_TO_NEWER = "0.10", "2.1"
 _INTER_BROKER_PROTOCOL = (Role.BROKER, "inter.broker.protocol.version")
 _TOPIC_FORMAT = (Role.TOPIC, "message.format.version")
 _BROKER_FORMAT = (Role.BROKER, "log.message.format.version")
+
+# Each of these keys makes a cluster keep its metadata in a quorum of controllers.
+_KRAFT = (
+    (Role.BROKER, "process.roles"),
+    (Role.BROKER, "controller.quorum.voters"),
+    (Role.BROKER, "controller.quorum.bootstrap.servers"),
+)
 
 # How followers truncate, oldest first: the switch, the first inter-broker protocol, the generation, and in words.
 _TRUNCATIONS = (
@@ -78,8 +88,8 @@ class Generation:
     why_undecided: str | None
 
 
-def read_versions(settings: Settings, kafka_version: str | None, evidence: Setting[str] | None = None) -> Versions:
-    """The versions, as far as they are given. `evidence` is a version that follows from the `--describe` output."""
+def read_versions(settings: Settings, kafka_version: str | None, evidence: Iterable[Setting[str]] = ()) -> Versions:
+    """The versions, as far as they are given. `evidence` are versions that follow from the `--describe` output."""
     binaries = protocol = None
     if kafka_version is not None:
         try:
@@ -98,17 +108,32 @@ def read_versions(settings: Settings, kafka_version: str | None, evidence: Setti
     if protocol:
         release = Setting(version_of_binaries(protocol.value.release_name), protocol.source)
         return Versions(release, protocol, is_told=True)
-    if evidence:
-        shown = Setting(version_of_binaries(evidence.value), evidence.source)
-        return Versions(shown, shown, is_told=True)
     newest = Setting(version_of_binaries(NEWEST_MODELLED), "not given: the newest modelled version")
-    return Versions(newest, newest, is_told=False)
+    for one in (*evidence, *_shown_by_keys(settings)):
+        shown = Setting(version_of_binaries(one.value), one.source)
+        if shown.value.is_newer_than(newest.value):
+            newest = shown
+    return Versions(newest, newest, is_told=newest.value.text != NEWEST_MODELLED)
 
 
-def read_generation(settings: Settings, versions: Versions) -> tuple[Generation, list[UnderstoodSetting]]:
-    """The generation, and the meaning of the settings that determine it. Raises PropertiesError."""
+def _shown_by_keys(settings: Settings) -> Iterator[Setting[str]]:
+    """The versions that follow from settings of brokers and topics: the first release that has each of them."""
+    for each in settings:
+        since = first_release(each.role, each.key)
+        if each.role in (Role.BROKER, Role.TOPIC) and since is not None:
+            yield Setting(since, f"{each.source}: {each.key} is new in {since}")
+
+
+def read_generation(
+    settings: Settings, versions: Versions, not_modelled: str | None = None
+) -> tuple[Generation, list[UnderstoodSetting]]:
+    """The generation, and the meaning of the settings that determine it. Raises PropertiesError.
+
+    `not_modelled` is a mechanism of the cluster that is not modelled, if the `--describe` output shows one.
+    """
     release = versions.release
     protocol, why = _nearest(release)
+    why = _why_kraft(settings) or not_modelled or why
     names = [name for name, *_ in _TRUNCATIONS]
     own = next(number for number, each in enumerate(_TRUNCATIONS) if each[2] == protocol)
     agreed = max(number for number, each in enumerate(_TRUNCATIONS) if versions.protocol.value.has(each[1]))
@@ -150,6 +175,14 @@ def _nearest(release: Version) -> tuple[str, str | None]:
         if release.has(first):
             return protocol, None
     return "0.10", None
+
+
+def _why_kraft(settings: Settings) -> str | None:
+    """Why the answer is only that of the nearest generation, if the cluster has no ZooKeeper."""
+    given = next((found for key in _KRAFT if (found := settings.get(*key)) and found.text), None)
+    if given is None:
+        return None
+    return f"{given.spelled} ({given.source}) makes this a KRaft cluster, and KRaft is not modelled yet"
 
 
 def _decides(release: Version) -> str:

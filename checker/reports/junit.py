@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isrcheck.checker.reports.content import UNFINISHED, Outcome, PropertyResult, ReportContent, SearchReport
+from isrcheck.checker.session.text import search_summary
 from isrcheck.traces.drawing.markup import Element, append, as_xml, element
 from isrcheck.traces.terminal.show import view
 
@@ -68,6 +69,7 @@ def _suite(
     facts = {"command": report.command, "exit code": f"{report.code}: {report.means}"}
     if run is not None:
         facts["this search alone"] = run.command
+        facts["bounds and settings"] = search_summary(run)[0]
     counts = {kind: sum(test.outcome is outcome for test in tests) for outcome, kind in KINDS.items()}
     return element(
         "testsuite",

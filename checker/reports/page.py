@@ -19,6 +19,7 @@ from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.proof_text import unrolled_lines
 from isrcheck.checker.session.text import Run, never_fired, search_summary, totals, verdict_line
 from isrcheck.checker.spark.summary import spread_lines
+from isrcheck.models.version import product
 from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element, page_head
 
 MOST_PLOTTED = 40
@@ -48,7 +49,7 @@ LOOKS = {
 
 def page(report: ReportContent, when: str) -> str:
     """The whole page; `when` is the time of writing."""
-    head = page_head(f"isrcheck: {report.heading}", STYLE)
+    head = page_head(report.heading, STYLE)
     body = element("body", element("h1", report.heading), element("p", element("code", report.command), class_="quiet"))
     append(body, *_banners(report))
     if report.grid.rows:
@@ -57,7 +58,7 @@ def page(report: ReportContent, when: str) -> str:
     if report.text:
         append(body, element("h2", "Printed output"), element("pre", report.text))
     links = [("junit.xml", "JUnit"), ("results.sarif", "SARIF"), ("test_regressions.py", "pytest")]
-    files: list[Content] = [f"Written {when}. For build servers: "]
+    files: list[Content] = [f"Written {when} by {product()}. For build servers: "]
     for position, (name, says) in enumerate(links):
         files += [", " if position else None, element("a", name, href=name), f" ({says})"]
     append(body, element("p", *files, class_="quiet"))

@@ -236,7 +236,7 @@ def verdict_line(run: Run) -> str:
         case Word.UNDECIDED:
             return _undecided(run)
         case Word.PROVED:
-            return "PROVED: every property holds at every depth"
+            return "PROVED: every property holds at every depth; the basis of each proof is given above"
         case Word.NOT_APPLICABLE:
             far = (
                 EXHAUSTED if exploration.exhausted else f"searched to depth {exploration.judged}; {_left(exploration)}"

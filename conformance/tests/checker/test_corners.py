@@ -19,9 +19,9 @@ from conformance.tests.support.engine import checking
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix, published
-from isrcheck.checker.command import console
 from isrcheck.checker.compile import kernels
 from isrcheck.checker.kafka_config import answer
+from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.verdict import Word, exit_code
 from isrcheck.checker.session import session, trace_writer
 from isrcheck.checker.session import text as report
@@ -168,7 +168,7 @@ def test_where_no_property_applies_nothing_is_said_to_hold(check, tmp_path, word
     code, text, _ = check("model.py", *words)
     last = text.splitlines()[-1]
     assert (code, "HOLDS" in text) == (0, False)
-    assert last.startswith("n/a: no property applies under this configuration;  ")
+    assert last.startswith("n/a: no property applies under this configuration; ")
     assert json.loads(check("model.py", *words, "--json")[1])["verdict"] == "n/a"
 
 
@@ -360,7 +360,7 @@ def test_progress_fits_the_terminal(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "60")
     line = ProgressLine("kafka, protocol 0.10")
-    line.report(console.Progress(31.0, 26, 23_492_999, 143_770_465, 1_031_766, 1 << 30))
+    line.report(Progress(31.0, 26, 23_492_999, 143_770_465, 1_031_766, 1 << 30))
     shown = capsys.readouterr().err.removeprefix("\r\x1b[K")
     assert shown.startswith("kafka, protocol 0.10: 31 s, depth 26")
     assert len(shown) < 60

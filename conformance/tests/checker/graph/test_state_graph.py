@@ -292,18 +292,23 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ),
         (
             "graph light.py -o x.html --at-most 2",
-            "the graph has 3 states, more than the limit of 2; fold states with --fold FIELD,FIELD,"
-            " give a smaller --bound, or raise the limit with --at-most 3",
+            "the graph has 3 states, more than the limit of 2; give a smaller --bound (0: 1 state),"
+            " fold states by some fields, as in --fold light, or raise the limit with --at-most 3",
         ),
         (
             "graph light.py -o x.html --at-most 2 --fold light",
-            "3 states fold into 3 nodes, more than 2; fold by fewer fields, give a smaller --bound,"
-            " or raise the limit with --at-most 3",
+            "3 states fold into 3 nodes, more than 2; fold by fewer fields, give a smaller --bound (0: 1 state), or"
+            " raise the limit with --at-most 3",
         ),
         (
             "graph kafka --protocol 0.10 -o x.html",
-            "the graph has more than 562 states, more than the limit of 300; fold states with --fold FIELD,FIELD,"
-            " give a smaller --bound, or raise the limit with --at-most N",
+            "the graph has more than 218,297 states, more than the limit of 300; give a smaller --bound (2: 142"
+            " states), fold states by some fields, as in --fold controller_leader, or raise the limit with --at-most N",
+        ),
+        (
+            "graph kafka --protocol 2.1 --bound 6 -o x.html",
+            "the graph has 13,782 states, more than the limit of 300; give a smaller --bound (2: 157 states),"
+            " fold states by some fields, as in --fold controller_leader, or raise the limit with --at-most 13782",
         ),
     ],
 )
