@@ -190,16 +190,16 @@ def _one_model(options: Options, searches: SearchSession) -> int:
     instance = instance_of(options)
     traces, tables = TraceWriter(options.out), Tables(options.tables)
     if options.engine == "z3":
-        run = searches.unroll(instance, options.target, traces)
+        run = searches.run_z3(instance, options.target, traces)
     elif options.engine == "spark":
         with spark_session(options.spark.session, ProgressLine("").announce) as session:
-            run = searches.spread(session, instance, options.target, traces)
+            run = searches.run_on_spark(session, instance, options.target, traces)
     else:
         run = searches.run(instance, options.target, traces, limits=options.limits, keep_states=options.prove)
     if options.engine == "all":
-        run = searches.compare(run)
+        run = searches.compare_with_z3(run)
     if options.counterexamples is not None:
-        run = searches.differ(run, options.counterexamples, options.target, traces)
+        run = searches.find_distinct_causes(run, options.counterexamples, options.target, traces)
     if options.prove:
         run = searches.prove(run, traces)
     if run.spread is not None and run.spread.lost:
@@ -378,7 +378,7 @@ def _published(options: Options, searches: SearchSession) -> int:
     rows = list(published.rows())
 
     def explored(row: published.PublishedRow) -> Exploration:
-        return searches.explored(row.instance(), options.limits, count_all=True, subject=row.title)
+        return searches.explore(row.instance(), options.limits, count_all=True, subject=row.title)
 
     for row in rows:
         try:

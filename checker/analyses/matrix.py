@@ -324,13 +324,13 @@ def _bounds(records: Sequence[RecordedRun]) -> list[str]:
     groups: dict[str, list[str]] = {}
     for record in records:
         usual = configuration_of(record.instance.model.instance(record.instance.protocol.name))
-        told = ", ".join(f"{name}={value}" for name, value in usual.items() if not name.isupper())
-        columns = groups.setdefault(told, [])
+        bounds = ", ".join(f"{name}={value}" for name, value in usual.items() if not name.isupper())
+        columns = groups.setdefault(bounds, [])
         if record.column not in columns:
             columns.append(record.column)
     if len(groups) == 1:
-        return [f"bounds of every cell: {told}" for told in groups]
-    return [f"bounds in {', '.join(columns)}: {told}" for told, columns in groups.items()]
+        return [f"bounds of every cell: {bounds}" for bounds in groups]
+    return [f"bounds in {', '.join(columns)}: {bounds}" for bounds, columns in groups.items()]
 
 
 def _configurations(records: Sequence[RecordedRun]) -> list[str]:
@@ -360,8 +360,8 @@ def _reaches(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[str]
     for record in records[len(pairs) :]:
         part.setdefault("not searched", []).append(record.title)
     lines = [f"exhaustive: {'; '.join(whole) or 'none'}"]
-    told = [f"{', '.join(titles)} ({far})" for far, titles in part.items()]
-    return [*lines, f"not exhaustive: {'; '.join(told)}"] if told else lines
+    partial = [f"{', '.join(titles)} ({far})" for far, titles in part.items()]
+    return [*lines, f"not exhaustive: {'; '.join(partial)}"] if partial else lines
 
 
 def _proofs(pairs: Sequence[Pair]) -> list[str]:

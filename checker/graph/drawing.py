@@ -227,10 +227,10 @@ def _curve(source: Node, target: Node, start: Point, end: Point) -> _Curve:
 def _edge(number: int, edge: tuple[int, int, Edge], curve: _Curve) -> Element:
     source, target, found = edge
     is_broken = any(word == BROKEN for _, word in found.failing)
-    told = "; ".join([found.label, *([", ".join(failing_names(found.failing))] if found.failing else [])])
+    tooltip = "; ".join([found.label, *([", ".join(failing_names(found.failing))] if found.failing else [])])
     return element(
         "g",
-        element("title", escaped(f"{source} to {target}: {told}")),
+        element("title", escaped(f"{source} to {target}: {tooltip}")),
         element("path", d=curve.path, class_="wide"),
         element("path", d=curve.path),
         class_="edge violated" if is_broken else "edge",

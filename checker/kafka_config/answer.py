@@ -115,7 +115,7 @@ def first_lines(plan: ClusterPlan) -> list[str]:
             f"No Kafka version is given: {NEWEST_MODELLED} is assumed, the newest modelled version; "
             "give --kafka-version VERSION, or inter.broker.protocol.version in a broker's file"
         )
-    if not cluster.is_replication_told and plan.protocol is not None:
+    if not cluster.is_replication_given and plan.protocol is not None:
         lines.append(
             f"No replication factor is given: {cluster.replication_factor.value} is assumed, Kafka's default; "
             "give replication.factor, or default.replication.factor in a broker's file"

@@ -39,7 +39,7 @@ T = TypeVar("T")
 UNDECIDED_WITH_IDEMPOTENCE = ("no_duplicates", "order_preserved")
 """The properties that depend on the idempotent producer, which is not modelled yet."""
 
-NO_REPLICAS_TOLD = (
+NO_REPLICAS_GIVEN = (
     "the number of the topic's replicas is not given; "
     "add the output of kafka-topics --describe, or replication.factor in a file"
 )
@@ -54,7 +54,7 @@ class Cluster:
 
     `generation` is the modelled generation of the cluster, or the nearest one, as its `why_undecided` says.
     `kafka_version` is None if no version is given: the newest modelled one is then assumed.
-    `is_replication_told` is False if the number of replicas is only Kafka's default. `moves_leadership` is False if
+    `is_replication_given` is False if the number of replicas is only Kafka's default. `moves_leadership` is False if
     brokers are configured not to return leadership to the preferred replica. `partition` is the described partition
     from which the search starts, if any; `why_unavailable` says why no search can start.
     """
@@ -65,7 +65,7 @@ class Cluster:
     isolation_level: Setting[str]
     min_insync_replicas: Setting[int]
     replication_factor: Setting[int]
-    is_replication_told: bool
+    is_replication_given: bool
     unclean_election: Setting[bool]
     moves_leadership: bool
     partition: Partition | None
@@ -113,18 +113,18 @@ def read_cluster(
     producer = read_producer(settings, versions)
     isolation_level, isolation_level_lines = read_isolation_level(settings, versions)
     rebalance = settings.get(*_REBALANCE)
-    is_replication_told = settings.first(_REPLICATION_FACTOR.keys) is not None
+    is_replication_given = settings.first(_REPLICATION_FACTOR.keys) is not None
     why_unavailable = description.why_unavailable
-    if described and not is_replication_told and why_unavailable is None:
-        why_unavailable = NO_REPLICAS_TOLD
+    if described and not is_replication_given and why_unavailable is None:
+        why_unavailable = NO_REPLICAS_GIVEN
     return Cluster(
-        kafka_version=Setting(str(versions.release), versions.binaries.source) if versions.is_told else None,
+        kafka_version=Setting(str(versions.release), versions.binaries.source) if versions.is_given else None,
         generation=generation,
         producer=producer,
         isolation_level=isolation_level,
         min_insync_replicas=min_insync_replicas,
         replication_factor=replication_factor,
-        is_replication_told=is_replication_told,
+        is_replication_given=is_replication_given,
         unclean_election=unclean_election,
         moves_leadership=rebalance is None or rebalance.text.lower() != "false",
         partition=description.partition,

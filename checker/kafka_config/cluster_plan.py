@@ -142,14 +142,14 @@ def read_plan(
         why = f"{replicas} replicas are more than the model supports ({most})"
     if why is not None:
         return ClusterPlan(cluster, None, {}, why)
-    told = {
+    kafka_values = {
         "replication.factor": replicas,
         "unclean.leader.election.enable": cluster.unclean_election.value,
         "max.in.flight.requests.per.connection": producer.in_flight.value,
     }
     values = {
         **{name: parse(name, MODEL.entries[name], value) for name, value in generation.switches.items()},
-        **{entry: meaning(told[key]) for key, (entry, meaning) in MODELLED.items()},
+        **{entry: meaning(kafka_values[key]) for key, (entry, meaning) in MODELLED.items()},
         "acks": {"all": Acks.ALL, "0": Acks.ZERO, "1": Acks.ONE}[producer.acks.value],
         # Every number above that of the replicas has the same effect: the ISR never reaches it.
         "min_insync_replicas": min(cluster.min_insync_replicas.value, replicas + 1),

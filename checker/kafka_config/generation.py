@@ -64,11 +64,11 @@ _PATCH_MATTERS = ("2.0", "3.0", "3.1")
 
 @dataclass(frozen=True)
 class Versions:
-    """The versions of the binaries and of the inter-broker protocol; `is_told` is False if they are assumed."""
+    """The versions of the binaries and of the inter-broker protocol; `is_given` is False if they are assumed."""
 
     binaries: Setting[Version]
     protocol: Setting[Version]
-    is_told: bool
+    is_given: bool
 
     @property
     def release(self) -> Version:
@@ -104,16 +104,16 @@ def read_versions(settings: Settings, kafka_version: str | None, evidence: Itera
             f"which is newer; write {binaries.value.release_name} or older, or correct --kafka-version"
         )
     if binaries:
-        return Versions(binaries, protocol or binaries, is_told=True)
+        return Versions(binaries, protocol or binaries, is_given=True)
     if protocol:
         release = Setting(version_of_binaries(protocol.value.release_name), protocol.source)
-        return Versions(release, protocol, is_told=True)
+        return Versions(release, protocol, is_given=True)
     newest = Setting(version_of_binaries(NEWEST_MODELLED), "not given: the newest modelled version")
     for one in (*evidence, *_shown_by_keys(settings)):
         shown = Setting(version_of_binaries(one.value), one.source)
         if shown.value.is_newer_than(newest.value):
             newest = shown
-    return Versions(newest, newest, is_told=newest.value.text != NEWEST_MODELLED)
+    return Versions(newest, newest, is_given=newest.value.text != NEWEST_MODELLED)
 
 
 def _shown_by_keys(settings: Settings) -> Iterator[Setting[str]]:

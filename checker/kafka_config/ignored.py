@@ -202,4 +202,4 @@ def _why_unknown(each: GivenSetting, versions: Versions) -> str:
         return f"not a {each.role.value} setting of Kafka up to {newest}; newer settings are not known here"
     alike = difflib.get_close_matches(each.key, sorted({key for role in Role for key in keys_of(role)}), 1, cutoff=0.9)
     hint = f"; did you mean {alike[0]}?" if alike else ""
-    return f"Kafka {release if versions.is_told else f'up to {newest}'} has no such {each.role.value} setting{hint}"
+    return f"Kafka {release if versions.is_given else f'up to {newest}'} has no such {each.role.value} setting{hint}"

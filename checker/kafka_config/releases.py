@@ -49,10 +49,10 @@ class Version:
 
     def is_newer_than(self, other: Version) -> bool:
         """Compare as many numbers as both have: neither 0.10.2 nor 0.10.2-IV0 is newer than 0.10."""
-        told = min(len(self.release), len(other.release))
-        if self.release[:told] == other.release[:told] and self.internal is not None and other.internal is not None:
+        length = min(len(self.release), len(other.release))
+        if self.release[:length] == other.release[:length] and self.internal is not None and other.internal is not None:
             return self.internal > other.internal
-        return self.release[:told] > other.release[:told]
+        return self.release[:length] > other.release[:length]
 
     def has(self, release: str) -> bool:
         """Whether this version includes a release, or an internal version such as 2.0-IV0."""

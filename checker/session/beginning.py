@@ -46,17 +46,17 @@ def begin(instance: Instance, budget: Budget, compiled: Compile, progress: Progr
 def enumerate_initial_states(instance: Instance, budget: Budget, progress: ProgressLine | None = None) -> float:
     """Enumerate the initial states, and return the seconds that this took. Raises Spent, ModelError."""
     began = time.monotonic()
-    told = False
+    announced = False
 
     def watch(count: int, size: int) -> None:
-        nonlocal told
+        nonlocal announced
         budget.look(size)
         seconds = time.monotonic() - began
         if progress is None or seconds < QUIET:
             return
-        if not told:
+        if not announced:
             progress.announce(f"{progress.subject}: reading initial states")
-            told = True
+            announced = True
         progress.tell(f"{count:,} initial states, {human_bytes(size)}", seconds)
 
     with budget.kept():

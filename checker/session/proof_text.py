@@ -66,9 +66,9 @@ def scope(instance: Instance, proof: Proof) -> str:
             if entry.is_bound and not entry.is_open
         ]
         open_sizes = f"any {counted_names(open_bounds)}, " if open_bounds else ""
-        told = f"{open_sizes}any faults and settings, from the initial states of this configuration"
-        told += f"; with {', '.join(kept)}" if kept else ""
-        return f"{told}; as long as no index leaves a size that is open" if open_bounds else told
+        text = f"{open_sizes}any faults and settings, from the initial states of this configuration"
+        text += f"; with {', '.join(kept)}" if kept else ""
+        return f"{text}; as long as no index leaves a size that is open" if open_bounds else text
     by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
     # A proposed lemma has no declaration that says what it reads, and an exhaustive search depends on its budgets.
     premise = proof.premise
@@ -81,11 +81,11 @@ def scope(instance: Instance, proof: Proof) -> str:
         for name, entry in entries.items()
         if entry.is_bound or (entry.is_budget and values[name] and name not in free)
     ]
-    told = f"at any depth, with {', '.join(fixed) or 'nothing to bound'}"
-    told += f"; any number of {counted_names(free)}" if free else ""
+    text = f"at any depth, with {', '.join(fixed) or 'nothing to bound'}"
+    text += f"; any number of {counted_names(free)}" if free else ""
     # A budget of 0 is an assumption as well: with one such fault, the same property may fail.
     none = [name for name, entry in entries.items() if entry.is_budget and not entry.is_bound and not values[name]]
-    return f"{told}; no {counted_names(none)}" if none else told
+    return f"{text}; no {counted_names(none)}" if none else text
 
 
 def rests_on(proof: Proof) -> str:
@@ -208,8 +208,8 @@ def _table(proving: Proving, attempt: Attempt) -> list[str]:
         before = [counterexample.before[cell] for cell in cells]
         after = [counterexample.after[cell] for cell in cells]
         if before and before[0] is not None and (place.name in attempt.prop.function.reads or before != after):
-            told = f"    {place.name} {_row(before)}"
-            rows.append(told if before == after else f"{told} -> {_row(after)}")
+            line = f"    {place.name} {_row(before)}"
+            rows.append(line if before == after else f"{line} -> {_row(after)}")
     return rows
 
 

@@ -84,7 +84,7 @@ class SearchSession:
     ) -> Run:
         """Search an instance, judge the result, and write its traces."""
         count_all = count_all or self.count_all
-        exploration = self.explored(
+        exploration = self.explore(
             instance,
             limits,
             count_all=count_all,
@@ -97,7 +97,7 @@ class SearchSession:
         command = command_of(target, instance, limits.depth)
         return Run(exploration, found, command, count_all, traces.write(target, instance, found))
 
-    def explored(
+    def explore(
         self, instance: Instance, limits: Limits, *, only: Sequence[str] = (), subject: str = "", **more: Any
     ) -> Exploration:
         """Search an instance, if the time and the memory suffice for its initial states."""
@@ -121,7 +121,7 @@ class SearchSession:
             raise KeyboardInterrupt
         return beginning
 
-    def differ(self, run: Run, asked: int, target: str, traces: TraceWriter) -> Run:
+    def find_distinct_causes(self, run: Run, asked: int, target: str, traces: TraceWriter) -> Run:
         """Find up to `asked` counterexamples with different causes for every failure, and write their traces."""
         instance, limits = run.exploration.instance, self.limits
         if run.exploration.stopped == "interrupt" or not run.explored.has_begun:
@@ -144,7 +144,7 @@ class SearchSession:
                     return replace(run, command=command, different=found)
         return replace(run, command=command, different=found)
 
-    def spread(self, session: Session, instance: Instance, target: str, traces: TraceWriter) -> Run:
+    def run_on_spark(self, session: Session, instance: Instance, target: str, traces: TraceWriter) -> Run:
         """Search an instance on Spark, judge the result, and write its traces."""
         from isrcheck.checker.spark.engine import explore_on_spark  # here, for it needs Spark's packages
 
@@ -190,14 +190,14 @@ class SearchSession:
         progress.clear()
         return unrolled
 
-    def unroll(self, instance: Instance, target: str, traces: TraceWriter) -> Run:
+    def run_z3(self, instance: Instance, target: str, traces: TraceWriter) -> Run:
         """Check an instance by bounded model checking, judge the result, and write its traces."""
         unrolled = self._ask_z3(instance)
         found = verdicts(unrolled)
         command = f"{command_of(target, instance, self.limits.depth)} --engine z3"
         return Run(unrolled, found, command, traces=traces.write(target, instance, found))
 
-    def compare(self, run: Run) -> Run:
+    def compare_with_z3(self, run: Run) -> Run:
         """Check the same instance with Z3. Raises AssertionError if the engines disagree."""
         assert isinstance(run.exploration, Exploration)
         if run.exploration.stopped == "interrupt" or not run.exploration.has_begun:
@@ -266,7 +266,7 @@ class SearchSession:
     def from_one(self, instance: Instance, only: Sequence[str], initial: int, seconds: float) -> Exploration:
         """Search from one initial state, to find out whether a property is reachable."""
         limits = replace(self.limits, depth=None, seconds=seconds)
-        exploration = self.explored(instance, limits, only=only, initial=initial)
+        exploration = self.explore(instance, limits, only=only, initial=initial)
         if exploration.stopped == "interrupt":
             raise KeyboardInterrupt
         return exploration

@@ -118,7 +118,7 @@ class ResultsFile:
         return _digest([self._header, written])
 
     def _damaged(self, number: int) -> UsageError:
-        return UsageError(f"{self.path}:{number}: damaged; delete the file to search anew, or {CURE}")
+        return UsageError(f"{self.path}:{number}: damaged; delete the file to search again, or {CURE}")
 
     def keep(self, position: int, name: str, record: Record) -> None:
         """Append a record."""

@@ -200,12 +200,12 @@ def _fill(found: SweepRow, case: Case, record: Record, traces: TraceWriter) -> N
         found.why = record["failed"]
     else:
         exploration = exploration_of(record, instance, case.limits)
-        told = verdicts(exploration)
-        words = {verdict.prop.name: verdict.bare for verdict in told}
+        judged = verdicts(exploration)
+        words = {verdict.prop.name: verdict.bare for verdict in judged}
         assert words == record["verdicts"], f"{case.name}: the verdicts of a record do not follow from its counts"
-        files = traces.write(case.target, instance, told)
+        files = traces.write(case.target, instance, judged)
         command = command_of(case.target, instance, case.depth)
-        found.run = Run(exploration, told, command, case.count_all, files)
+        found.run = Run(exploration, judged, command, case.count_all, files)
         found.why, found.word = "", found.run.word
 
 
@@ -239,8 +239,8 @@ class _Columns:
 def _columns(found: SweepTable) -> _Columns:
     columns = _Columns()
     for prop in found.properties:
-        told = [verdict_on(run, prop) for run in found.runs]
-        words, cells = {verdict.word for verdict in told}, {cell(verdict) for verdict in told}
+        judged = [verdict_on(run, prop) for run in found.runs]
+        words, cells = {verdict.word for verdict in judged}, {cell(verdict) for verdict in judged}
         if words == {Word.NOT_APPLICABLE}:
             continue
         if prop.kind is Kind.SOMETIMES and Word.UNREACHABLE not in words:
@@ -261,7 +261,7 @@ def text(found: SweepTable) -> str:
     """The text: the common settings, the table, the verdicts that all rows share, the smallest failure, the totals."""
     columns = _columns(found)
     lines = [*_heading(found), "", *_table(found, columns), ""]
-    lines += [f"in every row   {told}: {', '.join(names)}" for told, names in columns.same.items()]
+    lines += [f"in every row   {cell_text}: {', '.join(names)}" for cell_text, names in columns.same.items()]
     if columns.rest:
         lines.append(f"{REST:<13}  {', '.join(prop.name for prop in columns.rest)}")
     lines += _sought(found, columns.sought)
@@ -296,7 +296,7 @@ def _table(found: SweepTable, columns: _Columns) -> list[str]:
     """The lines of the table; a row without a run shows the reason instead of verdicts."""
     keys = [axis.key for axis in found.sweep.axes]
     varied = [[key, *(row.combination.varied[key] for row in found.rows)] for key in keys]
-    every = _told(found, columns)
+    every = _verdict_columns(found, columns)
     is_wide = sum(max(map(len, column)) + 2 for column in (*varied, *every)) > WIDTH + 2
     if is_wide:
         varied, every = [_folded(column) for column in varied], [_folded(column) for column in every]
@@ -307,16 +307,16 @@ def _table(found: SweepTable, columns: _Columns) -> list[str]:
         right, taller = _headed(part, len(found.runs))
         height = max(tall, taller)
         headings = zip([""] * (height - tall) + left[:tall], [""] * (height - taller) + right[:taller], strict=True)
-        told = iter(right[taller:])
+        verdict_lines = iter(right[taller:])
         rows = [
-            (start, f"{row.word.value}: {row.why}" if row.run is None else next(told))
+            (start, f"{row.word.value}: {row.why}" if row.run is None else next(verdict_lines))
             for start, row in zip(left[tall:], found.rows, strict=True)
         ]
         lines += ["", *(f"{start:<{width}}  {end}".rstrip() for start, end in (*headings, *rows))]
     return lines[1:]
 
 
-def _told(found: SweepTable, columns: _Columns) -> list[list[str]]:
+def _verdict_columns(found: SweepTable, columns: _Columns) -> list[list[str]]:
     """The columns of verdicts: a heading, and a cell for each run."""
     every = [[_heading_of(prop), *(cell(verdict_on(run, prop)) for run in found.runs)] for prop in columns.own]
     if columns.rest:
@@ -368,8 +368,10 @@ def verdict_on(run: Run, prop: Property) -> Verdict:
 
 
 def _shared(run: Run, rest: Sequence[Property]) -> str:
-    told = [verdict for verdict in (verdict_on(run, prop) for prop in rest) if verdict.word is not Word.NOT_APPLICABLE]
-    return ", ".join(dict.fromkeys(map(cell, told))) or Word.NOT_APPLICABLE.value
+    applicable = [
+        verdict for verdict in (verdict_on(run, prop) for prop in rest) if verdict.word is not Word.NOT_APPLICABLE
+    ]
+    return ", ".join(dict.fromkeys(map(cell, applicable))) or Word.NOT_APPLICABLE.value
 
 
 def _sought(found: SweepTable, sought: Sequence[Property]) -> list[str]:
@@ -378,8 +380,8 @@ def _sought(found: SweepTable, sought: Sequence[Property]) -> list[str]:
         return []
     missing = []
     for prop in sought:
-        told = Counter(verdict_on(run, prop).word for run in found.runs)
-        open_words = {word: told[word] for word in (Word.NOT_REACHED, Word.UNDECIDED) if told[word]}
+        counts = Counter(verdict_on(run, prop).word for run in found.runs)
+        open_words = {word: counts[word] for word in (Word.NOT_REACHED, Word.UNDECIDED) if counts[word]}
         if open_words:
             rows = ", ".join(
                 f"{word.value.removesuffix(' TO DEPTH')} in {counted(count, 'row')}"

@@ -134,8 +134,8 @@ class RecordedRun:
         for name, place in self.instance.places.items():
             if place.field.over[:1] == (Replica,) and name in self.before.projected and name not in ("fetch", *PAIRS):
                 # That it no longer truncates, a follower may have yet to tell its leader.
-                is_told = name != "is_truncating" or broker not in self.silent
-                if is_told and not name.startswith("response"):
+                is_given = name != "is_truncating" or broker not in self.silent
+                if is_given and not name.startswith("response"):
                     yield f"{name}[{broker}]"
         yield f"fetch[{broker}]"
         yield from (f"fetch[{other}][{broker}]" for other in others)
@@ -274,8 +274,8 @@ class RecordedRun:
         checkpoint = self.before.view.brokers[broker].checkpointed_high_watermark
         process = self.cluster.observe().brokers[broker].process
         for message in self.cluster.messages():
-            is_told = isinstance(message.payload, LeaderAndIsr) and message.destination == broker
-            if is_told and message.destination_process == process:
+            is_given = isinstance(message.payload, LeaderAndIsr) and message.destination == broker
+            if is_given and message.destination_process == process:
                 self.cluster.deliver(message.number)
         self.silent.pop(broker, None)
         self.keep_from_differing()

@@ -183,9 +183,9 @@ class SlowReading:
         passed = moment.passed
         if step.action in ("broker_crashes", "broker_restarts"):
             replica = given["broker"]
-            is_told = befallen is not None and self.recording.replica(befallen.broker) == replica
+            is_given = befallen is not None and self.recording.replica(befallen.broker) == replica
             if step.action == "broker_restarts":
-                if not is_told or befallen is None or befallen.what is not Befalls.START:
+                if not is_given or befallen is None or befallen.what is not Befalls.START:
                     return
                 if given["checkpoint"] != self.checkpoint_at_start(moment, replica):
                     return
@@ -195,7 +195,7 @@ class SlowReading:
                 heirs = [r for r in range(s.replicas) if r != replica and before.controller_isr[r] and before.is_up[r]]
                 if before.controller_leader == replica and heirs:
                     return
-            elif is_told and befallen is not None and befallen.what is Befalls.KILL:
+            elif is_given and befallen is not None and befallen.what is Befalls.KILL:
                 passed += 1
             else:
                 return

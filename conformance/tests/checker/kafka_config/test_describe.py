@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.kafka_config.cluster import NO_REPLICAS_TOLD, Cluster, read_cluster
+from isrcheck.checker.kafka_config.cluster import NO_REPLICAS_GIVEN, Cluster, read_cluster
 from isrcheck.checker.kafka_config.cluster_settings import Setting, UnderstoodSetting
 from isrcheck.checker.kafka_config.describe import Partition
 from isrcheck.checker.kafka_config.ignored import WhyIgnored
@@ -444,8 +444,8 @@ def test_settings_without_the_number_of_replicas_are_no_cluster_to_be_searched()
     """kafka-configs does not print it, and the broker's default says nothing about a topic that exists."""
     text = "Configs for topic 't' are min.insync.replicas=2\n"
     cluster = read(text)
-    assert cluster.why_unavailable == NO_REPLICAS_TOLD
-    assert not cluster.is_replication_told
+    assert cluster.why_unavailable == NO_REPLICAS_GIVEN
+    assert not cluster.is_replication_given
     assert read(text, TO_2_3).why_unavailable is None
     assert read(text, broker="default.replication.factor=3\n").why_unavailable is None
 
