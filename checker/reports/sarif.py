@@ -158,7 +158,7 @@ def _function_of(prop: Property, instance: Instance, traces: Sequence[TraceFile]
     if error is None:
         return prop.function
     if error.step is not None:
-        return instance.function(error.step.slot)
+        return instance.function(error.step.action_index)
     return next(one.function for one in instance.properties if one.name == error.property_name)
 
 
@@ -183,7 +183,7 @@ def _flow(trace_file: TraceFile) -> dict[str, Any]:
     instance, columns = trace.instance, titles(trace.instance)
     locations = []
     for row in (*rows(trace), *erring_row(trace, columns)):
-        function = instance.function(trace.every_step[row.number - 1].slot) if row.number else None
+        function = instance.function(trace.every_step[row.number - 1].action_index) if row.number else None
         text = f"{row.number} {row.step}"
         changed = {title: {"text": "\n".join(cell)} for title, cell in zip(columns, row.cells, strict=True) if cell}
         locations.append(

@@ -1,7 +1,7 @@
 """One search as text and as an object.
 
 In:  an `Exploration` with its verdicts and trace files.
-Out: text for a terminal, and the object that `--json` prints for one run (documented in README.md).
+Out: text for a terminal, and the object that `--json` prints for one run (documented in docs/json.md).
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ def range_lines(found: Sequence[Verdict]) -> list[str]:
 def action_lines(exploration: Exploration) -> list[str]:
     """A line for each action: how often it fired, and how many new states it reached."""
     rows = [["action", "fired", "new states"]]
-    for slot, model_slot in enumerate(exploration.instance.model.slots):
-        if exploration.instance.choices[slot] is not None:
+    for slot, model_slot in enumerate(exploration.instance.model.actions):
+        if exploration.instance.alternatives[slot] is not None:
             rows.append([model_slot.name, f"{exploration.fired[slot]:,}", f"{exploration.new[slot]:,}"])
     return table(rows, right=frozenset({1, 2}))
 
@@ -141,8 +141,8 @@ def never_fired(exploration: Exploration) -> list[str]:
     off = disabled_actions(exploration.instance)
     return [
         slot.name
-        for number, slot in enumerate(exploration.instance.model.slots)
-        if exploration.instance.choices[number] is not None and not exploration.fired[number] and number not in off
+        for number, slot in enumerate(exploration.instance.model.actions)
+        if exploration.instance.alternatives[number] is not None and not exploration.fired[number] and number not in off
     ]
 
 
@@ -211,7 +211,7 @@ def _explored(run: Run) -> list[str]:
     if not exploration.has_begun:
         return totals(exploration)
     lines = [*action_lines(exploration), "", *totals(exploration, counts_once=run.counts_once)]
-    off = [instance.model.slots[slot].name for slot in sorted(disabled_actions(instance))]
+    off = [instance.model.actions[slot].name for slot in sorted(disabled_actions(instance))]
     if off:
         lines.append(f"disabled by the configuration: {', '.join(off)}")
     silent = never_fired(exploration)
@@ -325,8 +325,8 @@ def _explored_object(exploration: Exploration) -> dict[str, Any]:
         "bytes": exploration.bytes_used,
         "actions": {
             slot.name: {"fired": exploration.fired[number], "new": exploration.new[number]}
-            for number, slot in enumerate(instance.model.slots)
-            if instance.choices[number] is not None
+            for number, slot in enumerate(instance.model.actions)
+            if instance.alternatives[number] is not None
         },
     }
 
