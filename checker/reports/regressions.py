@@ -26,9 +26,8 @@ test pass, and keep it: it fails again if the counterexample becomes possible ag
 
 from pathlib import Path
 
+import isrcheck
 import pytest
-
-from isrcheck.traces.format.recheck import recheck
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -50,7 +49,7 @@ TAIL = """\
 
 @pytest.mark.parametrize(("trace", "model", "wanted"), COUNTEREXAMPLES, ids=[one[0] for one in COUNTEREXAMPLES])
 def test_counterexample(trace, model, wanted):
-    found = recheck(FOLDER / "traces" / trace, None if model is None else FOLDER / model)
+    found = isrcheck.recheck(FOLDER / "traces" / trace, None if model is None else FOLDER / model)
     assert (POSSIBLE if found.is_possible else IMPOSSIBLE) == wanted, found.says
 """
 

@@ -7,7 +7,7 @@ Out: a `Run` for each (checker/session/text.py); trace files.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -48,8 +48,8 @@ BROKEN = (Word.VIOLATED, Word.PERMITTED)
 class SearchSession:
     """Runs searches and proofs one after the other, within the remaining budget of the command.
 
-    `count_all` counts all violating states; `spark` describes how a search on Spark is divided. `seen` is not empty
-    once Ctrl-C was pressed.
+    `count_all` counts all violating states; `spark` describes how a search on Spark is divided; `progress_line`
+    makes the line that shows the progress of a subject. `seen` is not empty once Ctrl-C was pressed.
     """
 
     def __init__(
@@ -60,12 +60,14 @@ class SearchSession:
         *,
         count_all: bool = False,
         spark: SparkRequest | None = None,
+        progress_line: Callable[[str], ProgressLine] = ProgressLine,
     ) -> None:
         self.limits = limits
         self.budget = budget
         self.count_all = count_all
         self.spark = spark
         self.seen = seen
+        self.progress_line = progress_line
         listen(seen)
         self.kernels = Kernels()
 
@@ -101,7 +103,7 @@ class SearchSession:
         self, instance: Instance, limits: Limits, *, only: Sequence[str] = (), subject: str = "", **more: Any
     ) -> Exploration:
         """Search an instance, if the time and the memory suffice for its initial states."""
-        progress = ProgressLine(subject or title(instance))
+        progress = self.progress_line(subject or title(instance))
         try:
             beginning = self.begin(instance, progress)
         except Spent as spent:
@@ -131,7 +133,7 @@ class SearchSession:
         for verdict in run.verdicts:
             # A value outside its declared range has no false expression, and so no cause that could be compared.
             for _, _, word in verdict.histories if verdict.prop is not IN_RANGE else ():
-                progress = ProgressLine(f"{title(instance)}, causes of {verdict.prop.name}")
+                progress = self.progress_line(f"{title(instance)}, causes of {verdict.prop.name}")
                 kernel = self.begin(instance, progress).kernel
                 within = self.budget.limits(limits)
                 one = differing(
@@ -149,7 +151,7 @@ class SearchSession:
         from isrcheck.checker.spark.engine import explore_on_spark  # here, for it needs Spark's packages
 
         assert self.spark is not None, "the command asks for Spark"
-        progress = ProgressLine(title(instance))
+        progress = self.progress_line(title(instance))
         spread: Spread | None = None
         try:
             beginning = self.begin(instance, progress)
@@ -174,7 +176,7 @@ class SearchSession:
 
     def _ask_z3(self, instance: Instance) -> Unrolled:
         """Bounded model checking of an instance."""
-        progress = ProgressLine(title(instance))
+        progress = self.progress_line(title(instance))
         Memory.limit(self.limits.memory)
         try:
             enumerate_initial_states(instance, self.budget, progress)
@@ -221,7 +223,7 @@ class SearchSession:
         if exploration.stopped == "interrupt" or not exploration.has_begun:
             return run
         instance = exploration.instance
-        progress = ProgressLine(title(instance))
+        progress = self.progress_line(title(instance))
         # The explored states stay in memory, because lemmas and CTIs are checked against them.
         Memory.limit(max(0, self.limits.memory - exploration.bytes_used))
         proofs = Proofs(is_kept=True)

@@ -30,9 +30,13 @@ SAMPLE = 2000
 
 
 class TraceWriter:
-    """Writes certified traces; `failure` is the first write error, which is kept so that results are still printed."""
+    """Writes certified traces; `failure` is the first write error, which is kept so that results are still printed.
 
-    def __init__(self, folder: Path) -> None:
+
+    Without a folder no files are written. `shortest` holds the traces in either case.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.failure = ""
         self.shortest: dict[str, Trace] = {}
@@ -52,9 +56,9 @@ class TraceWriter:
         return files
 
     def _put(self, trace: Trace) -> Path | None:
-        """Write a trace; None if that fails, or failed before."""
+        """Write a trace; None if that fails, failed before, or no files are asked for."""
         try:
-            return None if self.failure else write_trace(trace, self.folder)
+            return None if self.failure or self.folder is None else write_trace(trace, self.folder)
         except UsageError as error:
             self.failure = str(error)
             return None
@@ -100,11 +104,10 @@ class TraceWriter:
             except ModelError as error:
                 outside[key] = str(error)
                 continue
-            try:
-                files[key] = write_trace(trace, self.folder)
-                commands[key] = show(files[key])
-            except UsageError as error:
-                self.failure = str(error)
+            path = self._put(trace)
+            if path is not None:
+                files[key] = path
+                commands[key] = show(path)
         return Proving(proofs, exploration, reached, files, commands, outside, false)
 
 
