@@ -1,4 +1,4 @@
-"""Traces, as Python code and notebooks see them.
+"""TraceWriter, as Python code and notebooks see them.
 
 In:  the path of a trace file, or a trace that a search found.
 Out: a `Trace`, which shows itself. Every trace is certified: its steps have been taken again in plain Python.
@@ -19,9 +19,9 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.drawing import pages
 from isrcheck.traces.drawing.page import page
 from isrcheck.traces.format import folder, itf
+from isrcheck.traces.format import recheck as rechecking
 from isrcheck.traces.format import trace as certified
 from isrcheck.traces.format.recheck import Recheck
-from isrcheck.traces.format.recheck import recheck as recheck_file
 from isrcheck.traces.terminal.show import view
 
 HEIGHT = 640
@@ -128,4 +128,4 @@ def recheck(path: str | os.PathLike[str], model: str | os.PathLike[str] | None =
     """
     if model is not None and not os.fspath(model).endswith(".py"):
         raise UsageError(f"{os.fspath(model)}: not a model file; leave it out where the model is one of isrcheck's")
-    return recheck_file(Path(path), None if model is None else Path(model))
+    return rechecking.recheck(Path(path), None if model is None else Path(model))

@@ -23,7 +23,7 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.text import Run
-from isrcheck.checker.session.trace_writer import Traces
+from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.loading import Named, Value, instance_of, target_of
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
@@ -88,7 +88,7 @@ def check(
         seconds_of(None if seconds is None else str(seconds)),
         threads_of(str(threads)),
     )
-    traces = Traces(None if out is None else Path(out))
+    traces = TraceWriter(None if out is None else Path(out))
     with interrupts() as seen:
         try:
             line = ProgressLine if progress else _Silent
@@ -102,13 +102,15 @@ def check(
     return Result(run, {name: Trace(trace) for name, trace in traces.shortest.items()})
 
 
-def _searched(session: SearchSession, instance: Instance, target: str, traces: Traces, engine: str, prove: bool) -> Run:
+def _searched(
+    session: SearchSession, instance: Instance, target: str, traces: TraceWriter, engine: str, prove: bool
+) -> Run:
     if engine == "z3":
-        run = session.unroll(instance, target, traces)
+        run = session.run_z3(instance, target, traces)
     else:
         run = session.run(instance, target, traces, limits=session.limits, keep_states=prove)
         if engine == "all":
-            run = session.compare(run)
+            run = session.compare_with_z3(run)
         if prove:
             run = session.prove(run, traces)
     parts = [run.exploration.stopped, run.second and run.second.stopped, run.proving and run.proving.proofs.stopped]

@@ -92,19 +92,19 @@ class ModelAndSystem(RuleBasedStateMachine):
         self.possible: dict[int, dict[Step, certified.Trace]] = {}
         self.refused = ""
 
-    def longer(self, action_index: int) -> dict[Step, certified.Trace]:
+    def longer(self, slot: int) -> dict[Step, certified.Trace]:
         """The steps of an action that can be taken now, each with the trace that it leads to."""
-        if action_index not in self.possible:
+        if slot not in self.possible:
             numbers = self.enabled(self.trace.states[-1])
-            steps = [step for step in self.steps_of.get(action_index, ()) if step.number in numbers]
+            steps = [step for step in self.steps_of.get(slot, ()) if step.number in numbers]
             traces = {step: self.with_step(step) for step in steps}
-            self.possible[action_index] = {step: trace for step, trace in traces.items() if trace is not None}
-        return self.possible[action_index]
+            self.possible[slot] = {step: trace for step, trace in traces.items() if trace is not None}
+        return self.possible[slot]
 
     @property
     def has_ended(self) -> bool:
         """Whether the model allows no step any more."""
-        return not any(self.longer(action_index) for action_index in self.steps_of)
+        return not any(self.longer(slot) for slot in self.steps_of)
 
     def with_step(self, step: Step) -> certified.Trace | None:
         """The trace with one more step, or None where the model does not allow it."""
@@ -183,9 +183,7 @@ def state_machine(
         "watched": tuple(properties),
         "new_system": staticmethod(driver),
         "enabled": staticmethod(known),  # a function in a class would take `self`
-        "steps_of": {
-            action_index: list(found) for action_index, found in groupby(instance.steps, key=attrgetter("action_index"))
-        },
+        "steps_of": {slot: list(found) for slot, found in groupby(instance.steps, key=attrgetter("slot"))},
         "begin": initialize(start=st.integers(0, len(instance.initial_states) - 1))(base.begin),
         "the_system_shows_what_the_model_says": invariant()(base.the_system_shows_what_the_model_says),
         "what_is_watched_holds": invariant()(base.what_is_watched_holds),
@@ -217,14 +215,14 @@ def zz_the_model_has_ended(self: ModelAndSystem, data: st.DataObject) -> None:
     """
 
 
-def _rule(action_index: int) -> Callable[..., None]:
+def _rule(slot: int) -> Callable[..., None]:
     """One rule: a step of this action, whichever arguments Hypothesis draws."""
 
     def take_one(self: ModelAndSystem, data: st.DataObject) -> None:
-        self.take(data.draw(st.sampled_from(list(self.longer(action_index)))))
+        self.take(data.draw(st.sampled_from(list(self.longer(slot)))))
 
     made: Callable[..., None] = rule(data=st.data())(take_one)
-    return precondition(lambda self: bool(self.longer(action_index)))(made)
+    return precondition(lambda self: bool(self.longer(slot)))(made)
 
 
 def find(machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = STEPS) -> Failure | None:

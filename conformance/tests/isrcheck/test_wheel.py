@@ -87,7 +87,7 @@ def test_everything_works_where_it_is_installed(installed):
     code, out = installed("python", "-c", "import isrcheck; print(isrcheck.__file__)")
     assert (code, str(PROJECT) in out) == (0, False)
     code, out = installed("check", "--bound", "6")
-    assert (code, out.splitlines()[-1]) == (0, "as recorded: every cell shows what models/verdicts.toml says"), out
+    assert (code, out.splitlines()[-1]) == (0, "as recorded: every cell agrees with models/verdicts.toml"), out
     code, out = installed("check", "published")
     closing = re.fullmatch(r"(\d+) of (\d+) rows equal TLC's figures \(.+\)", out.splitlines()[-1])
     assert code == 0
