@@ -183,7 +183,7 @@ def state_machine(
         "watched": tuple(properties),
         "new_system": staticmethod(driver),
         "enabled": staticmethod(known),  # a function in a class would take `self`
-        "steps_of": {slot: list(found) for slot, found in groupby(instance.steps, key=attrgetter("slot"))},
+        "steps_of": {slot: list(found) for slot, found in groupby(instance.steps, key=attrgetter("action_index"))},
         "begin": initialize(start=st.integers(0, len(instance.initial_states) - 1))(base.begin),
         "the_system_shows_what_the_model_says": invariant()(base.the_system_shows_what_the_model_says),
         "what_is_watched_holds": invariant()(base.what_is_watched_holds),
