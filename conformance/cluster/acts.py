@@ -20,7 +20,7 @@ from isrcheck.conformance.cluster.observe import BrokerView
 
 def view_of(cluster: Cluster, broker: int) -> BrokerView:
     """The state of one broker."""
-    return cluster.observe().brokers[broker]
+    return cluster.observe_broker(broker)
 
 
 def payloads(cluster: Cluster, broker: int) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ def read(
     """A consumer fetches from a broker; returns everything that it has read so far."""
     cluster.deliver(cluster.consume(broker, consumer, isolation))
     cluster.deliver(cluster.messages()[-1].number)
-    (view,) = [each for each in cluster.observe().consumers if each.name == consumer]
+    (view,) = [each for each in cluster.observe_consumers() if each.name == consumer]
     return tuple(each.payload for each in view.read)
 
 
