@@ -99,7 +99,10 @@ def rename_action(content):
 @pytest.mark.parametrize(
     ("damage", "why"),
     [
-        (lambda path: path.write_text(path.read_text(encoding="utf-8")[:500], encoding="utf-8"), "damaged or truncated"),
+        (
+            lambda path: path.write_text(path.read_text(encoding="utf-8")[:500], encoding="utf-8"),
+            "damaged or truncated",
+        ),
         (lambda path: path.write_text("", encoding="utf-8"), "not JSON"),
         (lambda path: path.write_bytes(b"\xff\xfe"), "not UTF-8 text"),
         (lambda path: change(path, rename_action), "no action follower_applies_nothing"),
