@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from isrcheck.conformance.cluster import observe as views
 from isrcheck.conformance.cluster.broker.broker import Broker, TimerKind
 from isrcheck.conformance.cluster.clients.clients import Clients
 from isrcheck.conformance.cluster.configuration.bugs import bug_named
@@ -29,14 +30,6 @@ from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation
 from isrcheck.conformance.cluster.network.network import Message, Network
 from isrcheck.conformance.cluster.network.records import Control
-from isrcheck.conformance.cluster.observe import (
-    BrokerView,
-    ClusterView,
-    ConsumerView,
-    consumer_views,
-    observe,
-    observe_broker,
-)
 
 PRODUCER = "producer"
 CONSUMER = "consumer"
@@ -89,19 +82,19 @@ class Cluster:
         """The numbers of all brokers."""
         return tuple(self._brokers)
 
-    def observe(self) -> ClusterView:
+    def observe(self) -> views.ClusterView:
         """The state of everything. Changes nothing."""
         clients = self._clients
         parts = (self._brokers, self._network, self._controller, clients.producers, clients.consumers)
-        return observe(self.now, *parts, clients.coordinator, clients.deletes)
+        return views.observe(self.now, *parts, clients.coordinator, clients.deletes)
 
-    def observe_broker(self, broker: int) -> BrokerView:
-        """The view of one broker: the same as in `observe()`, without the work for all others."""
-        return observe_broker(broker, self._broker(broker))
+    def observe_broker(self, broker: int) -> views.BrokerView:
+        """The state of one broker: the same as in `observe()`, without the work for the others."""
+        return views.observe_broker(broker, self._broker(broker))
 
-    def observe_consumers(self) -> tuple[ConsumerView, ...]:
-        """The views of all consumers: the same as in `observe()`."""
-        return consumer_views(self._clients.consumers)
+    def observe_consumers(self) -> tuple[views.ConsumerView, ...]:
+        """What each consumer has read: the same as in `observe()`."""
+        return views.consumer_views(self._clients.consumers)
 
     def messages(self) -> tuple[Message, ...]:
         """Every message in flight, in order of sending."""

@@ -1,6 +1,6 @@
 """Three example queries on the tables of `check --tables DIR`, with pandas or with Spark SQL.
 
-The tables come from these commands:
+The tables that docs/sweeps_and_tables.md asks come from these commands:
 
     check sweep --vary acks=0,1,all --vary min.insync.replicas=1,2 --vary unclean.leader.election.enable=false,true \
         --bound 8 --tables results

@@ -1,6 +1,6 @@
 """Makes random walks of the model, to be replayed.
 
-In:  an `Instance` of kafka, a seed, a number of steps; optionally a function that computes the enabled steps.
+In:  an `Instance` of kafka, a seed, a number of steps; optionally a function that gives the enabled steps.
 Out: a `Trace` without a property.
 
 Each next step is chosen uniformly among the enabled steps; steps that no timing allows at that position (timing.py) are
@@ -25,7 +25,8 @@ Enabled = Callable[[Cells], Collection[int]]
 def walk(instance: Instance, seed: int, steps: int, enabled: Enabled | None = None) -> Trace:
     """A random walk of at most this many steps, fewer only if no step is possible. The same seed gives the same walk.
 
-    `enabled` avoids trying every disabled step in CPython; the walk is the same with and without it.
+    `enabled` gives the numbers of the enabled steps of a state. The walk is the same with and without it; with it,
+    CPython does not try the steps that are not enabled.
     """
     chance = random.Random(seed)
     trace = Trace(instance, (chance.choice(instance.initial_states),), (), None, None, "")

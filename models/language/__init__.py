@@ -1,4 +1,4 @@
-"""The modelling language: all its words in one place; models/README.md explains each."""
+"""The modelling language: all its words in one place; docs/language.md explains each."""
 
 from isrcheck.models.language.declare import (
     NONE,

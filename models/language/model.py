@@ -384,7 +384,7 @@ def assemble(
     entries = _declared(bases[0], "Configuration", Entry)
     fields = _declared(bases[0], "State", Field)
     if not fields:
-        raise LanguageError(f"{path}:1: no `class State:` with fields; declare the state, see models/README.md")
+        raise LanguageError(f"{path}:1: no `class State:` with fields; declare the state, see docs/language.md")
     for field_name in fields:
         if field_name in entries:
             raise LanguageError(f"{path}:1: `{field_name}` is both a field and a configuration entry; rename one")

@@ -119,8 +119,7 @@ class FetcherThread:
         self._state = None
 
     def do_work(self) -> bool:
-        """One iteration of ShutdownableThread's loop: send a request if none is outstanding; returns whether it did
-        anything.
+        """Send a request if none is outstanding; returns whether it did anything. ShutdownableThread's loop.
 
         Since KIP-279, a partition without any epoch truncates to its high watermark without a request. Section 3.4.
         """
@@ -141,9 +140,7 @@ class FetcherThread:
         return True
 
     def disconnected(self) -> None:
-        """The connection to the source broke: the outstanding request is given up, and the next one waits for a
-        back-off.
-        """
+        """The connection to the source broke: give up the outstanding request, and wait for a back-off."""
         self._outstanding = None
         self._back_off()
 
@@ -179,9 +176,7 @@ class FetcherThread:
     def _reconciled(
         self, state: PartitionFetchState, asked: Outstanding, answer: OffsetsForLeaderEpochResponse
     ) -> None:
-        """Before 2.1.1 an answer of an earlier assignment counts, too (KAFKA-7786).
-        AbstractFetcherThread.maybeTruncate.
-        """
+        """Before 2.1.1 an answer of an earlier assignment counts, too (KAFKA-7786). maybeTruncate."""
         stale = state.leader_epoch != asked.state.leader_epoch and self._switches.fences_epochs
         if state.mode is not Mode.TRUNCATING or (stale and self._bug is not Bug.STALE_EPOCH_ANSWER_APPLIED):
             return
@@ -202,8 +197,7 @@ class FetcherThread:
                 self._truncate_and_fetch(state, min(own.end_offset, answer.end_offset, end))
 
     def _listed(self, state: PartitionFetchState, asked: Outstanding, answer: ListOffsetsResponse) -> None:
-        """The fetch was out of range: AbstractFetcherThread.fetchOffsetAndTruncate, section 2.5. Epochs are not
-        checked.
+        """The fetch was out of range: fetchOffsetAndTruncate, section 2.5. Epochs are not checked.
 
         Kafka waits for these answers under its lock, so there is no answer of an earlier assignment.
         """

@@ -314,21 +314,21 @@ AWAY = "move it away, or give another folder with --tables DIR"
     ("make", "message"),
     [
         (lambda at: at.write_text("no folder"), "found: File exists; give another folder with --tables DIR"),
-        (lambda at: (at / "notes").mkdir(parents=True), f"found/notes: no table of isrcheck; {AWAY}"),
+        (lambda at: (at / "notes").mkdir(parents=True), f"found/notes: is not a table of isrcheck; {AWAY}"),
         (
             lambda at: written(at, "levels/part-0.parquet"),
-            f"found/levels/part-0.parquet: no file of isrcheck's tables; {AWAY}",
+            f"found/levels/part-0.parquet: does not belong to isrcheck's tables; {AWAY}",
         ),
-        (lambda at: (at / OURS).mkdir(parents=True), f"found/{OURS}: no file of isrcheck's tables; {AWAY}"),
+        (lambda at: (at / OURS).mkdir(parents=True), f"found/{OURS}: does not belong to isrcheck's tables; {AWAY}"),
         (
             lambda at: ((at / "levels").mkdir(parents=True), (at / OURS).write_text("PAR1")),
-            f"found/{OURS}: no Parquet file, or a damaged one; {AWAY}",
+            f"found/{OURS}: is not a Parquet file, or is damaged; {AWAY}",
         ),
-        (lambda at: written(at, OURS, version=None), f"found/{OURS}: not written by isrcheck; {AWAY}"),
-        (lambda at: written(at, OURS), f"found/{OURS}: not written by isrcheck; {AWAY}"),
+        (lambda at: written(at, OURS, version=None), f"found/{OURS}: was not written by isrcheck; {AWAY}"),
+        (lambda at: written(at, OURS), f"found/{OURS}: was not written by isrcheck; {AWAY}"),
         (
             lambda at: written(at, OURS, version="2"),
-            f"found/{OURS}: version 2 of the tables, this isrcheck writes 1; {AWAY}",
+            f"found/{OURS}: version 2 of the tables, but this isrcheck writes 1; {AWAY}",
         ),
     ],
 )  # fmt: skip
@@ -429,7 +429,7 @@ def test_ctrl_c_while_tables_are_written_is_told(check, tmp_path, monkeypatch):
     assert out.splitlines()[-1].startswith("VIOLATED: stays_safe at step 2")
     assert err.splitlines() == [
         "check: interrupted; this is what was found so far",
-        "check: found: interrupted before the tables were written; the same command writes them",
+        "check: found: interrupted before the tables were written; run the same command again",
     ]
     assert files(tmp_path / "found") == {}
 
@@ -489,9 +489,9 @@ def test_the_example_answers_three_questions(asked, capsys):
     assert capsys.readouterr().out == ANSWERS
 
 
-def test_the_answers_in_the_readme_are_those_of_its_commands(check, tmp_path, capsys):
-    text = (PROJECT / "README.md").read_text(encoding="utf-8")
-    block = text.partition("## Results as tables")[2].partition("```")[2].partition("```")[0]
+def test_the_answers_in_the_document_are_those_of_its_commands(check, tmp_path, capsys):
+    text = (PROJECT / "docs" / "sweeps_and_tables.md").read_text(encoding="utf-8")
+    block = text.partition("## Results as tables")[2].partition("```console example")[2].partition("```")[0]
     sweep, asking = block.replace("\\\n", "").split("$ check ")[1], block.split("$ python ")[1]
     assert check(f"{sweep.strip().replace('results', 'found')}")[0] == 0
     assert ask_the_tables.main([str(tmp_path / "found")]) == 0

@@ -646,8 +646,8 @@ ENTRIES = PRELUDE.partition("class Node")
 """Before and after the declarations that follow the configuration."""
 
 WHOLE_MODULES = {
-    "empty": ("", "no `class State:` with fields; declare the state, see models/README.md"),
-    "no state": (NO_STATE, "no `class State:` with fields; declare the state, see models/README.md"),
+    "empty": ("", "no `class State:` with fields; declare the state, see docs/language.md"),
+    "no state": (NO_STATE, "no `class State:` with fields; declare the state, see docs/language.md"),
     "no action": (PRELUDE.replace("@action\n", ""), "no @action; a model needs at least one step"),
     "field and entry": (
         PRELUDE.replace("    f = field", "    n = field(values=Flag)\n    f = field"),
