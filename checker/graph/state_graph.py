@@ -18,11 +18,11 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.command.graph_options import GraphAsked
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.search import CHUNK, Search
 from isrcheck.checker.explicit.violating_states import Failing
 from isrcheck.checker.explicit.visited_set import Batch
+from isrcheck.checker.graph.command import GraphRequest
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
@@ -117,12 +117,12 @@ def state_graph(
     instance: Instance,
     limits: Limits,
     kernel: Kernel,
-    asked: GraphAsked,
+    request: GraphRequest,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> StateGraph:
     """Search and draw. Raises UsageError where that is more than a person can look at; CutShortError,
     KeyboardInterrupt."""
-    fold, most = asked.fold, asked.most
+    fold, most = request.fold, request.most
     for name in fold:
         if name not in instance.places:
             raise UsageError(
@@ -142,7 +142,7 @@ def state_graph(
     made.connect()
     made.judge()
     made.judge_range()
-    return made.graph(asked.loops)
+    return made.graph(request.loops)
 
 
 def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:

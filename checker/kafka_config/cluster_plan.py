@@ -20,9 +20,6 @@ from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.state.fields import Acks, IsolationLevel, Truncation
 from isrcheck.models.language.model import Instance, parse
 
-SECONDS = 60.0
-"""How long an answer may take unless the person says otherwise."""
-
 PATIENCE = 3.0
 """How long the search goes on for lesser promises once an acknowledged record is lost, unless the person says how long
 it may take."""

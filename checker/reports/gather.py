@@ -1,6 +1,6 @@
 """What each form of `check` found, as what a report tells.
 
-In:  a `Run`, the pairs of the matrix, the `Table` of a sweep, the `Answer` for a cluster; the text that was printed.
+In:  a `Run`, a `MatrixFound`, the `Answer` for a cluster; the text that was printed. gather_sweep.py has the sweep.
 Out: a `Told` (told.py). The traces are read again from the files that were written, and certified on the way.
 """
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from isrcheck.checker.analyses import matrix
 from isrcheck.checker.analyses.matrix import Match, Pair, Recorded
+from isrcheck.checker.analyses.run_matrix import MatrixFound
 from isrcheck.checker.kafka_config.answer import Answer, Asked, aside_line, first_sentence
 from isrcheck.checker.kafka_config.cluster_plan import Question
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
@@ -19,14 +20,13 @@ from isrcheck.checker.reports.content import Grid, History, Judged, Outcome, Row
 from isrcheck.checker.session.naming import title
 from isrcheck.checker.session.proof_text import lines as proof_lines
 from isrcheck.checker.session.text import Run
-from isrcheck.checker.sweep import table
-from isrcheck.checker.sweep.table import Table
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Property
 from isrcheck.traces.format.folder import read
 
 NOTHING = Grid((), (), ())
 CLUSTER = "a cluster's own settings"
+NOT_SEARCHED = "not searched"
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,21 @@ class Printed:
 
     words: str
     text: str
+
+
+def told_of(found: object, printed: Printed, *, strict: bool) -> Told:
+    """What a report tells of what was found. Raises UsageError where a trace cannot be read any more."""
+    if isinstance(found, Run):
+        return of_run(printed, found, strict=strict)
+    if isinstance(found, MatrixFound):
+        return of_matrix(printed, found.records, found.pairs, strict=strict)
+    if isinstance(found, Answer):
+        return of_answer(printed, found, strict=strict)
+    if isinstance(found, Question):
+        return of_refusal(printed, found)
+    from isrcheck.checker.reports.gather_sweep import of_sweep  # here, for `check` works without sweeps as well
+
+    return of_sweep(printed, found, strict=strict)
 
 
 # -------------------------------------------------------------------------------------------------------- one search
@@ -46,7 +61,7 @@ def histories_of(run: Run, files: Mapping[str, Path]) -> tuple[History, ...]:
     return tuple(History(path, read(path, model)) for path in dict.fromkeys(files.values()))
 
 
-def _search(name: str, run: Run, judged: Sequence[Judged]) -> Search:
+def search_of(name: str, run: Run, judged: Sequence[Judged]) -> Search:
     """A search whose properties are judged; it is an error by itself where it leaves open what was asked."""
     is_open = run.word is Word.UNDECIDED or run.exploration.stopped == "interrupt"
     others = histories_of(run, run.proving.files) if run.proving is not None else ()
@@ -62,7 +77,8 @@ def _why(run: Run) -> str:
     return "; ".join(WHY_STOPPED[why] for why in dict.fromkeys(stopped) if why in WHY_STOPPED)
 
 
-def _judged(run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda one: one.text) -> list[Judged]:
+def judged_of(run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda one: one.text) -> list[Judged]:
+    """What a run says of each property."""
     known = histories_of(run, run.traces)
     return [
         Judged(one, spell(one), outcome_of(one, strict=strict), by_property(known, one.prop.name))
@@ -70,17 +86,18 @@ def _judged(run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda 
     ]
 
 
-def _name(prop: Property) -> str:
+def name_of(prop: Property) -> str:
+    """A property as a report names it."""
     return f"sometimes {prop.name}" if prop.kind is Kind.SOMETIMES else prop.name
 
 
 def of_run(printed: Printed, run: Run, *, strict: bool) -> Told:
     """One model in detail."""
-    judged = _judged(run, strict=strict)
+    judged = judged_of(run, strict=strict)
     is_counted = run.engine != "z3" and run.counts_once
     rows = [
         Row(
-            (_name(one.verdict.prop),),
+            (name_of(one.verdict.prop),),
             (
                 one,
                 f"{one.verdict.violating:,}" if is_counted and one.verdict.violating else "",
@@ -91,7 +108,7 @@ def of_run(printed: Printed, run: Run, *, strict: bool) -> Told:
     ]
     grid = Grid(("property",), ("verdict", "states or steps", "says"), tuple(rows))
     name = title(run.exploration.instance)
-    return Told(name, printed.words, printed.text, grid, (_search(name, run, judged),))
+    return Told(name, printed.words, printed.text, grid, (search_of(name, run, judged),))
 
 
 # -------------------------------------------------------------------------------------------------------- the matrix
@@ -146,52 +163,10 @@ def _recorded(record: Recorded, run: Run, *, strict: bool) -> Search:
 
 def _not_searched(record: Recorded) -> Search:
     judged = [
-        Judged(Verdict(prop, Word.UNDECIDED, note=table.NOT_SEARCHED), matrix.NOT_SEARCHED, Outcome.ERROR)
+        Judged(Verdict(prop, Word.UNDECIDED, note=NOT_SEARCHED), matrix.NOT_SEARCHED, Outcome.ERROR)
         for prop in matrix.promised(record)
     ]
-    return Search(record.title, record.instance, None, tuple(judged), Outcome.ERROR, table.NOT_SEARCHED)
-
-
-# ----------------------------------------------------------------------------------------------------------- a sweep
-
-
-def of_sweep(printed: Printed, found: Table, *, strict: bool) -> Told:
-    """A safety table over configurations."""
-    searches = []
-    for row in found.rows:
-        if row.run is not None:
-            searches.append(_search(row.row.name, row.run, _judged(row.run, strict=strict, spell=table.cell)))
-        else:
-            outcome = Outcome.SKIPPED if row.word is Word.NOT_APPLICABLE else Outcome.ERROR
-            searches.append(Search(row.row.name, row.row.instance, None, (), outcome, f"{row.word.value}: {row.why}"))
-    shown = [
-        (position, prop)
-        for position, prop in enumerate(found.properties)
-        if {table.verdict_on(run, prop).word for run in found.runs} - _unremarkable(prop)
-    ]
-    columns = tuple(_name(prop) for _, prop in shown)
-    rows = tuple(
-        Row(
-            tuple(row.row.varied.values()),
-            tuple(_judged_at(search, position) for position, _ in shown) or (search.says,),
-        )
-        if search.run is not None
-        else Row(tuple(row.row.varied.values()), (search.says,))
-        for row, search in zip(found.rows, searches, strict=True)
-    )
-    corner = tuple(axis.key for axis in found.sweep.axes)
-    name = f"{found.sweep.model.name}: {len(found.rows)} configurations"
-    return Told(name, printed.words, printed.text, Grid(corner, columns, rows), tuple(searches))
-
-
-def _judged_at(search: Search, position: int) -> Judged | str:
-    """Behind the declared properties stands `in_range`, where a search has found it broken."""
-    return search.judged[position] if position < len(search.judged) else ""
-
-
-def _unremarkable(prop: Property) -> set[Word]:
-    """What makes no column of a sweep where every row says it."""
-    return {Word.NOT_APPLICABLE, Word.REACHED} if prop.kind is Kind.SOMETIMES else {Word.NOT_APPLICABLE}
+    return Search(record.title, record.instance, None, tuple(judged), Outcome.ERROR, NOT_SEARCHED)
 
 
 # --------------------------------------------------------------------------------------------------------- a cluster
@@ -232,7 +207,7 @@ def _deciding(answer: Answer, asked: Asked, *, strict: bool) -> Search:
         judged.append(Judged(verdict, verdict.text, outcome_of(verdict, strict=strict), by_property(known, name)))
     # What must be reachable does not decide here, so that what a search leaves open is told by its promises alone.
     outcome = Outcome.ERROR if run.exploration.stopped == "interrupt" else Outcome.PASSED
-    return replace(_search(part.says, run, judged), outcome=outcome)
+    return replace(search_of(part.says, run, judged), outcome=outcome)
 
 
 def of_refusal(printed: Printed, question: Question) -> Told:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TextIO
 
 from isrcheck.checker.command.console import interrupts
-from isrcheck.checker.command.spark_options import add_session_options, read_session_options
+from isrcheck.checker.command.spark_options import SESSION_OPTIONS, read_session_options
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.session.formatting import human_bytes
 from isrcheck.checker.session.progress import ProgressLine
@@ -143,7 +143,9 @@ def add_follow(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine", choices=["local", ENGINE], default="local", help="who follows: this process (default), or Spark"
     )
-    add_session_options(parser.add_argument_group(f"with --engine {ENGINE}"))
+    group = parser.add_argument_group(f"with --engine {ENGINE}")
+    for option in SESSION_OPTIONS:
+        option.add_to(group)
     parser.set_defaults(run=_follow)
 
 

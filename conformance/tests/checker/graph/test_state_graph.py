@@ -11,10 +11,10 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
+from isrcheck.checker.command.graph_options import GraphAsked, add_graph_options, read_graph_options
 
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
-from isrcheck.checker.command.graph_options import GraphAsked, add_graph_options, read_graph_options
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.graph.files import dot

@@ -1,0 +1,209 @@
+"""The forms of `check` that are always there: the matrix, the published models, one model, mutants, a cluster.
+
+In:  `Options`, and a session.
+Out: a `CommandResult`. What runs a form is imported when the form was chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from isrcheck.checker.command.check_options import (
+    CONFIG,
+    DESCRIBE,
+    FILES,
+    MATRIX,
+    MODEL,
+    MUTATE,
+    OF_A_MODEL,
+    PUBLISHED,
+    TOPIC_NAME_ALONE,
+)
+from isrcheck.checker.command.declaration import Form
+from isrcheck.checker.command.options import Options, instance_of
+from isrcheck.models.messages.errors import UsageError
+
+if TYPE_CHECKING:
+    from isrcheck.checker.session.command_result import CommandResult
+    from isrcheck.checker.session.session import SearchSession
+
+ENGINE = ("--engine", "--prove")
+NAME_A_MODEL = "{option} does not go with {form}; name a model, as in: check kafka {option} ..."
+ABOUT_ONE_MODEL = "{typed} is about one model: name it, as in: check kafka --protocol 2.1 {typed}"
+NO_REPORT = "--report is of the matrix, one model, a sweep or a cluster: check kafka --protocol 2.1 --report DIR"
+
+
+def _run_matrix(options: Options, session: SearchSession) -> CommandResult:
+    from isrcheck.checker.analyses.run_matrix import run_matrix
+
+    return run_matrix(session, options.limits, options.out, strict=options.strict)
+
+
+def _run_published(options: Options, session: SearchSession) -> CommandResult:
+    from isrcheck.checker.analyses.run_published import run_published
+
+    return run_published(session, options.limits)
+
+
+def _run_model(options: Options, session: SearchSession) -> CommandResult:
+    from isrcheck.checker.analyses.run_model import ModelRequest, run_model
+
+    assert options.target is not None
+    request = ModelRequest(
+        target=options.target,
+        instance=instance_of(options),
+        limits=options.limits,
+        engine=options.engine,
+        prove=options.prove,
+        counterexamples=options.counterexamples,
+        strict=options.strict,
+        out=options.out,
+        tables=options.tables,
+        spark=options.spark.session,
+    )
+    return run_model(session, request)
+
+
+def _run_mutants(options: Options, session: SearchSession) -> CommandResult:
+    from isrcheck.checker.analyses.run_mutants import run_mutants
+
+    assert options.target is not None
+    return run_mutants(session, options.target, instance_of(options), options.limits)
+
+
+def _run_cluster(options: Options, session: SearchSession) -> CommandResult:
+    from isrcheck.checker.kafka_config.cluster_plan import read_question
+    from isrcheck.checker.kafka_config.run_cluster import run_cluster
+
+    question = read_question(options.files, options.kafka_version, options.describe, options.topic_name)
+    is_limited = options.seconds is not None or options.bound is not None
+    return run_cluster(session, question, options.limits, options.out, is_limited=is_limited, strict=options.strict)
+
+
+def _refuse_for_model(options: Options) -> None:
+    """What the engines do not do."""
+    engine = options.engine
+    if engine in ("z3", "all") and options.bound is None:
+        raise UsageError(f"--engine {engine} goes depth by depth: say how far, as in --bound 6")
+    if engine == "spark" and options.prove:
+        raise UsageError("--prove asks the explorer of this process: leave it, or --engine spark, out")
+    if engine == "z3" and options.prove:
+        raise UsageError("--prove asks the explorer about what stands in the way of a proof: leave --engine z3 out")
+    if engine in ("z3", "all") and options.count_all:
+        raise UsageError(f"--continue counts states, which Z3 does not do: leave it, or --engine {engine}, out")
+    if options.tables is not None and engine == "z3":
+        raise UsageError("--tables counts states, which Z3 does not do: leave it, or --engine z3, out")
+    if options.counterexamples is not None and engine != "local":
+        raise UsageError(f"--counterexamples asks the explorer of this process: leave it, or --engine {engine}, out")
+
+
+def _refuse_for_mutants(options: Options) -> None:
+    if options.target is None:
+        raise UsageError(f"{MUTATE} takes a model, as in: check {MUTATE} kafka --protocol 2.1")
+
+
+def _refuse_for_cluster(options: Options) -> None:
+    if options.target is not None:
+        raise UsageError(f"{options.form.name} asks about a cluster, {options.target} names a model: give one of them")
+    if options.topic_name is not None and not options.describe:
+        raise UsageError(TOPIC_NAME_ALONE)
+
+
+_WITHOUT_MODEL = dict.fromkeys(OF_A_MODEL, NAME_A_MODEL) | dict.fromkeys(ENGINE, ABOUT_ONE_MODEL)
+
+_MATRIX = Form(
+    name=MATRIX,
+    run=_run_matrix,
+    usage=(("check [--bound N]", "every generation against every property: the matrix"),),
+    examples=("check --bound 6",),
+    refusals=_WITHOUT_MODEL,
+    rest=NAME_A_MODEL,
+)
+
+_PUBLISHED = Form(
+    name=PUBLISHED,
+    run=_run_published,
+    usage=(("check published", "the five published models against TLC's figures"),),
+    refusals=_WITHOUT_MODEL
+    | {
+        "--report": NO_REPORT,
+        "--bound": "check published compares whole state spaces: leave --bound out, or name one model",
+    },
+    rest=NAME_A_MODEL,
+)
+
+_MODEL = Form(
+    name=MODEL,
+    run=_run_model,
+    usage=(
+        ("check MODEL [--protocol P] [--bound N] ...", "one model in detail (kafka, published/kip_101, ...)"),
+        ("check FILE.py [--bound N] ...", "a model that you wrote, in the same language"),
+        (
+            "check MODEL --counterexamples K [--bound N]",
+            "several histories that break a property, which differ in cause",
+        ),
+    ),
+    examples=("check kafka --protocol 0.10 --bound 6",),
+    refuse=_refuse_for_model,
+)
+
+_MUTATE = Form(
+    name=MUTATE,
+    word=MUTATE,
+    run=_run_mutants,
+    usage=(("check mutate MODEL [--bound N] ...", "each guard dropped in turn: which property notices?"),),
+    examples=(
+        "check mutate kafka --protocol 2.1",
+        "check mutate examples/two_phase_commit",
+        "check mutate kafka --protocol 0.10 --bound 4 --seconds 60",
+    ),
+    refusals={
+        **dict.fromkeys(
+            (*FILES, DESCRIBE),
+            "{option} does not go with mutate, which takes a model: check mutate kafka --protocol 2.1",
+        ),
+        **dict.fromkeys(ENGINE, "{typed} does not go with mutate: the explorer looks at mutants"),
+        **dict.fromkeys(
+            ("--continue", "--strict"),
+            "{option} does not go with mutate: any worse verdict kills a mutant, and ends its search",
+        ),
+        "--report": NO_REPORT,
+    },
+    refuse=_refuse_for_mutants,
+)
+
+_FILES_SAY = "{option} does not go with {form}: the files say how the cluster is configured"
+
+_CONFIG = Form(
+    name=CONFIG,
+    run=_run_cluster,
+    usage=(
+        (
+            "check --config FILE [--config FILE ...]",
+            "Kafka's own property files -> a verdict for that cluster",
+        ),
+    ),
+    examples=("check --config models/examples/durable_topic.properties --kafka-version 2.1",),
+    refusals=dict.fromkeys(OF_A_MODEL, _FILES_SAY)
+    | dict.fromkeys(ENGINE, "{typed} does not go with {form}; name a model, as in: check kafka {typed}"),
+    rest=_FILES_SAY,
+    refuse=_refuse_for_cluster,
+    seconds=60.0,
+)
+
+_DESCRIBE = replace(
+    _CONFIG,
+    name=DESCRIBE,
+    usage=(
+        (
+            "check --describe FILE [--config FILE ...]",
+            "what kafka-topics --describe prints -> the same, from that leader and ISR",
+        ),
+    ),
+    examples=(),
+)
+
+BEFORE_OTHERS = (_MATRIX, _PUBLISHED, _MODEL, _MUTATE)
+AFTER_OTHERS = (_CONFIG, _DESCRIBE)
+"""In the help, the forms of other rooms stand between the two."""

@@ -1,0 +1,72 @@
+"""`check --config` and `check --describe`: the searches that answer for a cluster.
+
+In:  a session, and the `Question` that the cluster's files make.
+Out: a `CommandResult`; what was found is an `Answer`, or the `Question` where nothing that decides was searched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from isrcheck.checker.kafka_config import answer
+from isrcheck.checker.kafka_config.availability import AVAILABILITY_SHARE, search_availability
+from isrcheck.checker.kafka_config.cluster_plan import PATIENCE, PROMISE, Part, Question
+from isrcheck.checker.outcome.exit_codes import UNDECIDED
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.session.command_result import CommandResult, was_interrupted
+from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.session.trace_writer import Traces
+from isrcheck.traces.terminal.show import view
+
+
+def run_cluster(
+    session: SearchSession, question: Question, limits: Limits, out: Path, *, is_limited: bool, strict: bool
+) -> CommandResult:
+    """Search what decides, and what is asked on the side. `is_limited` tells that a person set the limits."""
+    traces, aside_traces = Traces(out), Traces(out)
+    if question.protocol is None:
+        return _refused(question, traces, stopped=False)
+    main_part, *other_parts = question.deciding()
+    # The others leave a tenth at least to the cluster as it is configured, which has all that is left when it begins.
+    seconds = session.budget.left or 0.0
+    seconds *= min(1.0, 0.9 / (AVAILABILITY_SHARE + sum(one.share for one in (*question.asides(), *other_parts))))
+
+    def search(part: Part, into: Traces, share: float | None, **more: Any) -> answer.Asked:
+        within = replace(limits, seconds=share)
+        run = session.run(part.instance, "kafka", into, limits=within, only=part.only, **more)
+        if part is not main_part and run.exploration.stopped == "interrupt":
+            raise KeyboardInterrupt
+        return part, run
+
+    try:
+        asides = [
+            search(one, aside_traces, one.share * seconds, want_permitted=PROMISE in one.only)
+            for one in question.asides()
+        ]
+        availability = search_availability(question, session.from_one, seconds * AVAILABILITY_SHARE)
+        others = [search(one, traces, one.share * seconds) for one in other_parts]
+    except KeyboardInterrupt:
+        cut = replace(
+            question, protocol=None, why_undecided="it was interrupted before the cluster itself was searched"
+        )
+        return _refused(cut, traces, stopped=True)
+    main_run = search(main_part, traces, None, patience={} if is_limited else {PROMISE: PATIENCE})
+    found = answer.Answer(question, [main_run, *others], asides, availability)
+    told = next((traces.shortest[name] for name in found.told if name in traces.shortest), None)
+    history = "" if told is None else "\n".join(view(told))
+    return CommandResult(
+        answer.text(found, history),
+        answer.answer_object(found),
+        found.code(strict=strict),
+        traces.failure or aside_traces.failure,
+        was_interrupted([main_run[1].exploration]),
+        found,
+    )
+
+
+def _refused(question: Question, traces: Traces, *, stopped: bool) -> CommandResult:
+    """Of this cluster nothing was searched that decides."""
+    text, content = answer.refusal(question), answer.refusal_object(question)
+    return CommandResult(text, content, UNDECIDED, traces.failure, stopped, question)

@@ -1,0 +1,62 @@
+"""`check sweep`: searches every configuration of a sweep, here or on Spark, and takes up what an earlier run has done.
+
+In:  `Options`, and a session.
+Out: a `CommandResult`; what was found is a `Table`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from isrcheck.checker.command.options import Options
+from isrcheck.checker.outcome.verdict import exit_code
+from isrcheck.checker.session import naming
+from isrcheck.checker.session.command_result import CommandResult
+from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.session.trace_writer import Traces
+from isrcheck.checker.sweep import table
+from isrcheck.checker.sweep.axes import read_sweep
+from isrcheck.checker.sweep.cases import carry_here, cases_of
+from isrcheck.checker.sweep.results_file import Results, described
+from isrcheck.checker.tables.write import Tables
+from isrcheck.models.messages.printable import escaped
+
+
+def run_sweep(session: SearchSession, options: Options) -> CommandResult:
+    """Search every configuration. Raises UsageError, SparkLostError."""
+    sweep = read_sweep(options)
+    cases, answers = cases_of(sweep, options)
+    tables = Tables(options.tables)
+    results = Results(options.out, described(sweep, cases), frozenset(case.position for case in cases))
+    if results.done:
+        print(
+            f"taking up {escaped(str(results.path))}: {len(results.done)} of {len(cases)} searches are done",
+            file=sys.stderr,
+        )
+    progress = ProgressLine(naming.title(sweep.instances[0]))
+    traces = Traces(options.out)
+    try:
+        if options.engine == "spark":
+            from isrcheck.checker.spark.runtime.session import spark_session
+            from isrcheck.checker.sweep.on_spark import carry_on  # here, for it needs Spark's packages
+
+            with spark_session(options.spark.session, progress.announce) as spark:
+                carry = carry_on(spark, progress, len(cases), session.budget)
+                found = table.search(sweep, cases, answers, carry, results, traces, session.budget)
+        else:
+            carry = carry_here(progress, session.seen, len(cases), session.budget)
+            found = table.search(sweep, cases, answers, carry, results, traces, session.budget)
+    finally:
+        progress.clear()
+        results.close()
+    for run in found.runs:
+        tables.write(run)
+    return CommandResult(
+        table.text(found),
+        table.as_objects(found),
+        exit_code(found.word, strict=options.strict, found=found.verdicts),
+        traces.failure or results.failure or tables.failure,
+        found.stopped or tables.is_interrupted,
+        found,
+    )
