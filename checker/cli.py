@@ -70,7 +70,7 @@ def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
 def _guarded(words: Sequence[str], seen: list[int], began: float) -> int:
     """Run `check`, and turn whatever goes wrong into one line and an exit code."""
     try:
-        code = _run(_options(words), seen, began)
+        code = _run(options_of(words), seen, began)
         sys.stdout.flush()
         return code
     except SystemExit as end:  # --help: what it printed may still wait to be taken
@@ -103,7 +103,8 @@ def _complain(message: str) -> int:
     return USAGE
 
 
-def _options(words: Sequence[str]) -> Options:
+def options_of(words: Sequence[str]) -> Options:
+    """Read the command line. Raises UsageError."""
     for name in OTHER_FORMS:
         if list(words[:1]) == [name] and _room(name) is None:
             raise UsageError(

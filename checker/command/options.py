@@ -23,7 +23,7 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.resources.machine_memory import machine_memory
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.models import registry
-from isrcheck.models.command_line import Parser
+from isrcheck.models.command_line import Parser, alike
 from isrcheck.models.messages.errors import UsageError
 
 if TYPE_CHECKING:
@@ -134,6 +134,8 @@ def read_options(words: Sequence[str], forms: Sequence[Form], more: Sequence[Opt
     parser = parser_of(forms, more)
     known, rest = parser.parse_known_args(words)
     taken = [pair for pair in pairwise(words) if pair[1] == known.target and pair[0] in rest and pair[0][:2] == "--"]
+    if taken or known.target in (None, "published"):
+        _refuse_misspelt(rest, parser, "published" if known.target == "published" else "kafka")
     if asked is not None and asked.usual_target is not None and (taken or known.target is None):
         known, rest = parser.parse_known_args([asked.usual_target, *words])
     elif taken:
@@ -160,6 +162,20 @@ def read_options(words: Sequence[str], forms: Sequence[Form], more: Sequence[Opt
     )
     form.refuse(found)
     return found
+
+
+def _refuse_misspelt(rest: Sequence[str], parser: Parser, model: str) -> None:
+    """Refuse an option that nothing has but that is spelled like another one; `model` is one that may be meant.
+
+    Where a model is named, this is seen when its own options are read.
+    """
+    if not any(word.startswith("--") for word in rest):
+        return
+    own = [entry.option for entry in registry.load(model)[0].entries.values() if entry.option is not None]
+    for word in rest:
+        close = alike(word, [*parser.options(), *own]) if word.startswith("--") else None
+        if close is not None and close != word.partition("=")[0]:
+            raise UsageError(f"there is no option {word.partition('=')[0]}; did you mean {close}?")
 
 
 def _form_of(forms: Sequence[Form], known: argparse.Namespace) -> Form:

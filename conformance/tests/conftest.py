@@ -9,6 +9,7 @@ import pytest
 
 from conformance.tests.support.browser import chromium
 from isrcheck.checker.outcome.proof_results import Proofs
+from isrcheck.checker.session import progress
 from isrcheck.checker.session import session as searches
 
 if TYPE_CHECKING:
@@ -20,8 +21,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--rewrite-golden",
         action="store_true",
-        help="write conformance/golden anew; keep the changes only if you understand them",
+        help="write conformance/tests/golden anew; keep the changes only if you understand them",
     )
+
+
+@pytest.fixture(autouse=True)
+def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No progress on stderr: a slow machine would print some. Tests of progress set the seconds themselves."""
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 3600)
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def test_a_bug_in_the_cluster_is_shrunk_to_a_trace_that_shows_it(tmp_path):
 
 MACHINE = """
 from conformance.tests.support.state_machines import machine_of
-from models import registry
+from isrcheck.models import registry
 
 TestModelAndCluster = machine_of(registry.load("kafka")[0].instance("2.1", {}), bug="hw_off_by_one").TestCase
 """

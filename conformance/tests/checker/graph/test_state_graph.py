@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
 import json
 import re
@@ -11,18 +10,18 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
-from isrcheck.checker.command.graph_options import GraphAsked, add_graph_options, read_graph_options
 
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
+from isrcheck.checker.command.declaration import Option
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.graph.command import FORM, GraphRequest
 from isrcheck.checker.graph.files import dot
 from isrcheck.checker.graph.state_graph import state_graph, summary
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
 from isrcheck.models.language.declare import Kind
-from isrcheck.models.messages.errors import UsageError
 
 LIGHT = r'''
 """A light that goes red and green, until it burns out."""
@@ -90,7 +89,7 @@ def check(tmp_path, monkeypatch, capsys):
 def drawn(name, bound=None, fold=(), loops=False, protocol=None):
     model, named = (registry.load_file(name), None) if isinstance(name, Path) else registry.load(name)
     instance = model.instance(protocol or named)
-    asked = GraphAsked(Path("x.dot"), tuple(fold), 100_000, loops, False)
+    asked = GraphRequest(Path("x.dot"), tuple(fold), 100_000, loops, False)
     return state_graph(instance, Limits(depth=bound), kernel_of(instance), asked)
 
 
@@ -292,18 +291,25 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ),
         (
             "graph light.py -o x.html --at-most 2",
-            "the graph has 3 states, more than the 2 that are drawn; make one node of those that agree with"
-            " --fold FIELD,FIELD, give a smaller --bound, or insist with --at-most 3",
+            "the graph has 3 states, more than the 2 that are drawn; give a smaller --bound (0: 1 state), make one node"
+            " of those that agree in some fields, as in --fold light, or insist with --at-most 3",
         ),
         (
             "graph light.py -o x.html --at-most 2 --fold light",
-            "folded, 3 states make 3 nodes, more than 2; fold by fewer fields, give a smaller --bound, or insist"
-            " with --at-most 3",
+            "folded, 3 states make 3 nodes, more than 2; fold by fewer fields, give a smaller --bound (0: 1 state), or"
+            " insist with --at-most 3",
         ),
         (
             "graph kafka --protocol 0.10 -o x.html",
-            "the graph has more than 562 states, more than the 300 that are drawn; make one node of those that agree"
-            " with --fold FIELD,FIELD, give a smaller --bound, or insist with --at-most N",
+            "the graph has more than 218,297 states, more than the 300 that are drawn; give a smaller --bound (2: 142"
+            " states), make one node of those that agree in some fields, as in --fold controller_leader,"
+            " or insist with --at-most N",
+        ),
+        (
+            "graph kafka --protocol 2.1 --bound 6 -o x.html",
+            "the graph has 13,782 states, more than the 300 that are drawn; give a smaller --bound (2: 157"
+            " states), make one node of those that agree in some fields, as in --fold controller_leader,"
+            " or insist with --at-most 13782",
         ),
     ],
 )
@@ -367,12 +373,10 @@ def test_a_file_that_somebody_makes_meanwhile_is_left_as_it_is(check, tmp_path, 
 
 def test_every_option_is_either_taken_or_refused():
     """What another part of the command brings is refused here until somebody says that it has a meaning."""
-    parser = argparse.ArgumentParser()
-    add_graph_options(parser)
-    known = parser.parse_args(["-o", "x.dot"])
-    known.something_new = "given"
-    with pytest.raises(UsageError, match="--something-new given does not go with graph"):
-        read_graph_options(known, parser.get_default, True)
+    new = Option(name="--something-new", help="")
+    assert FORM.refusal_of(new) == (
+        "{typed} does not go with graph, which draws one model as the explorer sees it: leave it out"
+    )
 
 
 def test_it_goes_on_behind_the_last_property_that_fails(check, tmp_path):

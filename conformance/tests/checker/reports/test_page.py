@@ -19,9 +19,11 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.kafka_config.cluster_plan import ASIDES, MOVED
 from isrcheck.checker.outcome.verdict import PROVABLE, SAFE, Verdict, Word, exit_code
 from isrcheck.checker.reports import folder as folders
+from isrcheck.checker.reports import gather
 from isrcheck.checker.reports.content import Outcome, outcome_of
 from isrcheck.checker.session import session
 from isrcheck.models import registry
+from isrcheck.models.version import product
 
 SUITE = NAME.removesuffix(".py")
 STEM = "-b---"
@@ -134,6 +136,8 @@ def test_one_model(check, tmp_path):
     links = [f"traces/{name}" for pair in zip(reversed(pages), reversed(names), strict=True) for name in pair]
     assert page.links == [*links, "junit.xml", "results.sarif", "test_regressions.py"]
     assert page.tags.count("svg") == 3
+    text = (folder / "index.html").read_text(encoding="utf-8")
+    assert " - isrcheck</title>" in text and f" by {product()}. For build servers: " in text
 
 
 def test_junit_of_one_model(check, tmp_path):
@@ -149,6 +153,7 @@ def test_junit_of_one_model(check, tmp_path):
     }
     text = (tmp_path / "DIR" / "junit.xml").read_text()
     assert "s.height &lt;= s.limit is false" in text
+    assert '<property name="bounds and settings" value="' in text
 
 
 def test_sarif_of_one_model(check, tmp_path):
@@ -279,7 +284,7 @@ def test_a_check_that_dies_leaves_no_report_of_yesterday(check, tmp_path, monkey
 
 
 def test_a_report_that_was_interrupted_is_told(check, tmp_path, monkeypatch):
-    monkeypatch.setattr(cli.gather, "of_run", lambda *given, **more: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(gather, "of_run", lambda *given, **more: (_ for _ in ()).throw(KeyboardInterrupt))
     code, out, err = check("MODEL --report DIR")
     assert (code, err) == (130, "check: DIR: interrupted before the report was written\n")
     assert "VIOLATED: stays_safe" in out
