@@ -315,8 +315,6 @@ def test_rows_of_one_shape_share_a_kernel(check, monkeypatch):
 def test_a_case_is_plain_data_and_enough_to_search_it(check):
     words = "door.py --vary limit=2,9 --vary leaps=0,1 --swap counter_steps=x"
     options = cli.options_of(["sweep", *shlex.split(words)])
-        ["sweep", *shlex.split("door.py --vary limit=2,9 --vary leaps=0,1 --swap counter_steps=x")]
-    )
     with pytest.raises(UsageError, match="door has no protocol x"):
         read_sweep(options)
     options = cli.options_of(["sweep", *shlex.split("door.py --vary limit=2,9 --vary leaps=0,1")])
