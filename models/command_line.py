@@ -6,8 +6,9 @@ In:  the words that a person typed. Out: what argparse makes of them; UsageError
 from __future__ import annotations
 
 import argparse
-import difflib
+import importlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from isrcheck.models.messages.errors import UsageError
@@ -19,6 +20,8 @@ LEAST_LIKENESS = 0.7
 
 def alike(option: str, known: Iterable[str]) -> str | None:
     """The option that is spelled most like this one, if any is spelled much like it."""
+    import difflib  # here, because only a mistake needs it
+
     name = option.partition("=")[0]
     return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=LEAST_LIKENESS)), None)
 
@@ -30,6 +33,17 @@ class ShowVersion(argparse.Action):
         """Print `isrcheck VERSION`."""
         print(product())
         parser.exit()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subcommand:
+    """A subcommand: its name, what the help says of it, three examples, and its module, which is imported when it was
+    asked for. The module's `add_options` declares its options, and sets what runs it as `run`."""
+
+    name: str
+    help: str
+    module: str
+    examples: tuple[str, ...]
 
 
 class Parser(argparse.ArgumentParser):
@@ -49,6 +63,20 @@ class Parser(argparse.ArgumentParser):
         """Add the subcommands, whose parsers are found again by their names."""
         self.subcommands = super().add_subparsers(parser_class=Parser, **more)
         return self.subcommands
+
+    def add_commands(self, subcommands: Sequence[Subcommand], words: Sequence[str] | None = None) -> None:
+        """Add subcommands. Only those that are among the words are imported, and get their options; all of them where
+        there are no words."""
+        commands = self.add_subparsers(metavar="COMMAND", required=True)
+        for one in subcommands:
+            parser = commands.add_parser(
+                one.name,
+                help=one.help,
+                formatter_class=argparse.RawDescriptionHelpFormatter,
+                epilog="\n".join(("examples:", *(f"  {example}" for example in one.examples))),
+            )
+            if words is None or one.name in words:
+                importlib.import_module(one.module).add_options(parser)
 
     def refuse(self, rest: Sequence[str], words: Sequence[str]) -> None:
         """Raise UsageError where words are left over that no option takes. `words` are all that were typed."""

@@ -34,7 +34,16 @@ FLOORS = {
         *(("spark",), ("spark/runtime",), ("proofs",), ("explicit", "symbolic"), ("compile",), ("outcome",)),
         ("resources",),
     ),
-    "traces": (("drawing",), ("terminal",), ("other_tools",), ("explaining",), ("kafka",), ("lanes",), ("format",)),
+    "traces": (
+        ("command",),
+        ("drawing",),
+        ("terminal",),
+        ("other_tools",),
+        ("explaining",),
+        ("kafka",),
+        ("lanes",),
+        ("format",),
+    ),
 }
 """The rooms of a folder from the top floor down: a room imports only what stands on a floor below it."""
 
