@@ -14,10 +14,41 @@ from collections.abc import Callable, Sequence
 from isrcheck.checker.command.console import give_up_stdout, interrupts, prepare_streams
 from isrcheck.conformance.cluster.log.storage import StorageError
 from isrcheck.conformance.console import DONE, INTERRUPTED, complain
-from isrcheck.conformance.follow.command import add_follow, add_run
-from isrcheck.conformance.replay.command import add_replay
-from isrcheck.models.command_line import Parser
+from isrcheck.models.command_line import Parser, Subcommand
 from isrcheck.models.messages.errors import UsageError
+
+SUBCOMMANDS = (
+    Subcommand(
+        name="replay",
+        help="take traces on the executable cluster, compared after every step",
+        module="isrcheck.conformance.replay.command",
+        examples=(
+            "conform replay counterexamples",
+            "conform replay --walks 5",
+            "conform replay --walks 5 --protocol 0.10 --coverage",
+        ),
+    ),
+    Subcommand(
+        name="run",
+        help="the cluster under random faults, followed by the model",
+        module="isrcheck.conformance.follow.run_command",
+        examples=(
+            "conform run --steps 200",
+            "conform run --seed 3 --steps 200 --protocol 0.10",
+            "conform run --steps 200 --log my_run.ndjson",
+        ),
+    ),
+    Subcommand(
+        name="follow",
+        help="is a recorded run a behaviour of the model?",
+        module="isrcheck.conformance.follow.command",
+        examples=(
+            "conform follow my_run.ndjson",
+            "conform follow my_run.ndjson --most-states 100000",
+            "conform follow runs",
+        ),
+    ),
+)
 
 
 def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
@@ -25,16 +56,16 @@ def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
     began = time.monotonic() if began is None else began
     prepare_streams()
     with interrupts():  # also where a shell that starts it in the background has Ctrl-C ignored
-        return _guarded(words, began)
+        return _guarded(sys.argv[1:] if words is None else words, began)
 
 
-def _guarded(words: Sequence[str] | None, began: float) -> int:
+def _guarded(words: Sequence[str], began: float) -> int:
     """Run `conform`, and turn whatever goes wrong into one line and an exit code."""
     try:
         try:
-            parser = _parser()
-            arguments, rest = parser.parse_known_args(words)
-            parser.refuse(rest, sys.argv[1:] if words is None else words)
+            found = parser(words)
+            arguments, rest = found.parse_known_args(words)
+            found.refuse(rest, words)
         except SystemExit:  # --help: what it printed may still wait to be taken
             sys.stdout.flush()
             raise
@@ -54,10 +85,9 @@ def _guarded(words: Sequence[str] | None, began: float) -> int:
         return INTERRUPTED
 
 
-def _parser() -> Parser:
-    parser = Parser(prog="conform", description="Hold a system against the model, and the model against a system.")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    add_replay(commands.add_parser("replay", help="take traces on the executable cluster, compared after every step"))
-    add_run(commands.add_parser("run", help="the cluster under random faults, followed by the model"))
-    add_follow(commands.add_parser("follow", help="is a recorded run a behaviour of the model?"))
-    return parser
+def parser(words: Sequence[str] | None = None) -> Parser:
+    """The parser of the command, with the options of the subcommands that are among the words (all where none are
+    given)."""
+    found = Parser(prog="conform", description="Hold a system against the model, and the model against a system.")
+    found.add_commands(SUBCOMMANDS, words)
+    return found

@@ -40,8 +40,8 @@ from isrcheck.traces.format.itf import label
 from isrcheck.traces.format.trace import Trace
 
 
-def add_replay(parser: argparse.ArgumentParser) -> None:
-    """The words that it takes."""
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what it takes."""
     parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="a trace, or a folder of traces")
     parser.add_argument("--walks", metavar="N", type=count, help="replay N random behaviours of the model instead")
     parser.add_argument("--steps", metavar="N", type=count, default=30, help="steps of each of them (default: 30)")
