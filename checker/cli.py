@@ -44,7 +44,8 @@ def _room(name: str) -> ModuleType | None:
         return None
 
 
-def _forms() -> tuple[Form, ...]:
+def forms() -> tuple[Form, ...]:
+    """The forms of the command that are there."""
     others = [found.FORM for found in map(_room, OTHER_FORMS) if found is not None]
     return (*BEFORE_OTHERS, *others, *AFTER_OTHERS)
 
@@ -56,7 +57,7 @@ def _more_options() -> tuple[Option, ...]:
 
 def parser() -> Parser:
     """The parser of the command, as its help and shell completion need it."""
-    return parser_of(_forms(), _more_options())
+    return parser_of(forms(), _more_options())
 
 
 def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
@@ -110,7 +111,7 @@ def options_of(words: Sequence[str]) -> Options:
             raise UsageError(
                 f"{name}: this form of check is not installed; install isrcheck again, with checker/{name}"
             )
-    return read_options(words, _forms(), _more_options())
+    return read_options(words, forms(), _more_options())
 
 
 def _run(options: Options, seen: list[int], began: float) -> int:

@@ -46,6 +46,15 @@ class Subcommand:
     examples: tuple[str, ...]
 
 
+class _ModelNames:
+    """The names of the models, spelled when they are printed."""
+
+    def __str__(self) -> str:
+        from isrcheck.models import registry
+
+        return ", ".join(registry.names())
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that raises UsageError instead of printing and ending the process."""
 
@@ -63,6 +72,11 @@ class Parser(argparse.ArgumentParser):
         """Add the subcommands, whose parsers are found again by their names."""
         self.subcommands = super().add_subparsers(parser_class=Parser, **more)
         return self.subcommands
+
+    def add_model(self) -> None:
+        """Add the name of a model, which may be missing. Models are imported only for the help, which lists them."""
+        action = self.add_argument("target", nargs="?", metavar="MODEL", help="one of: %(models)s; or FILE.py")
+        vars(action)["models"] = _ModelNames()
 
     def add_commands(self, subcommands: Sequence[Subcommand], words: Sequence[str] | None = None) -> None:
         """Add subcommands. Only those that are among the words are imported, and get their options; all of them where
@@ -93,6 +107,10 @@ class Parser(argparse.ArgumentParser):
         commands: Mapping[str, Parser] = {} if self.subcommands is None else self.subcommands.choices
         return next((commands[word] for word in words if word in commands), self)
 
+    def declared(self) -> list[argparse.Action]:
+        """Every option and argument, as argparse keeps it."""
+        return self._actions
+
     def options(self) -> list[str]:
         """Every option, as it is typed."""
-        return [option for action in self._actions for option in action.option_strings]
+        return [option for action in self.declared() for option in action.option_strings]

@@ -54,14 +54,14 @@ SUBCOMMANDS = (
         examples=(
             "trace slice counterexamples/latest",
             "trace slice counterexamples/latest --out sliced",
-            "trace slice my_trace.itf.json --model my_protocol.py",
+            "trace slice mine/latest --model my_protocol.py",
         ),
     ),
     Subcommand(
         name="list",
         help="one line per trace",
         module=f"{PACKAGE}.list",
-        examples=("trace list", "trace list counterexamples", "trace list /tmp/traces"),
+        examples=("trace list", "trace list counterexamples", "trace list mine"),
     ),
     Subcommand(
         name="explore",

@@ -154,9 +154,9 @@ _MUTATE = Form(
     run=_run_mutants,
     usage=(("check mutate MODEL [--bound N] ...", "each guard dropped in turn: which property notices?"),),
     examples=(
-        "check mutate kafka --protocol 2.1",
+        "check mutate kafka --protocol 0.10 --bound 3",
         "check mutate examples/two_phase_commit",
-        "check mutate kafka --protocol 0.10 --bound 4 --seconds 60",
+        "check mutate published/kip_101 --bound 3",
     ),
     refusals={
         **dict.fromkeys(

@@ -108,7 +108,7 @@ def parser_of(forms: Sequence[Form], more: Sequence[Option] = (), word: str = ""
         allow_abbrev=False,
         description=DESCRIPTION,
     )
-    parser.add_argument("target", nargs="?", metavar="MODEL", help=f"one of: {', '.join(registry.names())}; or FILE.py")
+    parser.add_model()
     groups: dict[str, argparse._ActionsContainer] = {"": parser}
     for option in _options(forms, more):
         if form is None or not form.refusal_of(option):

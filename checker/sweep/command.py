@@ -49,9 +49,9 @@ FORM = Form(
         ),
     ),
     examples=(
-        f"check {SWEEP} kafka --vary acks=0,1,all",
+        f"check {SWEEP} kafka --vary acks=0,1,all --bound 4",
         f"check {SWEEP} --vary acks=0,1,all --vary min.insync.replicas=1,2 --bound 4",
-        f"check {SWEEP} --vary protocol=0.10,2.1 --bound 5",
+        f"check {SWEEP} --vary protocol=0.10,2.1 --bound 4 --out sweeps",
     ),
     own=(
         Option(

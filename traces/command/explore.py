@@ -11,13 +11,14 @@ import os
 import shlex
 import sys
 
+from isrcheck.models.command_line import Parser
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.command.shared import print_lines
 from isrcheck.traces.terminal import walk_options
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     """Declare what it takes; words that no option knows are left to the options of the model."""
     parser.description = "Walk through the states of a model by hand: choose a step, go back, see what turns false."
     entries = "Every configuration entry of a model is an option, as it is for check: --replicas 3, --acks all."
