@@ -14,9 +14,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from isrcheck.checker.command.console import give_up_stdout, interrupts, prepare_streams
-from isrcheck.checker.command.declaration import Form, Option
-from isrcheck.checker.command.forms import AFTER_OTHERS, BEFORE_OTHERS
-from isrcheck.checker.command.options import Options, parser_of, read_options
+from isrcheck.checker.command.form import Form, Options
+from isrcheck.checker.command.option import Option
+from isrcheck.checker.command.options import parser_of, read_options
+from isrcheck.checker.forms.table import AFTER_OTHERS, BEFORE_OTHERS
 from isrcheck.checker.outcome.exit_codes import DISAGREE, INTERRUPTED, UNDECIDED, USAGE
 from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.models.messages.errors import UsageError
@@ -108,9 +109,7 @@ def options_of(words: Sequence[str]) -> Options:
     """Read the command line. Raises UsageError."""
     for name in OTHER_FORMS:
         if list(words[:1]) == [name] and _room(name) is None:
-            raise UsageError(
-                f"{name}: this form of check is not installed; install isrcheck again, with checker/{name}"
-            )
+            raise UsageError(f"{name}: this form of check is not installed; install it with the folder checker/{name}")
     return read_options(words, forms(), _more_options())
 
 
@@ -126,7 +125,7 @@ def _run(options: Options, seen: list[int], began: float) -> int:
     budget = Budget(options.form.seconds if limits.seconds is None else limits.seconds, limits.memory, began)
     session = SearchSession(limits, budget, seen, count_all=options.count_all, spark=options.spark)
     try:
-        result = options.form.run(options, session)
+        result: CommandResult = importlib.import_module(options.form.module).run(options, session)
     finally:
         Memory.lift()
     return _finish(options, result, reports)

@@ -113,6 +113,14 @@ Pair = tuple[Recorded, Run]
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class MatrixFound:
+    """The record, and those of its instances that were searched."""
+
+    records: list[Recorded]
+    pairs: list[Pair]
+
+
 # ------------------------------------------------------------------------------------------------------- the record
 
 

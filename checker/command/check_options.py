@@ -6,7 +6,7 @@ Out: `OPTIONS`, a table of `Option`.
 
 from __future__ import annotations
 
-from isrcheck.checker.command.declaration import Option
+from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.option_values import count, folder, memory, name, path, seconds, steps, threads
 from isrcheck.checker.command.spark_options import SEARCH_OPTIONS
 from isrcheck.checker.kafka_config.kafka_keys import Role

@@ -9,19 +9,16 @@ A model's configuration entries become options of their own once the model is kn
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import fields
 from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from isrcheck.checker.command import check_options as declared
-from isrcheck.checker.command.declaration import Form, Option
+from isrcheck.checker.command.form import Form, Options
+from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.spark_options import read_spark_options
 from isrcheck.checker.kafka_config.kafka_keys import Role
-from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.resources.machine_memory import machine_memory
-from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.models import registry
 from isrcheck.models.command_line import Parser, alike
 from isrcheck.models.messages.errors import UsageError
@@ -39,58 +36,6 @@ ENTRIES = (
 EXIT_CODES = """\
 exit codes: 0 nothing promised is broken; 12 violated; 10 an expected figure or counterexample was not found;
 3 undecided; 2 bad input; 130 interrupted"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """What was asked for, whatever the model.
-
-    `form` is the form of the command. `rest` are the words that may be options of the model's own. `own` holds the
-    options that one form, or one room, has for itself; `reserved` names all options of `check`.
-    """
-
-    words: tuple[str, ...]
-    form: Form
-    target: str | None
-    rest: tuple[str, ...]
-    own: Mapping[str, Any]
-    reserved: tuple[str, ...]
-    spark: SparkRequest
-    bound: int | None
-    protocol: str | None
-    settings: tuple[str, ...]
-    switches: tuple[str, ...]
-    swaps: tuple[str, ...]
-    count_all: bool
-    memory: int | None
-    threads: int | None
-    seconds: float | None
-    engine: str
-    prove: bool
-    as_json: bool
-    strict: bool
-    tables: Path | None
-    counterexamples: int | None
-    out: Path
-    config: tuple[Path, ...]
-    broker: tuple[Path, ...]
-    topic: tuple[Path, ...]
-    producer: tuple[Path, ...]
-    consumer: tuple[Path, ...]
-    describe: tuple[str, ...]
-    topic_name: str | None
-    kafka_version: str | None
-
-    @property
-    def limits(self) -> Limits:
-        """What a search may use; half of the machine's memory and one thread unless more was asked for."""
-        return Limits(self.bound, self.memory or machine_memory() // 2, self.seconds, self.threads or 1)
-
-    @property
-    def files(self) -> tuple[tuple[Role | None, Path], ...]:
-        """Kafka's own files, each with the one who reads it, where that was said."""
-        roles = ((role, file) for role in Role for file in getattr(self, role.value))
-        return (*((None, file) for file in self.config), *roles)
 
 
 def parser_of(forms: Sequence[Form], more: Sequence[Option] = (), word: str = "") -> Parser:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from isrcheck.checker.command.declaration import Option
+from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.option_values import depth
 from isrcheck.checker.spark.request import ENGINE, SparkRequest
 from isrcheck.checker.spark.runtime.spark_options import SparkOptions

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from isrcheck.checker.command.check_options import OF_A_MODEL
-from isrcheck.checker.command.declaration import EVERYTHING_ELSE, Form, Option
+from isrcheck.checker.command.form import EVERYTHING_ELSE, Form, Options
+from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.option_values import count
-from isrcheck.checker.command.options import Options, instance_of
 from isrcheck.models.messages.errors import UsageError
-
-if TYPE_CHECKING:
-    from isrcheck.checker.session.command_result import CommandResult
-    from isrcheck.checker.session.session import SearchSession
 
 GRAPH = "graph"
 """The word before a model that asks for its state graph."""
@@ -112,16 +107,10 @@ def _refuse(options: Options) -> None:
         raise UsageError(f"{GRAPH} takes one model, as in: {FORM.examples[0]}")
 
 
-def _run(options: Options, session: SearchSession) -> CommandResult:
-    from isrcheck.checker.graph.run import run_graph
-
-    return run_graph(session, instance_of(options), options.limits, request_of(options))
-
-
 FORM = Form(
     name=GRAPH,
     word=GRAPH,
-    run=_run,
+    module="isrcheck.checker.graph.run",
     usage=(("check graph MODEL [--bound N] -o FILE", "its states and steps as a drawing: .html, .dot or .graphml"),),
     examples=(
         f"check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.html",

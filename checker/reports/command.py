@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isrcheck.checker.command.check_options import CONFIG, DESCRIBE, MATRIX, MODEL, SWEEP
-from isrcheck.checker.command.declaration import Option
-from isrcheck.checker.command.forms import NO_REPORT
+from isrcheck.checker.command.form import Options
+from isrcheck.checker.command.option import Option
 from isrcheck.checker.command.option_values import path
-from isrcheck.checker.command.options import Options
+from isrcheck.checker.forms.table import NO_REPORT
 
 if TYPE_CHECKING:
     from isrcheck.checker.reports.content import Told

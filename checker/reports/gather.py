@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from isrcheck.checker.analyses import matrix
-from isrcheck.checker.analyses.matrix import Match, Pair, Recorded
-from isrcheck.checker.analyses.run_matrix import MatrixFound
+from isrcheck.checker.analyses.matrix import Match, MatrixFound, Pair, Recorded
 from isrcheck.checker.kafka_config.answer import Answer, Asked, aside_line, first_sentence
 from isrcheck.checker.kafka_config.cluster_plan import Question
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word

@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from isrcheck.checker.command.options import Options, values_of
+from isrcheck.checker.command.form import Options
+from isrcheck.checker.command.options import values_of
 from isrcheck.checker.kafka_config.cluster_plan import MODELLED
 from isrcheck.checker.kafka_config.generation import NEWEST_MODELLED
 from isrcheck.checker.kafka_config.values import READERS

@@ -6,16 +6,10 @@ Out: `FORM`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from isrcheck.checker.command.check_options import DESCRIBE, FILES, SWEEP
-from isrcheck.checker.command.declaration import Form, Option
-from isrcheck.checker.command.options import Options
+from isrcheck.checker.command.form import Form, Options
+from isrcheck.checker.command.option import Option
 from isrcheck.models.messages.errors import UsageError
-
-if TYPE_CHECKING:
-    from isrcheck.checker.session.command_result import CommandResult
-    from isrcheck.checker.session.session import SearchSession
 
 SWEPT = "kafka"
 """The model of a sweep that names none."""
@@ -32,16 +26,10 @@ def _refuse(options: Options) -> None:
         raise UsageError(NOT_SWEPT.format(typed=f"--engine {options.engine}"))
 
 
-def _run(options: Options, session: SearchSession) -> CommandResult:
-    from isrcheck.checker.sweep.run import run_sweep
-
-    return run_sweep(session, options)
-
-
 FORM = Form(
     name=SWEEP,
     word=SWEEP,
-    run=_run,
+    module="isrcheck.checker.sweep.run",
     usage=(
         (
             "check sweep [MODEL] --vary KEY=V1,V2,... [--vary ...] [--bound N] ...",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from isrcheck.checker.command.options import Options
+from isrcheck.checker.command.form import Options
 from isrcheck.checker.outcome.verdict import exit_code
 from isrcheck.checker.session import naming
 from isrcheck.checker.session.command_result import CommandResult
@@ -23,7 +23,7 @@ from isrcheck.checker.tables.write import Tables
 from isrcheck.models.messages.printable import escaped
 
 
-def run_sweep(session: SearchSession, options: Options) -> CommandResult:
+def run(options: Options, session: SearchSession) -> CommandResult:
     """Search every configuration. Raises UsageError, SparkLostError."""
     sweep = read_sweep(options)
     cases, answers = cases_of(sweep, options)
@@ -50,8 +50,8 @@ def run_sweep(session: SearchSession, options: Options) -> CommandResult:
     finally:
         progress.clear()
         results.close()
-    for run in found.runs:
-        tables.write(run)
+    for searched in found.runs:
+        tables.write(searched)
     return CommandResult(
         table.text(found),
         table.as_objects(found),

@@ -13,7 +13,7 @@ import pytest
 
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
-from isrcheck.checker.command.declaration import Option
+from isrcheck.checker.command.option import Option
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.graph.command import FORM, GraphRequest

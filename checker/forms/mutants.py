@@ -1,6 +1,6 @@
 """`check mutate`: searches the mutants of a model, and tells which of its properties notice.
 
-In:  a session, and an instance.
+In:  `Options`, and a session.
 Out: a `CommandResult`.
 """
 
@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from isrcheck.checker.analyses import mutate
+from isrcheck.checker.command.form import Options
+from isrcheck.checker.command.options import instance_of
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED
 from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.budget import Spent
-from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session import naming
 from isrcheck.checker.session.beginning import begin
 from isrcheck.checker.session.command_result import CommandResult
@@ -25,8 +26,10 @@ from isrcheck.checker.session.text import Run
 from isrcheck.models.language.model import Instance
 
 
-def run_mutants(session: SearchSession, target: str, instance: Instance, limits: Limits) -> CommandResult:
-    """Search the model, then each of its mutants."""
+def run(options: Options, session: SearchSession) -> CommandResult:
+    """Search the model, then each of its mutants. Raises UsageError."""
+    assert options.target is not None
+    instance, limits = instance_of(options), options.limits
     progress = ProgressLine(naming.title(instance))
 
     def compiled(one: Instance) -> Kernel:
@@ -40,13 +43,13 @@ def run_mutants(session: SearchSession, target: str, instance: Instance, limits:
         progress.subject = f"{candidate.action} without {candidate.place}"
         return progress.report
 
-    command = command_of(target, instance, limits.depth)
+    command = command_of(options.target, instance, limits.depth)
     try:
         original = mutate.search_original(instance, limits, compiled, progress.report, session.budget)
     except Spent as spent:
         cut = Exploration.without_beginning(instance, limits, spent.why)
         original = mutate.Original(cut, {}, [], spent.why)
-    run = Run(original.exploration, verdicts(original.exploration), command)
+    searched = Run(original.exploration, verdicts(original.exploration), command)
     found: list[mutate.Judgement] = []
     stopped = False
     try:
@@ -60,5 +63,5 @@ def run_mutants(session: SearchSession, target: str, instance: Instance, limits:
         or not original.exploration.is_complete
         or any(one.fate is mutate.Fate.UNDECIDED for one in found)
     )
-    content, text = mutate.objects(run, original, found), mutate.text(run, original, found)
+    content, text = mutate.objects(searched, original, found), mutate.text(searched, original, found)
     return CommandResult(text, content, UNDECIDED if is_cut else SAFE, is_interrupted=stopped)

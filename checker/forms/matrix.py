@@ -1,19 +1,16 @@
 """`check`: every generation against every property, held against the record.
 
-In:  a session.
-Out: a `CommandResult`; what was found is a `MatrixFound`.
+In:  `Options`, and a session.
+Out: a `CommandResult`; what was found is a `MatrixFound` (checker/analyses/matrix.py).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
 from isrcheck.checker.analyses import matrix
 from isrcheck.checker.analyses.matrix_proofs import prove_matrix
+from isrcheck.checker.command.form import Options
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.command_result import CommandResult, was_interrupted
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.trace_writer import Traces
@@ -28,22 +25,14 @@ CODES = {
 """What the matrix exits with, by the gravest of its comparisons."""
 
 
-@dataclass(frozen=True)
-class MatrixFound:
-    """The record, and those of its instances that were searched."""
-
-    records: list[matrix.Recorded]
-    pairs: list[matrix.Pair]
-
-
-def run_matrix(session: SearchSession, limits: Limits, out: Path, *, strict: bool) -> CommandResult:
+def run(options: Options, session: SearchSession) -> CommandResult:
     """Search every instance of the record and compare. Raises KeyboardInterrupt where nothing was found yet."""
-    traces = Traces(out)
+    traces = Traces(options.out)
     records = matrix.recorded()
     pairs: list[matrix.Pair] = []
     stopped = False
     for position, record in enumerate(records):
-        within = record.limits(session.budget.limits(limits), len(records) - position)
+        within = record.limits(session.budget.limits(options.limits), len(records) - position)
         target = record.instance.model.name
         try:
             run = session.run(record.instance, target, traces, limits=within, only=record.judges, count_all=True)
@@ -60,9 +49,9 @@ def run_matrix(session: SearchSession, limits: Limits, out: Path, *, strict: boo
         pairs, stopped = prove_matrix(session, pairs)
     code = CODES[matrix.worst(records, pairs)]
     found = [verdict.word for _, run in pairs for verdict in run.verdicts]
-    if code == SAFE and strict and Word.PERMITTED in found:
+    if code == SAFE and options.strict and Word.PERMITTED in found:
         code = VIOLATED
     return CommandResult(
         *(matrix.text(records, pairs), matrix.as_objects(records, pairs), code, traces.failure, stopped),
-        MatrixFound(records, pairs),
+        matrix.MatrixFound(records, pairs),
     )

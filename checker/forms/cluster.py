@@ -1,31 +1,30 @@
 """`check --config` and `check --describe`: the searches that answer for a cluster.
 
-In:  a session, and the `Question` that the cluster's files make.
+In:  `Options`, and a session.
 Out: a `CommandResult`; what was found is an `Answer`, or the `Question` where nothing that decides was searched.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
+from isrcheck.checker.command.form import Options
 from isrcheck.checker.kafka_config import answer
 from isrcheck.checker.kafka_config.availability import AVAILABILITY_SHARE, search_availability
-from isrcheck.checker.kafka_config.cluster_plan import PATIENCE, PROMISE, Part, Question
+from isrcheck.checker.kafka_config.cluster_plan import PATIENCE, PROMISE, Part, Question, read_question
 from isrcheck.checker.outcome.exit_codes import UNDECIDED
-from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.command_result import CommandResult, was_interrupted
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.trace_writer import Traces
 from isrcheck.traces.terminal.show import view
 
 
-def run_cluster(
-    session: SearchSession, question: Question, limits: Limits, out: Path, *, is_limited: bool, strict: bool
-) -> CommandResult:
-    """Search what decides, and what is asked on the side. `is_limited` tells that a person set the limits."""
-    traces, aside_traces = Traces(out), Traces(out)
+def run(options: Options, session: SearchSession) -> CommandResult:
+    """Search what decides, and what is asked on the side. Raises UsageError."""
+    question = read_question(options.files, options.kafka_version, options.describe, options.topic_name)
+    is_limited = options.seconds is not None or options.bound is not None
+    traces, aside_traces = Traces(options.out), Traces(options.out)
     if question.protocol is None:
         return _refused(question, traces, stopped=False)
     main_part, *other_parts = question.deciding()
@@ -34,11 +33,11 @@ def run_cluster(
     seconds *= min(1.0, 0.9 / (AVAILABILITY_SHARE + sum(one.share for one in (*question.asides(), *other_parts))))
 
     def search(part: Part, into: Traces, share: float | None, **more: Any) -> answer.Asked:
-        within = replace(limits, seconds=share)
-        run = session.run(part.instance, "kafka", into, limits=within, only=part.only, **more)
-        if part is not main_part and run.exploration.stopped == "interrupt":
+        within = replace(options.limits, seconds=share)
+        found = session.run(part.instance, "kafka", into, limits=within, only=part.only, **more)
+        if part is not main_part and found.exploration.stopped == "interrupt":
             raise KeyboardInterrupt
-        return part, run
+        return part, found
 
     try:
         asides = [
@@ -59,7 +58,7 @@ def run_cluster(
     return CommandResult(
         answer.text(found, history),
         answer.answer_object(found),
-        found.code(strict=strict),
+        found.code(strict=options.strict),
         traces.failure or aside_traces.failure,
         was_interrupted([main_run[1].exploration]),
         found,

@@ -1,13 +1,12 @@
-"""The forms of `check` that are always there: the matrix, the published models, one model, mutants, a cluster.
+"""The forms of `check` that are always there, as data.
 
-In:  `Options`, and a session.
-Out: a `CommandResult`. What runs a form is imported when the form was chosen.
+In:  nothing.
+Out: `BEFORE_OTHERS` and `AFTER_OTHERS`. Importing them needs nothing of the search.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from isrcheck.checker.command.check_options import (
     CONFIG,
@@ -20,65 +19,13 @@ from isrcheck.checker.command.check_options import (
     PUBLISHED,
     TOPIC_NAME_ALONE,
 )
-from isrcheck.checker.command.declaration import Form
-from isrcheck.checker.command.options import Options, instance_of
+from isrcheck.checker.command.form import Form, Options
 from isrcheck.models.messages.errors import UsageError
-
-if TYPE_CHECKING:
-    from isrcheck.checker.session.command_result import CommandResult
-    from isrcheck.checker.session.session import SearchSession
 
 ENGINE = ("--engine", "--prove")
 NAME_A_MODEL = "{option} does not go with {form}; name a model, as in: check kafka {option} ..."
 ABOUT_ONE_MODEL = "{typed} is about one model: name it, as in: check kafka --protocol 2.1 {typed}"
 NO_REPORT = "--report is of the matrix, one model, a sweep or a cluster: check kafka --protocol 2.1 --report DIR"
-
-
-def _run_matrix(options: Options, session: SearchSession) -> CommandResult:
-    from isrcheck.checker.analyses.run_matrix import run_matrix
-
-    return run_matrix(session, options.limits, options.out, strict=options.strict)
-
-
-def _run_published(options: Options, session: SearchSession) -> CommandResult:
-    from isrcheck.checker.analyses.run_published import run_published
-
-    return run_published(session, options.limits)
-
-
-def _run_model(options: Options, session: SearchSession) -> CommandResult:
-    from isrcheck.checker.analyses.run_model import ModelRequest, run_model
-
-    assert options.target is not None
-    request = ModelRequest(
-        target=options.target,
-        instance=instance_of(options),
-        limits=options.limits,
-        engine=options.engine,
-        prove=options.prove,
-        counterexamples=options.counterexamples,
-        strict=options.strict,
-        out=options.out,
-        tables=options.tables,
-        spark=options.spark.session,
-    )
-    return run_model(session, request)
-
-
-def _run_mutants(options: Options, session: SearchSession) -> CommandResult:
-    from isrcheck.checker.analyses.run_mutants import run_mutants
-
-    assert options.target is not None
-    return run_mutants(session, options.target, instance_of(options), options.limits)
-
-
-def _run_cluster(options: Options, session: SearchSession) -> CommandResult:
-    from isrcheck.checker.kafka_config.cluster_plan import read_question
-    from isrcheck.checker.kafka_config.run_cluster import run_cluster
-
-    question = read_question(options.files, options.kafka_version, options.describe, options.topic_name)
-    is_limited = options.seconds is not None or options.bound is not None
-    return run_cluster(session, question, options.limits, options.out, is_limited=is_limited, strict=options.strict)
 
 
 def _refuse_for_model(options: Options) -> None:
@@ -114,7 +61,7 @@ _WITHOUT_MODEL = dict.fromkeys(OF_A_MODEL, NAME_A_MODEL) | dict.fromkeys(ENGINE,
 
 _MATRIX = Form(
     name=MATRIX,
-    run=_run_matrix,
+    module="isrcheck.checker.forms.matrix",
     usage=(("check [--bound N]", "every generation against every property: the matrix"),),
     examples=("check --bound 6",),
     refusals=_WITHOUT_MODEL,
@@ -123,7 +70,7 @@ _MATRIX = Form(
 
 _PUBLISHED = Form(
     name=PUBLISHED,
-    run=_run_published,
+    module="isrcheck.checker.forms.published",
     usage=(("check published", "the five published models against TLC's figures"),),
     refusals=_WITHOUT_MODEL
     | {
@@ -135,7 +82,7 @@ _PUBLISHED = Form(
 
 _MODEL = Form(
     name=MODEL,
-    run=_run_model,
+    module="isrcheck.checker.forms.model",
     usage=(
         ("check MODEL [--protocol P] [--bound N] ...", "one model in detail (kafka, published/kip_101, ...)"),
         ("check FILE.py [--bound N] ...", "a model that you wrote, in the same language"),
@@ -151,7 +98,7 @@ _MODEL = Form(
 _MUTATE = Form(
     name=MUTATE,
     word=MUTATE,
-    run=_run_mutants,
+    module="isrcheck.checker.forms.mutants",
     usage=(("check mutate MODEL [--bound N] ...", "each guard dropped in turn: which property notices?"),),
     examples=(
         "check mutate kafka --protocol 0.10 --bound 3",
@@ -177,7 +124,7 @@ _FILES_SAY = "{option} does not go with {form}: the files say how the cluster is
 
 _CONFIG = Form(
     name=CONFIG,
-    run=_run_cluster,
+    module="isrcheck.checker.forms.cluster",
     usage=(
         (
             "check --config FILE [--config FILE ...]",

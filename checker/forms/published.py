@@ -1,16 +1,16 @@
 """`check published`: searches the published models, and compares the figures with TLC's.
 
-In:  a session.
+In:  `Options`, and a session.
 Out: a `CommandResult`.
 """
 
 from __future__ import annotations
 
 from isrcheck.checker.analyses import published
+from isrcheck.checker.command.form import Options
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import Word, verdicts
-from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session import text as report
 from isrcheck.checker.session.command_result import CommandResult, was_interrupted
 from isrcheck.checker.session.formatting import counted, table
@@ -20,14 +20,14 @@ from isrcheck.checker.session.text import Run
 from isrcheck.models.language.in_range import IN_RANGE
 
 
-def run_published(session: SearchSession, limits: Limits) -> CommandResult:
+def run(options: Options, session: SearchSession) -> CommandResult:
     """Search every row of the table."""
     lines = [["variant", *published.SIZES, *published.FIGURES]]
     runs, stopped, differing, broken, cut = [], False, 0, 0, False
     rows = list(published.rows())
 
     def explored(row: published.Row) -> Exploration:
-        return session.explored(row.instance(), limits, count_all=True, subject=row.title)
+        return session.explored(row.instance(), options.limits, count_all=True, subject=row.title)
 
     for row in rows:
         try:
@@ -35,10 +35,10 @@ def run_published(session: SearchSession, limits: Limits) -> CommandResult:
         except KeyboardInterrupt:
             cut = stopped = True
             break
-        run = Run(
+        searched = Run(
             exploration, verdicts(exploration), command_of(f"published/{row.variant}", row.instance(), None), True
         )
-        runs.append(report.as_object(run) | {"figures": ours, "tlc": row.figures})
+        runs.append(report.as_object(searched) | {"figures": ours, "tlc": row.figures})
         if not exploration.is_complete:
             cut = True
             stopped = was_interrupted([exploration])
