@@ -47,12 +47,11 @@ def finish(options: Options, result: CommandResult, code: int) -> str:
     if folder is None or result.found is None:
         return ""
     from isrcheck.checker.reports import folder as reports
-    from isrcheck.checker.reports import gather
+    from isrcheck.checker.reports.choose import told_of
+    from isrcheck.checker.reports.gather import Printed
 
     def make() -> Told:
-        told = gather.told_of(
-            result.found, gather.Printed(shlex.join(options.words), result.text), strict=options.strict
-        )
+        told = told_of(result.found, Printed(shlex.join(options.words), result.text), strict=options.strict)
         return replace(told, code=code, is_cut=result.is_interrupted, failure=result.failure)
 
     try:

@@ -1,7 +1,7 @@
 """What each form of `check` found, as what a report tells.
 
-In:  a `Run`, a `MatrixFound`, the `Answer` for a cluster; the text that was printed. gather_sweep.py has the sweep.
-Out: a `Told` (told.py). The traces are read again from the files that were written, and certified on the way.
+In:  a `Run`, the pairs of the matrix, the `Answer` for a cluster; the text that was printed.
+Out: a `Told` (content.py). The traces are read again from the files that were written, and certified on the way.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from isrcheck.checker.analyses import matrix
-from isrcheck.checker.analyses.matrix import Match, MatrixFound, Pair, Recorded
+from isrcheck.checker.analyses.matrix import Match, Pair, Recorded
 from isrcheck.checker.kafka_config.answer import Answer, Asked, aside_line, first_sentence
 from isrcheck.checker.kafka_config.cluster_plan import Question
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word
@@ -34,21 +34,6 @@ class Printed:
 
     words: str
     text: str
-
-
-def told_of(found: object, printed: Printed, *, strict: bool) -> Told:
-    """What a report tells of what was found. Raises UsageError where a trace cannot be read any more."""
-    if isinstance(found, Run):
-        return of_run(printed, found, strict=strict)
-    if isinstance(found, MatrixFound):
-        return of_matrix(printed, found.records, found.pairs, strict=strict)
-    if isinstance(found, Answer):
-        return of_answer(printed, found, strict=strict)
-    if isinstance(found, Question):
-        return of_refusal(printed, found)
-    from isrcheck.checker.reports.gather_sweep import of_sweep  # here, for `check` works without sweeps as well
-
-    return of_sweep(printed, found, strict=strict)
 
 
 # -------------------------------------------------------------------------------------------------------- one search

@@ -15,7 +15,7 @@ from conformance.tests.support.places import PROJECT
 START = "import sys; from isrcheck.checker.__main__ import main; sys.exit(main())"
 NOT_THERE = "{0}: this form of check is not installed; install it with the folder checker/{0}"
 WORKS = "examples/two_phase_commit --bound 2"
-SWEEP = "sweep examples/two_phase_commit --vary participants=2,3 --bound 2 --json"
+SWEEP = "sweep examples/two_phase_commit --vary resource_managers=2,3 --bound 2 --json"
 GRAPH = "graph examples/two_phase_commit --bound 2 -o states.dot"
 REPORT = "examples/two_phase_commit --bound 2 --report report"
 
@@ -46,7 +46,7 @@ def check(folder: Path, words: str) -> tuple[int, str, str]:
             NOT_THERE.format("sweep"),
             REPORT,
         ),
-        ("reports", REPORT, "examples/two_phase_commit has no option --report; there are: --participants", SWEEP),
+        ("reports", REPORT, "examples/two_phase_commit has no option --report; there are: --resource-managers", SWEEP),
     ],
 )
 def test_check_works_without_a_room(room: str, gone: str, message: str, words: str, tmp_path: Path) -> None:
