@@ -82,7 +82,7 @@ HEADERS = [
     (put("schema", True), '1: "schema" is true or false; it has to be a whole number'),
     (put("schema", 1.0), '1: "schema" is a number with a point; it has to be a whole number'),
     (take_out("schema"), '1: it is no header, which has "schema"; the first line of a run is its header'),
-    (take_out("run"), '1: "run" is missing; see conformance/follow/format/events.py for what a line says'),
+    (take_out("run"), '1: "run" is missing; see docs/conformance.md for what a line says'),
     (put("run", ""), "1: the run has no name; give it one"),
     (put("run", 7), '1: "run" is a whole number; it has to be a text'),
     (put("note", 7), '1: "note" is a whole number; it has to be a text'),
