@@ -35,7 +35,7 @@ class Form:
     that are neither in `takes` nor its own. A message may contain {option} (--engine), {typed} (--engine z3), {value}
     (z3) and {form}. `rest` is the message for words that would be options of a model, where the form takes no model.
     `refuse` refuses what depends on values. `usual_target` is the model where none is named, `seconds` the time limit
-    where none is given.
+    where none is given. `as_in` is the command that messages show.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Form:
     word: str = ""
     usage: tuple[tuple[str, str], ...] = ()
     examples: tuple[str, ...] = ()
+    as_in: str = ""
     own: tuple[Option, ...] = ()
     goes_with: str = ""
     takes: frozenset[str] = frozenset()

@@ -105,6 +105,7 @@ _MUTATE = Form(
         "check mutate examples/two_phase_commit",
         "check mutate published/kip_101 --bound 3",
     ),
+    as_in="check mutate kafka --protocol 2.1",
     refusals={
         **dict.fromkeys(
             (*FILES, DESCRIBE),

@@ -23,6 +23,7 @@ MOST = {".html": 300, ".dot": 20_000, ".graphml": 20_000}
 other tools can take."""
 
 EXAMPLE = f"check {GRAPH} examples/two_phase_commit --bound 3 -o states.html"
+EXAMPLE_OF_KAFKA = f"check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.html"
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def refuse_existing(path: Path, *, force: bool) -> None:
 def _refuse(options: Options) -> None:
     request_of(options)
     if options.target is None or (options.target == "published" and options.protocol is None):
-        raise UsageError(f"{GRAPH} takes one model, as in: {FORM.examples[0]}")
+        raise UsageError(f"{GRAPH} takes one model, as in: {EXAMPLE_OF_KAFKA}")
 
 
 FORM = Form(
@@ -113,10 +114,11 @@ FORM = Form(
     module="isrcheck.checker.graph.run",
     usage=(("check graph MODEL [--bound N] -o FILE", "its states and steps as a drawing: .html, .dot or .graphml"),),
     examples=(
-        f"check {GRAPH} kafka --protocol 0.10 --bound 2 -o states.html",
+        EXAMPLE_OF_KAFKA,
         EXAMPLE.replace("states.html", "states.dot"),
         f"check {GRAPH} examples/two_phase_commit --fold decision -o folded.html",
     ),
+    as_in=EXAMPLE_OF_KAFKA,
     own=_OPTIONS,
     goes_with=f"{{option}} goes with {GRAPH}, as in: {EXAMPLE}",
     takes=frozenset({"--bound", *OF_A_MODEL, "--memory", "--seconds", "--json"}),

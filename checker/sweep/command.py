@@ -41,6 +41,7 @@ FORM = Form(
         f"check {SWEEP} --vary acks=0,1,all --vary min.insync.replicas=1,2 --bound 4",
         f"check {SWEEP} --vary protocol=0.10,2.1 --bound 4 --out sweeps",
     ),
+    as_in=f"check {SWEEP} kafka --vary acks=0,1,all",
     own=(
         Option(
             name="--vary",
