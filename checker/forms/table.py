@@ -45,6 +45,11 @@ def _refuse_for_model(options: Options) -> None:
         raise UsageError(f"--counterexamples asks the explorer of this process: leave it, or --engine {engine}, out")
 
 
+def _refuse_for_published(options: Options) -> None:
+    if options.bound is not None:
+        raise UsageError("check published compares whole state spaces: leave --bound out, or name one model")
+
+
 def _refuse_for_mutants(options: Options) -> None:
     if options.target is None:
         raise UsageError(f"{MUTATE} takes a model, as in: check {MUTATE} kafka --protocol 2.1")
@@ -72,12 +77,9 @@ _PUBLISHED = Form(
     name=PUBLISHED,
     module="isrcheck.checker.forms.published",
     usage=(("check published", "the five published models against TLC's figures"),),
-    refusals=_WITHOUT_MODEL
-    | {
-        "--report": NO_REPORT,
-        "--bound": "check published compares whole state spaces: leave --bound out, or name one model",
-    },
+    refusals=_WITHOUT_MODEL | {"--report": NO_REPORT},
     rest=NAME_A_MODEL,
+    refuse=_refuse_for_published,
 )
 
 _MODEL = Form(
