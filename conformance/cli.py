@@ -20,7 +20,7 @@ from isrcheck.models.messages.errors import UsageError
 SUBCOMMANDS = (
     Subcommand(
         name="replay",
-        help="take traces on the executable cluster, compared after every step",
+        help="replay traces on the executable cluster and compare after every step",
         module="isrcheck.conformance.replay.command",
         examples=(
             "conform replay counterexamples",
@@ -30,7 +30,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         name="run",
-        help="the cluster under random faults, followed by the model",
+        help="run the cluster under random faults and check the run against the model",
         module="isrcheck.conformance.follow.run_command",
         examples=(
             "conform run --steps 200",
@@ -40,7 +40,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         name="follow",
-        help="is a recorded run a behaviour of the model?",
+        help="check whether a recorded run is a behaviour of the model",
         module="isrcheck.conformance.follow.command",
         examples=(
             "conform follow my_run.ndjson",
@@ -55,18 +55,18 @@ def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
     """Run `conform` and return its exit code. `began` is when it was started, in time.monotonic's time (now)."""
     began = time.monotonic() if began is None else began
     prepare_streams()
-    with interrupts():  # also where a shell that starts it in the background has Ctrl-C ignored
+    with interrupts():  # even if a shell that starts it in the background ignores Ctrl-C
         return _guarded(sys.argv[1:] if words is None else words, began)
 
 
 def _guarded(words: Sequence[str], began: float) -> int:
-    """Run `conform`, and turn whatever goes wrong into one line and an exit code."""
+    """Run `conform`, and turn every failure into one line and an exit code."""
     try:
         try:
             found = parser(words)
             arguments, rest = found.parse_known_args(words)
             found.refuse(rest, words)
-        except SystemExit:  # --help: what it printed may still wait to be taken
+        except SystemExit:  # after --help, whose output may not have been written yet
             sys.stdout.flush()
             raise
         arguments.began = began
@@ -88,6 +88,6 @@ def _guarded(words: Sequence[str], began: float) -> int:
 def parser(words: Sequence[str] | None = None) -> Parser:
     """The parser of the command, with the options of the subcommands that are among the words (all where none are
     given)."""
-    found = Parser(prog="conform", description="Hold a system against the model, and the model against a system.")
+    found = Parser(prog="conform", description="Compare a system with the model, and the model with a system.")
     found.add_commands(SUBCOMMANDS, words)
     return found

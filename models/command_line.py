@@ -19,7 +19,7 @@ LEAST_LIKENESS = 0.7
 
 
 def alike(option: str, known: Iterable[str]) -> str | None:
-    """The option that is spelled most like this one, if any is spelled much like it."""
+    """The known option that is spelled most like this one, if one is similar enough."""
     import difflib  # here, because only a mistake needs it
 
     name = option.partition("=")[0]

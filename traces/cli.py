@@ -1,7 +1,7 @@
-"""The command `trace`: show trace files, draw them, compare two, slice one, list a folder, walk through a model.
+"""The command `trace`: shows, draws, compares, slices and lists trace files, and walks through a model.
 
-In:  arguments; trace files, which may be damaged or foreign.
-Out: text, and an exit code: 0, 1 where two traces differ, 2 for bad input (one line on stderr), 130 for Ctrl-C.
+In:  arguments; trace files, which may be damaged or written by other tools.
+Out: text, and an exit code: 0; 1 if two traces differ; 2 for bad input (one line on stderr); 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         name="page",
-        help="a page for the browser; graphics and diagrams for documents",
+        help="write a page for the browser, or graphics and diagrams for documents",
         module=f"{PACKAGE}.page",
         examples=(
             "trace page counterexamples/latest",
@@ -39,7 +39,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         name="diff",
-        help="where two traces of one model part; exit code 1 where they do",
+        help="show where two traces of one model part; exit code 1 if they do",
         module=f"{PACKAGE}.diff",
         examples=(
             "trace diff counterexamples/latest counterexamples/latest",
@@ -49,7 +49,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         name="slice",
-        help="the same failure without the steps that it does not need",
+        help="remove the steps that a failure does not need",
         module=f"{PACKAGE}.slice",
         examples=(
             "trace slice counterexamples/latest",
@@ -65,7 +65,7 @@ SUBCOMMANDS = (
     ),
     Subcommand(
         name="explore",
-        help="walk through the states of a model by hand",
+        help="walk through the states of a model",
         module=f"{PACKAGE}.explore",
         examples=(
             "trace explore kafka --protocol 2.1",
@@ -81,14 +81,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         try:
             arguments = _arguments(sys.argv[1:] if argv is None else argv)
-        except SystemExit:  # --help: what it printed may still wait to be taken
+        except SystemExit:  # after --help, whose output may not have been written yet
             sys.stdout.flush()
             raise
         run: Callable[[argparse.Namespace], int] = arguments.run
         return run(arguments)
     except UsageError as error:
         return complain(str(error))
-    except BrokenPipeError:  # of --help; argparse up to Python 3.11.3 lets it through as well
+    except BrokenPipeError:  # argparse up to Python 3.11.3 lets it through after --help
         discard_output()
         return 0
     except KeyboardInterrupt:
@@ -97,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _arguments(words: Sequence[str]) -> argparse.Namespace:
-    """The arguments; what no option knows is left to the options of a model, where a command takes one."""
+    """Parse the arguments; unknown options are left to the model's options if the command takes a model."""
     found = parser(words)
     arguments, rest = found.parse_known_args(words)
     if "takes_rest" not in arguments:
@@ -109,6 +109,6 @@ def _arguments(words: Sequence[str]) -> argparse.Namespace:
 def parser(words: Sequence[str] | None = None) -> Parser:
     """The parser of the command, with the options of the subcommands that are among the words (all where none are
     given)."""
-    found = Parser(prog="trace", description="Show the histories that check has found.")
+    found = Parser(prog="trace", description="Show the traces that check has written.")
     found.add_commands(SUBCOMMANDS, words)
     return found

@@ -19,8 +19,8 @@ from collections.abc import Iterable, Sequence
 from isrcheck.checker.compile.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL, PRELUDE
 from isrcheck.checker.compile.layout import ERROR_BYTES, Layout
 from isrcheck.checker.outcome import result_words
-from isrcheck.models.language.model import Instance, Place, Property
-from isrcheck.models.language.syntax import CHOICES, FOLDS, STATE_NAMES, TAKEN, Function, stored
+from isrcheck.models.language.model import FieldLayout, Instance, Property
+from isrcheck.models.language.syntax import EXTREMA, FOLDS, STATE_NAMES, TAKEN, Function, stored
 from isrcheck.models.language.text.chains import alternatives, branches, summands, summed
 
 INDENT = "    "
@@ -97,7 +97,7 @@ class KernelText:
                 steps=self.instance.first_steps[-1], status=self.status, words_size=8 * self.layout.words
             )
         ]
-        for slot, model_slot in enumerate(self.instance.model.slots):
+        for slot, model_slot in enumerate(self.instance.model.actions):
             lines.append(f"        chosen = read(before, {self.layout.first_choice + slot})")
             for alternative, function in enumerate(model_slot.alternatives):
                 lines.append(f"        if chosen == {alternative}:")
@@ -108,7 +108,7 @@ class KernelText:
     def _attempts(self, slot: int, function: Function) -> list[str]:
         """The loops over an action's arguments. A guard stands in the outermost loop that knows all that it asks about,
         though never before a guard that precedes it in the action."""
-        choices = self.instance.slot_choices[slot]
+        choices = self.instance.argument_ranges[slot]
         lowering = _Lowering(self, function, is_action=True)
         lowering.rename_parameters()
         guards = _leading_guards(function)
@@ -118,7 +118,7 @@ class KernelText:
             return [f"{indent}pass"]  # no step, so no guard is asked either
         for depth in range(len(choices) + 1):
             # A version of an action may give its parameters other names.
-            missing = {parameter.name for parameter in function.choices[depth:]}
+            missing = {parameter.name for parameter in function.arguments[depth:]}
             known = []
             while guards and depth < len(choices) and not missing & _names(guards[0]):
                 known.append(lowering.value(guards.pop(0)))
@@ -144,7 +144,7 @@ class KernelText:
         """The number of a step of an action that has one, by the arguments p0, p1, ..."""
         first, after = self.instance.first_steps[slot : slot + 2]
         step, stride = str(first), after - first
-        for depth, choice in enumerate(self.instance.slot_choices[slot]):
+        for depth, choice in enumerate(self.instance.argument_ranges[slot]):
             stride //= choice.count
             step += f" + p{depth} * {stride}"
         return step
@@ -175,14 +175,14 @@ class _Lowering:
         self.kernel = kernel
         self.function = function
         self.is_action = is_action
-        self.places = kernel.instance.places
+        self.layouts = kernel.instance.layouts
         self.subsets = {p.name for p in function.parameters if p.is_subset}
         self.renamed: dict[str, str] = {}
         # What is known of a local name: it lies in 0..limit-1.
         self.limits: dict[str, int] = {}
         if is_action:
-            slot = next(n for n, one in enumerate(kernel.instance.model.slots) if function in one.alternatives)
-            for parameter, choice in zip(function.choices, kernel.instance.slot_choices[slot], strict=True):
+            slot = next(n for n, one in enumerate(kernel.instance.model.actions) if function in one.alternatives)
+            for parameter, choice in zip(function.arguments, kernel.instance.argument_ranges[slot], strict=True):
                 if not choice.is_subset:
                     self.limits[self.name(parameter.name)] = choice.elements
         stores = [name for statement in function.body for name in stored(statement)]
@@ -197,7 +197,7 @@ class _Lowering:
 
     def rename_parameters(self) -> None:
         """Call the parameters p0, p1, ..., as the loops over them do."""
-        for position, parameter in enumerate(self.function.choices):
+        for position, parameter in enumerate(self.function.arguments):
             limit = self.limits.get(self.name(parameter.name))
             self.renamed[parameter.name] = f"p{position}"
             if limit is not None:
@@ -336,7 +336,7 @@ class _Lowering:
         if isinstance(expression.left, ast.Name) and expression.left.id == TAKEN:
             assert isinstance(expression.comparators[0], ast.Name)
             action = self.function.actions[expression.comparators[0].id]
-            slot = [one.name for one in self.kernel.instance.model.slots].index(action)
+            slot = [one.name for one in self.kernel.instance.model.actions].index(action)
             return f"({TAKEN} {'==' if isinstance(expression.ops[0], ast.Eq) else '!='} {slot})"
         text = self.value(expression.left)
         for operator, side in zip(expression.ops, expression.comparators, strict=True):
@@ -354,14 +354,14 @@ class _Lowering:
             return self.fold_call(call)
         name = call.func.id
         if name not in self.function.functions:
-            assert name in CHOICES
+            assert name in EXTREMA
             return f"{name}({', '.join(self.value(argument) for argument in call.args)})"
         callee = self.function.functions[name]
         return f"{self.kernel.function(callee)}({', '.join(self.value(argument) for argument in call.args)})"
 
     # ------------------------------------------------------------------------------------------ cells, ranges, folds
 
-    def cell(self, expression: ast.expr) -> tuple[str, Place, str]:
+    def cell(self, expression: ast.expr) -> tuple[str, FieldLayout, str]:
         """The state, the field and the byte of `s.field[i][j]`."""
         indices: list[ast.expr] = []
         node = expression
@@ -369,7 +369,7 @@ class _Lowering:
             indices.insert(0, node.slice)
             node = node.value
         assert isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-        place = self.places[node.attr]
+        place = self.layouts[node.attr]
         text = str(self.kernel.layout.first_cell + place.offset)
         stride = place.count
         for index, size in zip(indices, place.sizes, strict=True):

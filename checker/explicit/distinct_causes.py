@@ -27,9 +27,9 @@ from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.run import Cells
-from isrcheck.traces.explaining.cause import Cause, broken_part, budget_places, cause_of
+from isrcheck.traces.explaining.cause import Cause, broken_part, budget_fields, cause_of
 from isrcheck.traces.format.certify import from_steps, judgements
-from isrcheck.traces.format.minimise import follow, needed_steps
+from isrcheck.traces.format.minimise import needed_steps, take_steps
 from isrcheck.traces.format.trace import Trace
 
 SEARCH_SHARE = 0.5
@@ -99,13 +99,13 @@ def _candidates(search: FirstFailures) -> Iterator[Witness]:
     values = dict(search.instance.configuration.items())
     columns = [
         values[name] - search.kernel.layout.column(states, place.offset)
-        for name, place in budget_places(search.instance).items()
+        for name, place in budget_fields(search.instance).items()
     ]
     spent = np.array(columns).reshape(len(columns), len(states)).T
     alike: Counter[Any] = Counter()
     for number in np.argsort(spent.sum(axis=1), kind="stable"):
         path = search.path(search.ends[number])
-        shape = spent[number].tobytes(), tuple(search.instance.step(step).slot for step in path.steps)
+        shape = spent[number].tobytes(), tuple(search.instance.step(step).action_index for step in path.steps)
         alike[shape] += 1
         if alike[shape] <= MOST_ALIKE:
             yield path
@@ -116,7 +116,7 @@ def _look_at(state: _Search, path: Witness) -> None:
     instance, name = state.instance, state.prop.name
     candidate = from_steps(instance, path.initial, path.steps, name, state.command, state.word.value)
     steps = _needed(candidate)
-    states, _ = follow(instance, candidate.states[0], steps)
+    states, _ = take_steps(instance, candidate.states[0], steps)
     verdict = judgements(instance, state.prop, states, steps)[-1]
     if verdict != state.word.value:
         return  # what permits it has nothing to do with it: it is among those that break the promise

@@ -75,7 +75,7 @@ class Search:
         self.active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
         self.results = result_words.new(len(self.properties))
         self.errors: int | None = None
-        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
+        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
         self.started = time.monotonic()
         self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
         self.reported = self.started

@@ -128,9 +128,9 @@ def state_graph(
     KeyboardInterrupt."""
     fold, most = request.fold, request.most
     for name in fold:
-        if name not in instance.places:
+        if name not in instance.layouts:
             raise UsageError(
-                f"--fold {name}: {instance.model.name} has no such field; {nearest(name, instance.places)}"
+                f"--fold {name}: {instance.model.name} has no such field; {nearest(name, instance.layouts)}"
             )
     search = Search(instance, limits, kernel, report)
     search.watched = []  # every state is wanted, whatever fails there
@@ -169,7 +169,7 @@ def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
             )
     elif is_cut or found.distinct > most:
         insist = "N" if is_cut else found.distinct
-        field = next(iter(search.instance.places))
+        field = next(iter(search.instance.layouts))
         raise UsageError(
             f"the graph has {some}{found.distinct:,} states, more than the {most:,} that are drawn;"
             f" {_smaller_bound(search, most)}, make one node of those that agree in some fields, as in --fold {field},"
@@ -209,7 +209,7 @@ class _Drawing:
         first_states = node_of
         if self.fold:
             rows = self.store.states[: self.count * self.store.words].reshape(-1, self.store.words)
-            places = [self.instance.places[name] for name in self.fold]
+            places = [self.instance.layouts[name] for name in self.fold]
             cells = [cell for place in places for cell in range(place.offset, place.offset + place.count)]
             columns = [self.kernel.layout.column(rows, cell) for cell in cells]
             keys = np.array(columns, np.int64).reshape(len(cells), self.count).T
@@ -231,8 +231,8 @@ class _Drawing:
         return tuple(self.kernel.layout.unpack([int(word) for word in self.store.state(state)]))
 
     def _fields(self, cells: Cells) -> dict[str, str]:
-        names = self.fold or tuple(self.instance.places)
-        return {name: spell_part(self.instance, self.instance.places[name], cells) for name in names}
+        names = self.fold or tuple(self.instance.layouts)
+        return {name: spell_part(self.instance, self.instance.layouts[name], cells) for name in names}
 
     def connect(self) -> None:
         """Put in the edges, and see where there are none."""
@@ -251,7 +251,7 @@ class _Drawing:
             self.nodes[self.node_of[state]].dead_ends += 1
 
     def _label(self, kind: int) -> str:
-        return self.instance.model.slots[kind].name if self.fold else self._spelled(kind)
+        return self.instance.model.actions[kind].name if self.fold else self._spelled(kind)
 
     def _spelled(self, number: int) -> str:
         return self.instance.spell_step(self.instance.step(number))

@@ -193,7 +193,7 @@ class SlicedSystem:
         if claim is IN_RANGE:
             yield from (Question(claim.name, (), step.error, step) for step in self.slice.steps if step.error != FALSE)
             return
-        places = [self.slice.places[name] for name in claim.function.reads]
+        places = [self.slice.layouts[name] for name in claim.function.reads]
         cells = [
             cell
             for place in places
@@ -216,7 +216,7 @@ class SlicedSystem:
         """Whether it may write to an array over what is open that the claim asks about: no cells of it are compared."""
         functions = [self.instance.function(slot) for slot in step.taken]
         written = {name for function in functions if function is not None for name in function.writes}
-        return any(OPEN in self.slice.places[name].sizes for name in written & claim.function.reads)
+        return any(OPEN in self.slice.layouts[name].sizes for name in written & claim.function.reads)
 
     def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
         """Each step has a solver of its own, which need not know of the others."""
@@ -237,7 +237,7 @@ class SlicedSystem:
         def cells(state: Sequence[Value]) -> tuple[int | None, ...]:
             found: dict[str, list[int]] = {}
             for name in self.slice.kept:
-                place = self.slice.places[name]
+                place = self.slice.layouts[name]
                 found[name] = [
                     int(values.holds(value.literal))
                     if isinstance(value, Truth)
@@ -248,7 +248,7 @@ class SlicedSystem:
                 ]
             return tuple(
                 cell
-                for name, place in self.instance.places.items()
+                for name, place in self.instance.layouts.items()
                 for cell in (found[name] if name in found else [None] * place.count)
             )
 
@@ -267,10 +267,10 @@ class SlicedSystem:
         """Ask again for numbers as small as the bounds have them, where there is such an answer."""
         arithmetic = self.slice.arithmetic
         small = [
-            arithmetic.compare("<=", cell, self.instance.places[name].high)
+            arithmetic.compare("<=", cell, self.instance.layouts[name].high)
             for name in self.slice.kept
             for cell in self.slice.before[
-                self.slice.places[name].offset : self.slice.places[name].offset + self.slice.places[name].count
+                self.slice.layouts[name].offset : self.slice.layouts[name].offset + self.slice.layouts[name].count
             ]
             if not isinstance(cell, bool | Truth)
         ]

@@ -30,7 +30,7 @@ from isrcheck.checker.symbolic.one_hot_integers import Truth
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicState, Value, as_truth
 from isrcheck.models.language.declare import Entry, Subset, size_of
-from isrcheck.models.language.model import Configuration, Instance, Place, Property, asked
+from isrcheck.models.language.model import Configuration, FieldLayout, Instance, Property, run_plain_python
 from isrcheck.models.language.syntax import Function
 
 Target = tuple[str, int | str]
@@ -61,25 +61,25 @@ class Slice:
         self.circuit = Circuit(budget)
         self.arithmetic = IntegerArithmetic(self.circuit)
         self.open = frozenset(name for name, entry in instance.model.entries.items() if entry.is_open)
-        self.places = self._places()
+        self.layouts = self._places()
         self.evaluator = SliceEvaluator(self)
         self.before = self.new_state()
-        self.steps = [step for slot in range(len(instance.model.slots)) for step in self._steps(slot)]
+        self.steps = [step for slot in range(len(instance.model.actions)) for step in self._steps(slot)]
 
     def size(self, size: Any, what: str) -> int:
         """A size, or OPEN where what is open is asked for it."""
         watched = _Watched(self.instance.configuration, self.open)
-        number = asked(self.instance.model.path, what, size_of, size, watched)
+        number = run_plain_python(self.instance.model.path, what, size_of, size, watched)
         return OPEN if watched.was_asked else int(number)
 
-    def _places(self) -> dict[str, Place]:
+    def _places(self) -> dict[str, FieldLayout]:
         places = {}
         offset = 0
         for name, declared in self.instance.model.fields.items():
             sizes = tuple(self.size(domain.size, f"field {name}") for domain in declared.over)
             low = self.size(declared.values.low, f"field {name}")
             high = self.size(declared.values.high, f"field {name}")
-            place = Place(name, offset, sizes, low, high, declared)
+            place = FieldLayout(name, offset, sizes, low, high, declared)
             places[name] = place
             offset += 0 if OPEN in sizes else place.count
         return places
@@ -87,13 +87,13 @@ class Slice:
     @property
     def kept(self) -> list[str]:
         """The fields of fixed shape: those that the slice has."""
-        return [name for name, place in self.places.items() if OPEN not in place.sizes]
+        return [name for name, place in self.layouts.items() if OPEN not in place.sizes]
 
     def new_state(self) -> list[Value]:
         """A state of which nothing is known but the ranges of its cells."""
-        return [self.any_value(self.places[name]) for name in self.kept for _ in range(self.places[name].count)]
+        return [self.any_value(self.layouts[name]) for name in self.kept for _ in range(self.layouts[name].count)]
 
-    def any_value(self, place: Place) -> Value:
+    def any_value(self, place: FieldLayout) -> Value:
         """Any value of a field."""
         if place.field.values.is_flag:
             return Truth(self.circuit.variable())
@@ -104,12 +104,12 @@ class Slice:
         if function is None:
             return []
         arguments: list[list[tuple[int | None, Value]]] = []
-        for position, parameter in enumerate(function.choices):
+        for position, parameter in enumerate(function.arguments):
             domain = parameter.domain
             assert domain is not None
             size = self.size((domain.of if issubclass(domain, Subset) else domain).size, f"domain {domain.__name__}")
             if size != OPEN:
-                choice = self.instance.slot_choices[slot][position]
+                choice = self.instance.argument_ranges[slot][position]
                 arguments.append([(ordinal, choice.argument(ordinal)) for ordinal in range(choice.count)])
             elif issubclass(domain, Subset):
                 raise UnsupportedError(
@@ -121,7 +121,7 @@ class Slice:
         for chosen in itertools.product(*arguments):
             enabled, error, after = self.evaluator.act(self.before, function, [value for _, value in chosen])
             if enabled != FALSE or error != FALSE:
-                name = self.instance.model.slots[slot].name
+                name = self.instance.model.actions[slot].name
                 known = tuple(number for number, _ in chosen)
                 found.append(SlicedStep(name, known, enabled, error, after, {slot: TRUE}))
         return found
@@ -138,7 +138,7 @@ class Slice:
         return Solver(self.circuit, deadline, self.arithmetic)
 
 
-def ends(place: Place) -> tuple[int | None, int | None]:
+def ends(place: FieldLayout) -> tuple[int | None, int | None]:
     """The ends of a field's range, as far as there are any."""
     low, high = (None if end == OPEN else end for end in (place.low, place.high))
     return low, high
@@ -177,7 +177,7 @@ class SliceEvaluator(Evaluator):
     def __init__(self, sliced: Slice) -> None:
         super().__init__(sliced.instance, sliced.circuit, sliced.arithmetic)
         self.slice = sliced
-        self.places = sliced.places
+        self.layouts = sliced.layouts
         self.entries: dict[str, Value] = {}
         self.written: dict[Target, int] | None = None
         self.looping: Frame | None = None
@@ -215,7 +215,7 @@ class SliceEvaluator(Evaluator):
 
     # --------------------------------------------------------------------------------------------------------- cells
 
-    def load(self, state: SymbolicState, place: Place, indices: Sequence[Value]) -> Value:
+    def load(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value]) -> Value:
         """The value of a cell; any value where there is none, and the same until something is written there."""
         if OPEN not in place.sizes:
             return super().load(state, place, indices)
@@ -226,7 +226,7 @@ class SliceEvaluator(Evaluator):
             known[key] = self.slice.any_value(place)
         return known[key]
 
-    def _note_indices(self, place: Place, indices: Sequence[Value]) -> None:
+    def _note_indices(self, place: FieldLayout, indices: Sequence[Value]) -> None:
         """Where an array over what is open is used: its indices of fixed size stay within."""
         for index, size in zip(indices, place.sizes, strict=True):
             if size != OPEN:
@@ -236,7 +236,7 @@ class SliceEvaluator(Evaluator):
         """Note where a demand is not met; the step takes place for all that."""
         super()._demand(literal)
 
-    def store(self, state: SymbolicState, place: Place, indices: Sequence[Value], value: Value) -> None:
+    def store(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value], value: Value) -> None:
         """Write to a cell, where there is one."""
         if OPEN in place.sizes:
             self._note_indices(place, indices)
@@ -399,7 +399,7 @@ class SliceEvaluator(Evaluator):
                 written = frozenset({target.attr})
             else:
                 continue
-            if any(OPEN not in self.places[name].sizes for name in written):
+            if any(OPEN not in self.layouts[name].sizes for name in written):
                 return False
             forgotten |= written
         for name in forgotten:
@@ -475,8 +475,8 @@ class SliceEvaluator(Evaluator):
             return self.arithmetic.number(None, None)
         return self.slice.any_value(next(p for p in self._cells() if p.offset <= int(name) < p.offset + p.count))
 
-    def _cells(self) -> Sequence[Place]:
-        return [self.places[name] for name in self.slice.kept]
+    def _cells(self) -> Sequence[FieldLayout]:
+        return [self.layouts[name] for name in self.slice.kept]
 
     def _bounds(self, found: Round, target: Target) -> Sequence[str]:
         """ ">=" where no round lets a cell fall, "<=" where none lets it rise: so it stands to what it was before."""

@@ -92,7 +92,7 @@ class _Buffers:
         self.active = np.array([*active, 0], np.int8)
         self.results = result_words.new(len(active))
         self.attempts = Attempts(kernel)
-        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
+        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
 
 
 def expand(level: Level, told: Told, chunk: int, ordered: Blobs) -> Iterator[tuple[int, bytes]]:

@@ -79,12 +79,12 @@ class Spread:
 
 
 FEW_STATES = 100_000_000
-"""Below this one process is faster, if its memory holds them: measured and reckoned in README.md, On Spark."""
+"""Below this one process is faster, if its memory holds them: measured and estimated in docs/spark.md."""
 
 
 def spread_lines(spread: Spread, states: int) -> list[str]:
     """What a report says of it; so many different states were found."""
-    small = ["one process is faster with so few states, or as long as its memory holds them: README.md, On Spark"]
+    small = ["one process is faster with so few states, or as long as its memory holds them: docs/spark.md"]
     return _spread_lines(spread) + (small if states < FEW_STATES else [])
 
 

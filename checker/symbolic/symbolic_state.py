@@ -13,7 +13,7 @@ from typing import Any
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Circuit
 from isrcheck.checker.symbolic.one_hot_integers import Truth
-from isrcheck.models.language.model import Instance, Place
+from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.language.syntax import Function
 
 Value = Any
@@ -51,8 +51,8 @@ class Reading:
         self.instance = instance
         self.circuit = circuit
         self.arithmetic = arithmetic
-        self.places = instance.places
-        self.frame = Frame(instance.model.slots[0].alternatives[0], TRUE)
+        self.layouts = instance.layouts
+        self.frame = Frame(instance.model.actions[0].alternatives[0], TRUE)
         self.alive = TRUE
         self.error = FALSE
 
@@ -125,7 +125,7 @@ class Reading:
         found = [(element, self.arithmetic.is_element(index, element)) for element in range(size)]
         return [(element, literal) for element, literal in found if literal != FALSE]
 
-    def targets(self, place: Place, indices: Sequence[Value]) -> list[tuple[int, int]]:
+    def targets(self, place: FieldLayout, indices: Sequence[Value]) -> list[tuple[int, int]]:
         """The cells that indices can mean, each with the literal that says so."""
         found = [(0, TRUE)]
         for index, size in zip(indices, place.sizes, strict=True):
@@ -137,7 +137,7 @@ class Reading:
             ]
         return [(place.offset + offset, condition) for offset, condition in found if condition != FALSE]
 
-    def load(self, state: SymbolicState, place: Place, indices: Sequence[Value]) -> Value:
+    def load(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value]) -> Value:
         """The value of a cell."""
         targets = self.targets(place, indices)
         if not targets:  # the index is nowhere inside, which was noted
@@ -147,7 +147,7 @@ class Reading:
             value = self.choose(condition, state.cells[cell], value)
         return value
 
-    def store(self, state: SymbolicState, place: Place, indices: Sequence[Value], value: Value) -> None:
+    def store(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value], value: Value) -> None:
         """Write to a cell; the declaration is held against what is written."""
         targets = self.targets(place, indices)
         if place.field.values.is_flag and isinstance(value, bool | Truth):

@@ -1,8 +1,9 @@
-"""`conform follow`: is what a cluster did, or was seen of a real Kafka, a behaviour of the model?
+"""`conform follow`: is the run of a cluster, or what was seen of a real Kafka, a behaviour of the model?
 
-One log is told of at length; many.py has many, a line for each.
+One log is reported in full; many logs get one line each (many.py).
 
-In:  the words that were typed. Out: text on stdout, errors on stderr, an exit code.
+In:  the words that were typed.
+Out: text on stdout, errors on stderr, an exit code.
 """
 
 from __future__ import annotations
@@ -34,24 +35,24 @@ from isrcheck.conformance.console import (
 )
 from isrcheck.conformance.follow.format.ndjson import lines_of
 from isrcheck.conformance.follow.logs import logs_of
-from isrcheck.conformance.follow.many import Manner, follow_many
+from isrcheck.conformance.follow.many import FollowOptions, follow_many
 from isrcheck.conformance.follow.observations.explain import Explained, follow_recording
 from isrcheck.conformance.follow.observations.reading import is_observation
 from isrcheck.conformance.follow.observations.search import Progress as SearchProgress
 from isrcheck.conformance.follow.observations.tell import tell
 from isrcheck.conformance.follow.runs.follow import MOST_STATES, follow_log
 from isrcheck.conformance.follow.runs.watch import Progress, Watch
-from isrcheck.conformance.follow.verdicts import Asked
+from isrcheck.conformance.follow.verdicts import FollowRequest
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format import folder
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what `conform follow` takes."""
+    """Add the options of `conform follow`."""
     parser.add_argument(
         "files", metavar="LOG", type=Path, nargs="+",
-        help="events of a run, or observations of a Kafka; or a folder of such; of many, each has a line",
+        help="a log of events or of observations, or a folder of logs; each of several logs gets one line",
     )  # fmt: skip
     add_model(parser)
     parser.add_argument(
@@ -60,10 +61,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memory", metavar="SIZE", type=memory, default="4G", help="of observations: 512M, 8G, ... (default: 4G)"
     )
-    parser.add_argument("--seconds", metavar="N", type=seconds, help="end after so long, whatever is left: undecided")
-    parser.add_argument("--out", metavar="DIR", type=Path, help="of observations: write the history there, as a trace")
+    parser.add_argument("--seconds", metavar="N", type=seconds, help="stop after this time; what is left is undecided")
     parser.add_argument(
-        "--engine", choices=["local", ENGINE], default="local", help="who follows: this process (default), or Spark"
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="for observations: write the path that explains them as a trace into this folder",
+    )
+    parser.add_argument(
+        "--engine",
+        choices=["local", ENGINE],
+        default="local",
+        help="where logs are followed: in this process (default), or on Spark",
     )
     group = parser.add_argument_group(f"with --engine {ENGINE}")
     for option in SESSION_OPTIONS:
@@ -72,7 +81,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _follow(arguments: argparse.Namespace) -> int:
-    """One log, or many: a bad one does not keep the others from being followed."""
+    """Follow one log or many; a log that cannot be read does not stop the others."""
     spark = read_session_options(arguments)
     logs = logs_of(arguments.files)
     codes = {complain(line) for line in logs.unreadable}
@@ -83,27 +92,27 @@ def _follow(arguments: argparse.Namespace) -> int:
         codes.add(_follow_file(logs.paths[0], arguments))
     elif logs.paths:
         left = seconds_left(arguments)
-        asked = Asked(
+        request = FollowRequest(
             protocol=arguments.protocol,
             generation=protocol_of(arguments),
             values=values_of(arguments),
             most_states=arguments.most_states,
             memory=arguments.memory,
             ends=None if left is None else time.time() + left,
-            with_history=arguments.out is not None,
+            with_trace=arguments.out is not None,
         )
-        manner = Manner(spark if arguments.engine == ENGINE else None, arguments.out, _words(arguments))
-        codes |= follow_many(logs.paths, asked, manner)
+        manner = FollowOptions(spark if arguments.engine == ENGINE else None, arguments.out, _words(arguments))
+        codes |= follow_many(logs.paths, request, manner)
     return INTERRUPTED if INTERRUPTED in codes else gravest(codes)
 
 
 def seconds_left(arguments: argparse.Namespace) -> float | None:
-    """The seconds that this command has left; None: no limit."""
+    """The remaining seconds of this command; None: no limit."""
     return Budget(arguments.seconds, sys.maxsize, arguments.began).left
 
 
 def _words(arguments: argparse.Namespace) -> list[str]:
-    """The options that ask the same of one log alone."""
+    """The options that follow a single log in the same way."""
     words = ["--protocol", arguments.protocol] if arguments.protocol else []
     words += [word for given in arguments.switch for word in ("--switch", given)]
     words += [word for given in arguments.set for word in ("--set", given)]
@@ -130,7 +139,7 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
                 f" {human_bytes(progress.bytes_used)}",
                 progress.seconds,
             )
-            if seen:  # while LLVM compiled, where the exception was lost
+            if seen:  # during compilation by LLVM, where the exception was lost
                 raise KeyboardInterrupt
 
         outcome = follow_recording(
@@ -145,13 +154,13 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
     line.clear()
     say(*tell(outcome))
     if arguments.out and isinstance(outcome, Explained):
-        kept = folder.write(outcome.history, arguments.out)
+        kept = folder.write(outcome.trace, arguments.out)
         say(f"written: {kept}; replay it: conform replay {kept}")
     return outcome.exit_code
 
 
 def follow_events(path: Path, arguments: argparse.Namespace, protocol: str | None, values: Mapping[str, int]) -> int:
-    """Every run of a log in its turn."""
+    """Follow every run of a log."""
     line = ProgressLine("conform")
 
     def report(progress: Progress) -> None:
@@ -166,7 +175,7 @@ def follow_events(path: Path, arguments: argparse.Namespace, protocol: str | Non
     except KeyboardInterrupt:
         line.clear()
         print(
-            f"conform: {escaped(str(path))}:{watch.line}: interrupted at this line, nothing is decided", file=sys.stderr
+            f"conform: {escaped(str(path))}:{watch.line}: interrupted at this line; nothing is decided", file=sys.stderr
         )
         return INTERRUPTED
     return gravest(codes)

@@ -23,22 +23,36 @@ from isrcheck.models.messages.printable import escaped
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what `conform run` takes."""
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="decides everything that happens (default: 0)")
-    parser.add_argument("--steps", metavar="N", type=count, default=1000, help="events to record (default: 1000)")
-    parser.add_argument("--protocol", metavar="NAME", default=Plan.protocol, help="a generation (default: the newest)")
+    """Add the options of `conform run`."""
+    parser.add_argument(
+        "--seed", metavar="N", type=int, default=0, help="the seed, which determines the run (default: 0)"
+    )
+    parser.add_argument(
+        "--steps", metavar="N", type=count, default=1000, help="number of events to record (default: 1000)"
+    )
+    parser.add_argument(
+        "--protocol", metavar="NAME", default=Plan.protocol, help="a generation of kafka (default: the newest)"
+    )
     parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="a protocol switch")
     parser.add_argument("--bug", choices=BUGS, metavar="NAME", help="seed a bug in the cluster (conform replay --help)")
-    parser.add_argument("--replicas", metavar="N", type=count, default=Plan.replicas, help="brokers (default: 3)")
-    parser.add_argument("--acks", choices=["0", "1", "all"], default=Plan.acks, help="of the producer (default: all)")
+    parser.add_argument(
+        "--replicas", metavar="N", type=count, default=Plan.replicas, help="number of brokers (default: 3)"
+    )
+    parser.add_argument(
+        "--acks", choices=["0", "1", "all"], default=Plan.acks, help="acks of the producer (default: all)"
+    )
     parser.add_argument(
         "--min-insync-replicas", metavar="N", type=count, default=Plan.min_insync_replicas, help="(default: 2)"
     )
-    parser.add_argument("--missing", metavar="SHARE", type=share, default=0.0, help="of the events left out of the log")
-    parser.add_argument("--unseen", metavar="SHARE", type=share, default=0.0, help="of the variables left out of each")
+    parser.add_argument(
+        "--missing", metavar="SHARE", type=share, default=0.0, help="share of the events that the log leaves out"
+    )
+    parser.add_argument(
+        "--unseen", metavar="SHARE", type=share, default=0.0, help="share of the variables that each event leaves out"
+    )
     parser.add_argument("--most-states", metavar="N", type=count, default=MOST_STATES, help="possible states, at most")
-    parser.add_argument("--seconds", metavar="N", type=seconds, help="end after so long, whatever is left: undecided")
-    parser.add_argument("--log", metavar="FILE", type=Path, help="where the log goes (default: a new file in runs/)")
+    parser.add_argument("--seconds", metavar="N", type=seconds, help="stop after this time; what is left is undecided")
+    parser.add_argument("--log", metavar="FILE", type=Path, help="the file of the log (default: a new file in runs/)")
     parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' own logs as files, in a new folder")
     parser.set_defaults(run=_run)
 
@@ -69,7 +83,7 @@ def _run(arguments: argparse.Namespace) -> int:
             record(plan, stream, str(path), arguments.logs, report)
     except TimeOverError:
         line.clear()
-        say(f"{path}: UNDECIDED: the time was over before everything was recorded; give more with --seconds")
+        say(f"{path}: UNDECIDED: the time ended before everything was recorded; give more with --seconds")
         return UNDECIDED
     line.clear()
     say(f"recorded: {escaped(str(path))}")
@@ -77,7 +91,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:
-    """A file that was not there before. Raises UsageError."""
+    """A file that did not exist before. Raises UsageError."""
     stem = f"{arguments.protocol}-seed-{arguments.seed}{f'-{arguments.bug}' if arguments.bug else ''}"
     candidates = [arguments.log] if arguments.log else (Path("runs") / f"{stem}-{n}.ndjson" for n in itertools.count(1))
     for path in candidates:
@@ -89,4 +103,4 @@ def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:
             return path, path.open("x", encoding="utf-8")
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror}; write the log elsewhere, with --log FILE") from None
-    raise UsageError(f"{arguments.log}: it is there already, and nothing is overwritten; give another --log FILE")
+    raise UsageError(f"{arguments.log}: it exists already and is not overwritten; give another --log FILE")

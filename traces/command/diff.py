@@ -16,10 +16,12 @@ from isrcheck.traces.terminal import diff
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare what it takes."""
-    parser.add_argument("one", metavar="A", type=Path, help="a trace that check wrote")
-    parser.add_argument("other", metavar="B", type=Path, help="another one; protocol and configuration may differ")
+    parser.add_argument("one", metavar="A", type=Path, help="a trace written by check")
+    parser.add_argument(
+        "other", metavar="B", type=Path, help="another trace of the model, perhaps of another protocol or configuration"
+    )
     add_model(parser)
-    parser.add_argument("--full", action="store_true", help="every field of the states that they have in common")
+    parser.add_argument("--full", action="store_true", help="every field of the common states")
     add_look(parser)
     parser.set_defaults(run=_diff)
 

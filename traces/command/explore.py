@@ -20,8 +20,10 @@ from isrcheck.traces.terminal import walk_options
 
 def add_options(parser: Parser) -> None:
     """Declare what it takes; words that no option knows are left to the options of the model."""
-    parser.description = "Walk through the states of a model by hand: choose a step, go back, see what turns false."
-    entries = "Every configuration entry of a model is an option, as it is for check: --replicas 3, --acks all."
+    parser.description = (
+        "Walk through the states of a model: choose a step, go back, see which properties become false."
+    )
+    entries = "Every configuration entry of a model is an option, as for check: --replicas 3, --acks all."
     parser.epilog = "\n".join((entries, "", parser.epilog or ""))
     parser.allow_abbrev = False
     walk_options.add_options(parser)
@@ -29,12 +31,12 @@ def add_options(parser: Parser) -> None:
 
 
 def _explore(arguments: argparse.Namespace) -> int:
-    """The walk is made before the screen, so that bad input is one line on the terminal as it was."""
+    """Build the walk before the screen opens, so that bad input is reported in one line on the terminal."""
     walk = walk_options.walk_of(arguments, arguments.rest)
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        raise UsageError("explore needs a terminal, and its input or output is none; for a pipe: trace show FILE")
+        raise UsageError("explore needs a terminal for input and output; to read a trace in a pipe: trace show FILE")
     if os.environ.get("TERM", "dumb") == "dumb":
-        raise UsageError("explore needs a terminal with a cursor, and TERM says that this one is dumb; set TERM")
+        raise UsageError("explore needs a terminal with a cursor, and TERM names a dumb terminal; set TERM")
     try:
         from isrcheck.traces.terminal.explore import Explorer
     except ModuleNotFoundError as error:

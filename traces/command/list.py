@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    """Every file that can be read gets its line; any other one is reported, and makes the code 2."""
+    """List every file that can be read; report every other file, and return 2 for it."""
     rows = [("file", "model", "protocol", "property", "verdict", "steps", "configuration")]
     code = 0
     paths = folder.files(arguments.folder)
@@ -40,7 +40,6 @@ def _list(arguments: argparse.Namespace) -> int:
         print_lines([escaped(f"no traces in {arguments.folder}")])
     elif len(rows) > 1:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        print_lines(
-            [GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        )
+        padded = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in rows)
+        print_lines([GAP.join(cells).rstrip() for cells in padded])
     return code

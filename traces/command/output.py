@@ -12,15 +12,15 @@ import sys
 from isrcheck.models.messages.printable import escaped
 
 MOST_MESSAGE = 1000
-"""Characters of a message; a file can hold names of any length."""
+"""The longest message, in characters; a file can contain names of any length."""
 
 
 def complain(message: str) -> int:
-    """One line on stderr, whatever a file has put into the message."""
+    """Print one line on stderr, whatever text from a file the message contains."""
     print(f"trace: {escaped(message)[:MOST_MESSAGE]}", file=sys.stderr)
     return 2
 
 
 def discard_output() -> None:
-    """Send what is left to nowhere, so that the interpreter has nothing to say about it when it ends."""
+    """Send the remaining output to the null device, so that the interpreter reports no error when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -21,12 +21,12 @@ from isrcheck.traces.lanes.table import UNCHANGED, WIDTH
 from isrcheck.traces.terminal import colour
 from isrcheck.traces.terminal.colour import Ink, Look
 
-FILE_HELP = "a trace that check wrote, or the link `latest`; or one of Apalache, Quint or TLC, as JSON"
+FILE_HELP = "a trace written by check, or the link `latest`; or a JSON trace of Apalache, Quint or TLC"
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The option that names a model of one's own."""
-    what = "the model, if it is one of your own; this runs it"
+    what = "your own model file, which is executed"
     parser.add_argument("--model", metavar="FILE.py", type=Path, help=what)
 
 
@@ -37,22 +37,22 @@ def model_of(arguments: argparse.Namespace) -> Model | None:
 
 def add_look(parser: argparse.ArgumentParser) -> None:
     """The options that say how wide a view is, and whether it has colours."""
-    parser.add_argument("--width", metavar="N", type=int, help="columns; the terminal's, or 120 where there is none")
+    parser.add_argument("--width", metavar="N", type=int, help="columns (default: those of the terminal, or 120)")
     parser.add_argument("--color", choices=colour.WHEN, default=colour.AUTO, help="auto: on a terminal")
 
 
 def look_of(arguments: argparse.Namespace) -> Look:
-    """How wide, and whether in colour: as the person says, or as the terminal is."""
+    """The width and the colours: as the options say, or as the terminal has them."""
     is_terminal = sys.stdout.isatty()
     if arguments.width is not None and arguments.width < 1:
-        raise UsageError(f"--width {arguments.width}: a view has at least one column")
+        raise UsageError(f"--width {arguments.width}: give at least one column")
     width: int = arguments.width or (shutil.get_terminal_size((WIDTH, 1)).columns if is_terminal else WIDTH)
     is_coloured = colour.is_wanted(arguments.color, is_terminal, os.environ)
     return Look(max(1, width), Ink(is_coloured), fits=is_terminal or arguments.width is not None)
 
 
 def print_lines(lines: Sequence[str]) -> None:
-    """Print, also where the terminal's encoding lacks the one sign that is not ASCII, or nobody reads to the end."""
+    """Print, even if the encoding of the terminal lacks the only non-ASCII character or the reader closes the pipe."""
     text = "\n".join(lines) + "\n"
     encoding = sys.stdout.encoding or "utf-8"
     try:

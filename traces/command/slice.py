@@ -21,7 +21,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare what it takes."""
     parser.add_argument("file", metavar="FILE", type=Path, help="a trace that ends where a property fails")
     add_model(parser)
-    parser.add_argument("--out", metavar="DIR", type=Path, default=folder.DEFAULT, help="where to write what is left")
+    parser.add_argument("--out", metavar="DIR", type=Path, default=folder.DEFAULT, help="where to write the slice")
     parser.set_defaults(run=_slice)
 
 

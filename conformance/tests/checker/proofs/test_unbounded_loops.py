@@ -317,7 +317,7 @@ def written(folder: Path, helpers: str, *bodies: str, prelude: str = PRELUDE) ->
 
 def contents(instance: Instance, chance: random.Random) -> Iterator[Cells]:
     """States with every content of what is open, or many, and a few values of what is not."""
-    places = instance.places
+    places = instance.layouts
     open_cells = [
         range(place.low, place.high + 1) for name in ("a", "b") for place in [places[name]] for _ in range(place.count)
     ]
@@ -329,8 +329,8 @@ def contents(instance: Instance, chance: random.Random) -> Iterator[Cells]:
 
 
 def only_action(instance: Instance, name: str) -> Instance:
-    slots = [slot.name for slot in instance.model.slots]
-    return replace(instance, choices=tuple(0 if one == name else None for one in slots))
+    slots = [one.name for one in instance.model.actions]
+    return replace(instance, alternatives=tuple(0 if one == name else None for one in slots))
 
 
 @pytest.mark.parametrize("name", LOOPS)
@@ -379,7 +379,7 @@ def test_what_no_round_does_the_slice_does_not_do(name: str, loops: tuple[Model,
         if isinstance(text, int):
             return text
         when, field = text.split()
-        return {"before": sliced.before, "after": step.after}[when][sliced.places[field].offset]
+        return {"before": sliced.before, "after": step.after}[when][sliced.layouts[field].offset]
 
     left, sign, right = NEVER[name]
     never = sliced.evaluator.compare(sign, side(left), side(right))
@@ -412,8 +412,8 @@ def test_a_size_is_open_where_what_is_open_is_asked_for_it(tmp_path: Path, name:
     prelude += f"    wide = field(values=between(0, {size}))\n"
     sliced = Slice(registry.load_file(written(tmp_path, "", "s.f = True", prelude=prelude)).instance())
     assert sliced.open == {"n", "m"}
-    assert sliced.places["odd"].sizes == (expected,)
-    assert sliced.places["wide"].high == expected
+    assert sliced.layouts["odd"].sizes == (expected,)
+    assert sliced.layouts["wide"].high == expected
     assert ("odd" in sliced.kept) == (expected != OPEN)
 
 
