@@ -18,11 +18,11 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.command.graph_options import GraphAsked
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.search import CHUNK, Search
 from isrcheck.checker.explicit.violating_states import Failing
 from isrcheck.checker.explicit.visited_set import Batch
+from isrcheck.checker.graph.command import GraphRequest
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
@@ -122,12 +122,12 @@ def state_graph(
     instance: Instance,
     limits: Limits,
     kernel: Kernel,
-    asked: GraphAsked,
+    request: GraphRequest,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> StateGraph:
     """Search the states and build their graph. Raises UsageError if it is too large to look at, CutShortError and
     KeyboardInterrupt."""
-    fold, most = asked.fold, asked.most
+    fold, most = request.fold, request.most
     for name in fold:
         if name not in instance.layouts:
             raise UsageError(
@@ -148,7 +148,7 @@ def state_graph(
     made.connect()
     made.judge()
     made.judge_range()
-    return made.graph(asked.loops)
+    return made.graph(request.loops)
 
 
 def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
