@@ -67,7 +67,7 @@ def _run() -> int:
 
     try:
         arguments = _parser().parse_args()
-        print(_completion(arguments.shell))
+        print("\n".join(_copied(arguments.folder)) if "folder" in arguments else _completion(arguments.shell))
     except SystemExit as end:  # --help
         return int(end.code or 0)
     except UsageError as error:
@@ -90,9 +90,19 @@ def _parser() -> Parser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, (_, what) in COMMANDS.items():
         commands.add_parser(name, help=what)
+    examples = commands.add_parser("examples", help="copy the examples, and recordings of Kafka, into a folder")
+    examples.add_argument("folder", metavar="DIR", help="made where there is none; no file is overwritten")
     completion = commands.add_parser("completion", help="print the script with which a shell completes the commands")
     completion.add_argument("shell", choices=SHELLS)
     return parser
+
+
+def _copied(folder: str) -> list[str]:
+    """Copy the examples; the files, to be printed."""
+    from isrcheck.examples import copy_to
+    from isrcheck.models.messages.printable import escaped
+
+    return [escaped(str(path)) for path in copy_to(folder)]
 
 
 def _completion(shell: str) -> str:

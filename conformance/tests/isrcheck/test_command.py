@@ -222,3 +222,16 @@ def test_the_help_of_check_shows_three_examples(capsys: pytest.CaptureFixture[st
     check.main(["-h"])
     shown = capsys.readouterr().out.partition("examples:\n")[2]
     assert len([line for line in shown.splitlines() if line.startswith("  check ")]) == 3
+
+
+def test_the_examples_are_copied_where_one_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["isrcheck", "examples", str(tmp_path / "mine")])
+    assert isrcheck.main() == 0
+    copied = capsys.readouterr().out.splitlines()
+    assert str(tmp_path / "mine" / "two_phase_commit.py") in copied
+    assert sorted(copied) == sorted(str(path) for path in (tmp_path / "mine").rglob("*") if path.is_file())
+    (tmp_path / "mine" / "two_phase_commit.py").write_text("mine\n")
+    assert isrcheck.main() == 2
+    assert "another file is there already" in capsys.readouterr().err
