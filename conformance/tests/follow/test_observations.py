@@ -563,7 +563,7 @@ GOOD = '{"n":0,"kind":"metadata","leader":1,"isr":[1,2]}'
             [GOOD, '{"n":1,"kind":"fault","what":"explode","broker":1}'],
             '2: unknown fault "explode"; there are: kill -9',
         ),
-        ([GOOD, '{"n":1,"kind":"fault","what":"freeze","broker":3}'], "2: broker 3; "),
+        ([GOOD, '{"n":1,"kind":"fault","what":"freeze","broker":3}'], "2: broker 3 is unknown; "),
         ([GOOD, '{"n":1,"kind":"fault","what":"thaw","broker":1}'], "2: thaw: broker 1 runs from the start; "),
         (
             [GOOD, *(f'{{"n":{n},"kind":"fault","what":"kill -9","broker":1}}' for n in (1, 2))],
