@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.search import CHUNK, Search
-from isrcheck.checker.outcome import result_words
 from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress, Witness
+from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
 from isrcheck.checker.resources.limits import Limits
@@ -261,8 +261,8 @@ class _Hunt(Search):
             yield Failure(IN_RANGE.name, Word.VIOLATED, errors.witness)
         for number, prop in self.properties:
             if prop in self.watched and prop.kind is not Kind.SOMETIMES:
-                for word, entry in ((Word.VIOLATED, result_words.FOUND), (Word.PERMITTED, result_words.PERMITTED)):
-                    path = self._finding(result_words.place(number, entry)).witness
+                for word, kind in ((Word.VIOLATED, EntryKind.FOUND), (Word.PERMITTED, EntryKind.PERMITTED)):
+                    path = self._finding(self.results.entry(number, kind)).witness
                     if path is not None:
                         yield Failure(prop.name, word, path)
 
@@ -281,7 +281,6 @@ class _Probe(Search):
         alone = [choice if slot == candidate.slot else None for slot, choice in enumerate(instance.choices)]
         super().__init__(replace(instance, choices=tuple(alone)).like(instance), searched.limits, candidate.kernel)
         self.slot = candidate.slot
-        self.erring = result_words.of_steps(len(self.properties))
         self.store = searched.store
         self.searched = searched
 
@@ -293,7 +292,7 @@ class _Probe(Search):
             at, _ = self._attempt(at, last)
             if self.fired[self.slot] > self.searched.fired[self.slot]:
                 return True
-        return bool(self.results[self.erring]) and self._errs_more()
+        return bool(self.results.erring_steps.count) and self._errs_more()
 
     def _errs_more(self) -> bool:
         """Whether more of its steps err in these states than of the action's."""
@@ -303,7 +302,7 @@ class _Probe(Search):
         erring = sum(
             error_in_step(instance, state, instance.step(number)) is not None for state in cells for number in steps
         )
-        return bool(self.results[self.erring] > erring)
+        return self.results.erring_steps.count > erring
 
     def _states(self) -> Iterator[NDArray[np.uint64]]:
         return iter(self.store.states_at(range(self.searched.expanded)))

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from isrcheck.checker.compile.layout import Layout
 from isrcheck.checker.compile.lower import INDENT, KernelText
-from isrcheck.checker.outcome import result_words
+from isrcheck.checker.outcome.kernel_results import EntryKind, offset_of_steps
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.language.syntax import Function
 
@@ -39,9 +39,9 @@ class CarefulText(KernelText):
             f"found = {found}",
             f"if {' or '.join(f'failed({one})' for one in states)}:",
             *(f"    clear({one})" for one in states),
-            f"    {self._note(number, result_words.ERRED)}",
+            f"    {self._note(number, EntryKind.ERRED)}",
             f"elif {'found' if is_sometimes else 'not found'}:",
-            *(f"    {line}" for line in failure or [self._note(number, result_words.FOUND)]),
+            *(f"    {line}" for line in failure or [self._note(number, EntryKind.FOUND)]),
         ]
 
     def _judge_failure(self, number: int, prop: Property, state: str) -> list[str]:
@@ -51,11 +51,11 @@ class CarefulText(KernelText):
             f"permitted = {self.function(prop.permitted)}({state})",
             f"if failed({state}):",
             f"    clear({state})",
-            f"    {self._note(number, result_words.ERRED)}",
+            f"    {self._note(number, EntryKind.ERRED)}",
             "elif permitted:",
-            f"    {self._note(number, result_words.PERMITTED)}",
+            f"    {self._note(number, EntryKind.PERMITTED)}",
             "else:",
-            f"    {self._note(number, result_words.FOUND)}",
+            f"    {self._note(number, EntryKind.FOUND)}",
         ]
 
     def _attempts(self, slot: int, function: Function) -> list[str]:
@@ -73,7 +73,7 @@ class CarefulText(KernelText):
             f"{indent}is_enabled = {self.function(function, is_action=True)}(s{arguments})",
             f"{indent}if failed(s):",
             f"{indent}    clear(s)",
-            f"{indent}    note(results + {8 * result_words.of_steps(len(self.instance.model.properties))}, i, {step})",
+            f"{indent}    note(results + {offset_of_steps(len(self.instance.model.properties))}, i, {step})",
             f"{indent}    copy(before, s)",
             f"{indent}elif is_enabled:",
             f"{indent}    count = {self._emit(step, slot)}",

@@ -6,19 +6,21 @@ Out: functions in the small part of Python that checker/compile/native.py compil
 
 from __future__ import annotations
 
-PRELUDE = '''def note(result, state, step):
-    """Count one finding of a property, and keep the first: (count, state, step) as three words."""
+from isrcheck.checker.outcome.kernel_results import FAILED_OFFSET, STATE_OFFSET, STEP_OFFSET, SUCCESSORS_OFFSET
+
+PRELUDE = f'''def note(result, state, step):
+    """Count one finding of a property, and keep the first: its state and step."""
     if load_word(result) == 0:
-        store_word(result + 8, state)
-        store_word(result + 16, step)
+        store_word(result + {STATE_OFFSET}, state)
+        store_word(result + {STEP_OFFSET}, step)
     store_word(result, load_word(result) + 1)
 
 
 def pause(results, status, state, count, has_failed):
     """Say where the kernel stopped: the next state, how many successors there are, whether the model failed there."""
     store_word(results + status, state)
-    store_word(results + status + 8, count)
-    store_word(results + status + 16, has_failed)
+    store_word(results + status + {SUCCESSORS_OFFSET}, count)
+    store_word(results + status + {FAILED_OFFSET}, has_failed)
     return count'''
 
 EMIT = '''def emit(before, after, words, parents, steps, fired, active, results, count, state, step, slot):

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 
 from isrcheck.checker.compile.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL, PRELUDE
 from isrcheck.checker.compile.layout import ERROR_BYTES, Layout
-from isrcheck.checker.outcome import result_words
+from isrcheck.checker.outcome.kernel_results import EntryKind, offset, offset_of_status
 from isrcheck.models.language.model import Instance, Place, Property
 from isrcheck.models.language.syntax import CHOICES, FOLDS, STATE_NAMES, TAKEN, Function, stored
 from isrcheck.models.language.text.chains import alternatives, branches, summands, summed
@@ -38,7 +38,7 @@ class KernelText:
         self.instance = instance
         self.layout = layout
         self.parts: list[str] = [PRELUDE]
-        self.status = 8 * result_words.status(len(instance.model.properties))
+        self.status = offset_of_status(len(instance.model.properties))
         self.names: dict[Function, str] = {}
         self.numbers = itertools.count()
 
@@ -79,17 +79,17 @@ class KernelText:
     def _judge(self, number: int, prop: Property, found: str, states: Sequence[str], state: str) -> list[str]:
         """Ask one property, and note what it says."""
         if prop.kind.value == "sometimes":
-            return [f"if {found}:", f"    {self._note(number, result_words.FOUND)}"]
+            return [f"if {found}:", f"    {self._note(number, EntryKind.FOUND)}"]
         return [f"if not {found}:", *(f"    {line}" for line in self._judge_failure(number, prop, state))]
 
     def _judge_failure(self, number: int, prop: Property, state: str) -> list[str]:
-        found, permitted = (self._note(number, entry) for entry in (result_words.FOUND, result_words.PERMITTED))
+        found, permitted = (self._note(number, kind) for kind in (EntryKind.FOUND, EntryKind.PERMITTED))
         if prop.permitted is None:
             return [found]
         return [f"if {self.function(prop.permitted)}({state}):", f"    {permitted}", "else:", f"    {found}"]
 
-    def _note(self, number: int, entry: int) -> str:
-        return f"note(results + {8 * result_words.place(number, entry)}, state, step)"
+    def _note(self, number: int, kind: EntryKind) -> str:
+        return f"note(results + {offset(number, kind)}, state, step)"
 
     def _expand(self) -> str:
         lines = [

@@ -13,8 +13,8 @@ from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.explicit.reached import Reached
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.threads import ThreadedSearch
-from isrcheck.checker.outcome import result_words
 from isrcheck.checker.outcome.exploration import Exploration, Progress
+from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
@@ -48,7 +48,7 @@ def explore(
     kind = Search if limits.threads == 1 else ThreadedSearch
     search = kind(instance, limits, kernel or kernel_of(instance, announce), report)
     search.count_all = count_all
-    search.decisive = result_words.PERMITTED if want_permitted else result_words.FOUND
+    search.decisive = EntryKind.PERMITTED if want_permitted else EntryKind.FOUND
     if initial is not None:
         search.starts = search.starts[initial : initial + 1]
     search.patience = patience

@@ -21,6 +21,7 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.violating_states import Failing
 from isrcheck.checker.outcome.exploration import Progress, Witness
+from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance, Property
 
@@ -54,7 +55,8 @@ class FirstFailures(Search):
         self.permitted = permitted
         self.ends: list[End] = []
         self.failing = Failing(instance, kernel, self.store, prop)
-        self.at = self.failing.permitted if permitted else self.failing.found
+        self.number = instance.model.properties.index(prop)
+        self.kind = EntryKind.PERMITTED if permitted else EntryKind.FOUND
         self.known = 0
 
     def path(self, end: End) -> Witness:
@@ -80,8 +82,8 @@ class FirstFailures(Search):
     # ---------------------------------------------------------------------------------------- properties of transitions
 
     def _take_in_batch(self, generated: int) -> None:
-        if self.prop.of_steps and self.results[self.at] > self.known:
-            self.known = int(self.results[self.at])
+        if self.prop.of_steps and self.results.count(self.number, self.kind) > self.known:
+            self.known = self.results.count(self.number, self.kind)
             generated = self._without_ends(generated)
         super()._take_in_batch(generated)
 

@@ -25,8 +25,8 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.attempts import Attempts
 from isrcheck.checker.explicit.starts import Starts
 from isrcheck.checker.explicit.visited_set import Batch, Full, Store
-from isrcheck.checker.outcome import result_words
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, Witness
+from isrcheck.checker.outcome.kernel_results import Entry, EntryKind, KernelResults
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance
@@ -54,7 +54,7 @@ class Search:
         self.instance = instance
         self.limits = limits
         self.count_all = False
-        self.decisive = result_words.FOUND
+        self.decisive = EntryKind.FOUND
         self.enough: int | None = None
         self.starts = Starts.initial(instance)
         self.patience: Mapping[str, float] = {}
@@ -73,7 +73,7 @@ class Search:
         self.before = layout.buffer(instance)
         self.after = layout.buffer(instance)
         self.active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
-        self.results = result_words.new(len(self.properties))
+        self.results = KernelResults(len(self.properties))
         self.errors: int | None = None
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
         self.started = time.monotonic()
@@ -208,37 +208,19 @@ class Search:
             return
         if not of_steps and self.errors is None:
             # Properties of states are asked last of what a history of this length can err in.
-            self.errors = self._count_errors() or None
+            self.errors = self.results.error_count or None
         for number, prop in self.properties:
-            if (
-                self.active[number]
-                and prop.of_steps == of_steps
-                and self.results[result_words.place(number, self.decisive)]
-            ):
+            is_decided = self.results.count(number, self.decisive)
+            if self.active[number] and prop.of_steps == of_steps and is_decided:
                 self.active[number] = 0
-                if prop.name in self.patience and self.results[result_words.place(number)]:
+                if prop.name in self.patience and self.results.count(number):
                     self.deadline = min(self.deadline, time.monotonic() + self.patience[prop.name])
-
-    def _add_results(self, results: NDArray[np.int64], number_of: Callable[[int], int]) -> None:
-        """Add what one of several hands found; the first find of a property is the one with the least number."""
-        for at in range(0, result_words.status(len(self.properties)), result_words.ENTRY):
-            if results[at]:
-                number = number_of(int(results[at + 1]))
-                if not self.results[at] or number < self.results[at + 1]:
-                    self.results[at + 1], self.results[at + 2] = number, results[at + 2]
-                self.results[at] += results[at]
-
-    def _count_errors(self) -> int:
-        """How often the model has left its declaration."""
-        return int(self.results[result_words.errors(len(self.properties))].sum())
 
     def _collect(self) -> None:
         for number, prop in self.properties:
             if prop in self.watched:
-                entries = (result_words.FOUND, result_words.PERMITTED, result_words.ERRED)
-                self.result.findings[prop.name] = Findings(
-                    *(self._finding(result_words.place(number, entry)) for entry in entries)
-                )
+                found = (self._finding(self.results.entry(number, kind)) for kind in EntryKind)
+                self.result.findings[prop.name] = Findings(*found)
         if self.result.stopped is None and not self.is_open() and self.result.frontier:
             self.result.stopped = "decided"
         self._collect_errors()
@@ -246,21 +228,21 @@ class Search:
     def _collect_errors(self) -> None:
         found = self.found_errors()
         if found is not None:
-            steps = self._finding(result_words.of_steps(len(self.properties)))
+            steps = self._finding(self.results.erring_steps)
             self.result.findings[IN_RANGE.name] = Findings(found, erred=steps)
 
     def found_errors(self) -> Finding | None:
         """How often the model has left its declaration, and the least of the shortest paths to that."""
-        found = [self._finding(at) for at in result_words.errors(len(self.properties))]
+        found = [self._finding(entry) for entry in self.results.errors]
         paths = [one.witness for one in found if one.witness is not None]
         if not paths:
             return None
-        count = self._count_errors() if self.errors is None else self.errors
+        count = self.results.error_count if self.errors is None else self.errors
         return Finding(count, min(paths, key=lambda path: path.order))
 
-    def _finding(self, at: int) -> Finding:
-        count, state, step = (int(number) for number in self.results[at : at + 3])
-        if not count:
+    def _finding(self, entry: Entry) -> Finding:
+        if not entry.count:
             return Finding()
-        position, steps = self.store.path(state)
-        return Finding(count, Witness(self.starts[position].number, (*steps, step) if step >= 0 else tuple(steps)))
+        position, steps = self.store.path(entry.state)
+        last = (entry.step,) if entry.step >= 0 else ()
+        return Finding(entry.count, Witness(self.starts[position].number, (*steps, *last)))

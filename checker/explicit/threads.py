@@ -24,6 +24,7 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.search import CHUNK, Search
 from isrcheck.checker.explicit.shards import Lane, Shards
 from isrcheck.checker.outcome.exploration import Progress
+from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance
 
@@ -79,7 +80,7 @@ class ThreadedSearch(Search):
         self.lanes = [Lane.of(words, self.lane_room, MOST_CHUNK, threads) for _ in range(LANES_A_THREAD * threads)]
         self.buffers = [(kernel.layout.buffer(instance), kernel.layout.buffer(instance)) for _ in self.lanes]
         self.all_fired = np.zeros((len(self.lanes), len(self.fired)), np.int64)
-        self.all_results = np.zeros((len(self.lanes), len(self.results)), np.int64)
+        self.all_results = [KernelResults(len(self.properties)) for _ in self.lanes]
         self.pool = ThreadPoolExecutor(threads)
 
     def new_store(self, words: int, steps: int, memory: int) -> Any:
@@ -127,7 +128,7 @@ class ThreadedSearch(Search):
             for shard in range(self.threads)
             for low in range(begins[shard], ends[shard], CHUNK)
         ]
-        results = np.zeros((len(pieces), len(self.results)), np.int64)
+        results = [KernelResults(len(self.properties)) for _ in pieces]
 
         def look(number: int) -> None:
             if number < 0:
@@ -141,7 +142,7 @@ class ThreadedSearch(Search):
 
         self._each(look, range(-1, len(pieces)))
         for (shard, _, _), found in zip(pieces, results, strict=True):
-            self._add_results(found, partial(self.store.number_of, shard))
+            self.results.add(found, partial(self.store.number_of, shard))
         self._out_of_time()
         self._settle(of_steps=False)
 
@@ -175,7 +176,7 @@ class ThreadedSearch(Search):
     def _expand_chunk(self, task: Task) -> None:
         lane, words = self.lanes[task.lane], self.kernel.layout.words
         results = self.all_results[task.lane]
-        results[:] = 0
+        results.clear()
         if task.done == 0:
             self.store.gather(lane.chunk, task.first, task.first + task.size, task.locals_there)
         task.done, task.generated = self.attempts.expand(
@@ -195,7 +196,7 @@ class ThreadedSearch(Search):
                 break
         self._merge([self.lanes[task.lane] for task in ready])
         for task in ready:
-            self._add_results(self.all_results[task.lane], partial(operator.add, task.first))
+            self.results.add(self.all_results[task.lane], partial(operator.add, task.first))
             self.expanded = task.first + task.done
             task.has_successors = False
             if task.is_complete:

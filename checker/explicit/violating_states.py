@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.attempts import Attempts
 from isrcheck.checker.explicit.visited_set import Batch
-from isrcheck.checker.outcome import result_words
+from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import ModelError
@@ -34,14 +34,10 @@ class Failing:
         self.attempts = Attempts(kernel)
         self.store = store
         self.prop = prop
-        number = instance.model.properties.index(prop)
-        self.found, self.permitted = (
-            result_words.place(number, result_words.FOUND),
-            result_words.place(number, result_words.PERMITTED),
-        )
+        self.number = instance.model.properties.index(prop)
         self.active: NDArray[np.int8] = np.zeros(count + 1, np.int8)
-        self.active[number] = 1
-        self.results = result_words.new(count)
+        self.active[self.number] = 1
+        self.results = KernelResults(count)
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
         self.buffer = kernel.layout.buffer(instance)
         self.after = kernel.layout.buffer(instance)
@@ -66,7 +62,7 @@ class Failing:
     def steps(self, state: int) -> tuple[list[int], list[int]]:
         """Of the steps from a state: those that break it, and those of which that is permitted."""
         found: tuple[list[int], list[int]] = ([], [])
-        self.results[:] = 0
+        self.results.clear()
         _, count = self.attempts.expand(
             self.store.states.ctypes.data,
             state,
@@ -79,7 +75,7 @@ class Failing:
             self.active,
             self.results,
         )
-        if not (self.results[self.found] or self.results[self.permitted]):
+        if not any(self._counts()):
             return found  # the kernel counts only, and names the first
         before = tuple(self.kernel.layout.unpack([int(word) for word in self.store.state(state)]))
         for number in map(int, self.batch.steps[:count]):
@@ -92,9 +88,12 @@ class Failing:
         return found
 
     def _count(self, first: int, last: int) -> tuple[int, int]:
-        self.results[:] = 0
+        self.results.clear()
         self.attempts.check(self.store.states.ctypes.data, first, last, self.buffer, self.active, self.results)
-        return int(self.results[self.found]), int(self.results[self.permitted])
+        return self._counts()
+
+    def _counts(self) -> tuple[int, int]:
+        return self.results.count(self.number), self.results.count(self.number, EntryKind.PERMITTED)
 
 
 def _fails(instance: Instance, prop: Property, before: Cells, step: Step, after: Cells) -> bool | None:

@@ -24,6 +24,7 @@ from isrcheck.checker.explicit.search import CHUNK, Search
 from isrcheck.checker.explicit.violating_states import Failing
 from isrcheck.checker.explicit.visited_set import Batch
 from isrcheck.checker.outcome.exploration import Progress
+from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import run
@@ -248,7 +249,7 @@ class _Drawing:
         """The states, steps and states thereafter of everything that can be done, in the order of the states."""
         search, words = self.search, self.store.words
         batch = Batch.of(search.room, words)
-        active, results = np.zeros_like(search.active), np.zeros_like(search.results)
+        active, results = np.zeros_like(search.active), KernelResults(len(search.properties))
         fired = np.zeros_like(search.fired)
         at = 0
         while at < search.expanded:

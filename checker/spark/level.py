@@ -20,7 +20,7 @@ from isrcheck.checker.compile.instance_specification import Subject
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.attempts import Attempts
 from isrcheck.checker.explicit.visited_set import Full, Store
-from isrcheck.checker.outcome import result_words
+from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.spark.blobs import Blob, pack, unpack
 from isrcheck.checker.spark.runtime.task_statistics import Told
 from isrcheck.checker.spark.shard_intake import PARENT, STEP, Arrivals
@@ -90,7 +90,7 @@ class _Buffers:
         self.before = kernel.layout.buffer(instance)
         self.after = kernel.layout.buffer(instance)
         self.active = np.array([*active, 0], np.int8)
-        self.results = result_words.new(len(active))
+        self.results = KernelResults(len(active))
         self.attempts = Attempts(kernel)
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
 
@@ -118,7 +118,7 @@ def expand(level: Level, told: Told, chunk: int, ordered: Blobs) -> Iterator[tup
             yield from outbox.send(count, {PARENT: batch.parents, STEP: batch.steps})
         first = last
     yield from outbox.rest()
-    told.add({chunk: Expanded(generated, tuple(work.fired.tolist()), tuple(work.results.tolist()))})
+    told.add({chunk: Expanded(generated, tuple(work.fired.tolist()), work.results.words)})
 
 
 def merge(level: Level, told: Told, shard: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
@@ -186,7 +186,7 @@ def order(level: Level, told: Told, chunk: int, arriving: Blobs) -> Iterator[tup
     blobs = [unpack(packed) for _, packed in arriving]
     work = _Buffers(instance, kernel, level.active)
     if not blobs:
-        told.add({chunk: Ordered(0, {}, tuple(work.results.tolist()))})
+        told.add({chunk: Ordered(0, {}, work.results.words)})
         return
     parents = np.concatenate([blob.columns[PARENT] for blob in blobs])
     steps = np.concatenate([blob.columns[STEP] for blob in blobs])
@@ -200,7 +200,7 @@ def order(level: Level, told: Told, chunk: int, arriving: Blobs) -> Iterator[tup
             chunk: Ordered(
                 len(sorting),
                 {int(step): int(by_steps[step]) for step in np.flatnonzero(by_steps)},
-                tuple(work.results.tolist()),
+                work.results.words,
             )
         }
     )

@@ -22,8 +22,8 @@ from isrcheck.checker.compile.instance_specification import Subject
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.visited_set import Full
-from isrcheck.checker.outcome import result_words
 from isrcheck.checker.outcome.exploration import Progress
+from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.engine_digest import SEMANTICS
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark.checkpoint import Checkpoints
@@ -110,30 +110,22 @@ class SpreadSearch(Search):
 
     def _settle(self, of_steps: bool) -> None:
         """Also asks for the paths to what broke a promise, or would have, as long as Spark has them."""
-        any_will_do = {result_words.place(number) for number, prop in self.properties if prop.kind is Kind.SOMETIMES}
-        self.store.find_paths(int(self.results[at + 1]) for at in self._found() if at not in any_will_do)
+        reached = [number for number, prop in self.properties if prop.kind is Kind.SOMETIMES]
+        self.store.find_paths(self.results.first_states(without_found=reached))
         super()._settle(of_steps)
 
     def _collect(self) -> None:
         try:
             if not self.lost:
-                self.store.find_paths(int(self.results[at + 1]) for at in self._found())
+                self.store.find_paths(self.results.first_states())
         except SparkLostError as error:
             self.lost = str(error)
             if self.result.stopped != "interrupt":
                 self.result.stopped = "lost"
         if self.lost:
             # What there is no path to counts as not found, in a search that is undecided.
-            for at in self._found():
-                if int(self.results[at + 1]) not in self.store.paths:
-                    self.results[at] = 0
+            self.results.forget(lambda state: state not in self.store.paths)
         super()._collect()
-
-    def _found(self) -> list[int]:
-        """Where in the results something stands."""
-        return [
-            at for at in range(0, result_words.status(len(self.properties)), result_words.ENTRY) if self.results[at]
-        ]
 
     def _level(self, depth: int, offsets: Sequence[int]) -> Level:
         active = tuple(int(one) for one in self.active[:-1])
@@ -178,7 +170,7 @@ class SpreadSearch(Search):
         self.result.generated += sum(chunk.generated for chunk in chunks)
         for chunk in chunks:
             self.fired += np.array(chunk.fired)
-            self._add_results(np.array(chunk.results), partial(operator.add, first))
+            self.results.add(KernelResults.of(len(self.properties), chunk.results), partial(operator.add, first))
         # What the steps have shown counts, also where there is no room for the states that they lead to.
         if any(shard.is_full for shard in values_of(merged).values()):
             raise Full
@@ -215,7 +207,9 @@ class SpreadSearch(Search):
         offsets = self.store.levels[-1].offsets
         assert last - first == offsets[-1], "only the newest level is looked at"
         for offset, chunk in zip(offsets, self.chunks, strict=False):
-            self._add_results(np.array(chunk.results), partial(operator.add, first + offset))
+            self.results.add(
+                KernelResults.of(len(self.properties), chunk.results), partial(operator.add, first + offset)
+            )
         self._settle(of_steps=False)
 
     # ------------------------------------------------------------------------------------------------- checkpoints
@@ -245,7 +239,7 @@ class SpreadSearch(Search):
             "shards": self.shards,
             "levels": [[level.chunks, sorted(level.by_steps.items())] for level in levels],
             "result": [result.levels, result.generated, result.depth, result.judged, self.shuffled],
-            "arrays": [self.results.tolist(), self.fired.tolist(), self.active.tolist()],
+            "arrays": [self.results.words, self.fired.tolist(), self.active.tolist()],
             "errors": self.errors,
             "chunks": [[chunk.states, chunk.results] for chunk in self.chunks],
             "paths": [[number, *path] for number, path in self.store.paths.items()],
@@ -278,7 +272,8 @@ class SpreadSearch(Search):
             self.store.append(stored, [])
         result = self.result
         result.levels, result.generated, result.depth, result.judged, self.shuffled = statistics["result"]
-        self.results[:], self.fired[:], self.active[:] = statistics["arrays"]
+        results, self.fired[:], self.active[:] = statistics["arrays"]
+        self.results = KernelResults.of(len(self.properties), results)
         self.errors = statistics["errors"]
         self.chunks = [Ordered(states, {}, tuple(results)) for states, results in statistics["chunks"]]
         self.store.paths = {number: (start, steps) for number, start, steps in statistics["paths"]}

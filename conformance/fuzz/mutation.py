@@ -148,17 +148,16 @@ BUGS = (
         "permitted_decides",
         "checker/explicit/search",
         "a permitted failure ends the search for a violation",
-        "and self.results[result_words.place(number, self.decisive)]",
-        "and (self.results[result_words.place(number)] or"
-        " self.results[result_words.place(number, result_words.PERMITTED)])",
+        "is_decided = self.results.count(number, self.decisive)",
+        "is_decided = self.results.count(number) or self.results.count(number, EntryKind.PERMITTED)",
         tests=("checker/explicit/test_search",),
     ),
     Bug(
         "first_step_lost",
         "checker/explicit/search",
         "step 0 is lost from the end of a path",
-        "if step >= 0 else",
-        "if step > 0 else",
+        "if entry.step >= 0 else",
+        "if entry.step > 0 else",
     ),
     Bug(
         "one_level_more",
@@ -169,10 +168,10 @@ BUGS = (
     ),
     Bug(
         "last_of_threads",
-        "checker/explicit/search",
+        "checker/outcome/kernel_results",
         "of what several threads find the last one counts",
-        "number < self.results[at + 1]:",
-        "number > self.results[at + 1]:",
+        "number < known.state:",
+        "number > known.state:",
     ),
     Bug(
         "parents_of_chunks",

@@ -20,7 +20,7 @@ import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.visited_set import Batch, Full, Store
-from isrcheck.checker.outcome import result_words
+from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Words
 from isrcheck.conformance.follow.observations.claims import Claims
@@ -144,8 +144,7 @@ class Search:
     def _expand(self, first: int, end: int) -> None:
         """Every step that is allowed from the nodes first..end-1, which lie at one depth."""
         active = np.zeros(len(self.instance.model.properties) + 1, np.int8)
-        results = result_words.new(len(self.instance.model.properties))
-        status = result_words.status(len(self.instance.model.properties))
+        results = KernelResults(len(self.instance.model.properties))
         fired = np.zeros(len(self.instance.model.slots), np.int64)
         before, after = self.kernel.layout.buffer(self.instance), self.kernel.layout.buffer(self.instance)
         at = first
@@ -155,10 +154,10 @@ class Search:
             count = self.kernel.expand(
                 *(states.ctypes.data, 0, len(states), before.ctypes.data, after.ctypes.data),
                 *(self.batch.states.ctypes.data, self.batch.parents.ctypes.data, self.batch.steps.ctypes.data),
-                *(self.room, fired.ctypes.data, active.ctypes.data, results.ctypes.data),
+                *(self.room, fired.ctypes.data, active.ctypes.data, results.address),
             )
-            done = int(results[status])
-            if results[status + 2]:
+            done = results.next_state
+            if results.has_failed:
                 self._explain_failure(states[done])
             self.generated += count
             self._take(at, states, nodes[:, self.words].copy(), count)
