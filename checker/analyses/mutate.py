@@ -19,11 +19,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import CHUNK, Search
+from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext, SearchRequest
+from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
 from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress, Witness
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
@@ -242,10 +241,9 @@ class _Hunt(Search):
         report: Report,
         known: Mapping[str, Failure] | None = None,
     ) -> None:
-        super().__init__(instance, limits, kernel, report)
+        judged = tuple(prop for prop in instance.properties if known is None or prop.kind is not Kind.SOMETIMES)
+        super().__init__(SearchContext(instance, limits, kernel, SearchRequest(watched=judged), report))
         self.known = known
-        if known is not None:
-            self.watched = [prop for prop in self.watched if prop.kind is not Kind.SOMETIMES]
 
     def is_open(self) -> bool:
         """Whether the search goes on, also where no property is left to look at: what there is is compared as well."""
@@ -259,10 +257,10 @@ class _Hunt(Search):
         errors = self.found_errors()
         if errors is not None and errors.witness is not None:
             yield Failure(IN_RANGE.name, Word.VIOLATED, errors.witness)
-        for number, prop in self.properties:
-            if prop in self.watched and prop.kind is not Kind.SOMETIMES:
+        for number, prop in self.context.properties:
+            if prop in self.context.watched and prop.kind is not Kind.SOMETIMES:
                 for word, kind in ((Word.VIOLATED, EntryKind.FOUND), (Word.PERMITTED, EntryKind.PERMITTED)):
-                    path = self._finding(self.results.entry(number, kind)).witness
+                    path = self.finding(self.context.results.entry(number, kind)).witness
                     if path is not None:
                         yield Failure(prop.name, word, path)
 
@@ -273,39 +271,36 @@ class _Hunt(Search):
         return min(worse, key=lambda failure: failure.path.depth, default=None)
 
 
-class _Probe(Search):
+class _Probe:
     """A mutant, and none of the other actions, in every state that the search of the model has expanded."""
 
     def __init__(self, candidate: Candidate, searched: Search) -> None:
-        instance = candidate.instance
-        alone = [choice if slot == candidate.slot else None for slot, choice in enumerate(instance.choices)]
-        super().__init__(replace(instance, choices=tuple(alone)).like(instance), searched.limits, candidate.kernel)
+        alone = [choice if slot == candidate.slot else None for slot, choice in enumerate(candidate.instance.choices)]
+        instance = replace(candidate.instance, choices=tuple(alone)).like(candidate.instance)
         self.slot = candidate.slot
-        self.store = searched.store
-        self.searched = searched
+        self.context = SearchContext(instance, searched.context.limits, candidate.kernel, EVERY_STATE)
+        self.carrier = SingleThread(self.context, searched.visited)
+        self.searched = searched.context
 
     def takes_more(self) -> bool:
         """Whether it takes a step that the action does not take: it takes all that the action does."""
         at = 0
         while at < self.searched.expanded:
-            last = min(at + CHUNK, self.searched.expanded)
-            at, _ = self._attempt(at, last)
-            if self.fired[self.slot] > self.searched.fired[self.slot]:
+            at, _ = self.carrier.attempt(at, min(at + CHUNK, self.searched.expanded))
+            if self.context.fired[self.slot] > self.searched.fired[self.slot]:
                 return True
-        return bool(self.results.erring_steps.count) and self._errs_more()
+        return bool(self.context.results.erring_steps.count) and self._errs_more()
 
     def _errs_more(self) -> bool:
         """Whether more of its steps err in these states than of the action's."""
-        cells = (self.kernel.layout.unpack([int(word) for word in one]) for one in self._states())
-        steps = range(*self.instance.first_steps[self.slot : self.slot + 2])
-        instance = self.searched.instance
+        layout, instance = self.context.kernel.layout, self.searched.instance
+        states = self.carrier.visited.states_at(range(self.searched.expanded))
+        cells = (layout.unpack([int(word) for word in one]) for one in states)
+        steps = range(*self.context.instance.first_steps[self.slot : self.slot + 2])
         erring = sum(
             error_in_step(instance, state, instance.step(number)) is not None for state in cells for number in steps
         )
-        return self.results.erring_steps.count > erring
-
-    def _states(self) -> Iterator[NDArray[np.uint64]]:
-        return iter(self.store.states_at(range(self.searched.expanded)))
+        return self.context.results.erring_steps.count > erring
 
 
 # ------------------------------------------------------------------------------------------------------------- report

@@ -20,7 +20,9 @@ from typing import Any
 import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.first_violations import FirstFailures
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
+from isrcheck.checker.explicit.first_violations import End, FirstViolations
+from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.outcome.causes import MOST_ALIKE, Counterexample, Different
 from isrcheck.checker.outcome.exploration import Progress, Witness
 from isrcheck.checker.outcome.verdict import Word
@@ -66,46 +68,48 @@ def differing(
 ) -> Different:
     """Find so many counterexamples of different causes. `command` is the one that finds them again."""
     share = None if limits.seconds is None else limits.seconds * SEARCH_SHARE
-    search = FirstFailures(
-        instance, replace(limits, seconds=share), kernel, report, prop, permitted=word is Word.PERMITTED
-    )
+    request = SearchRequest(watched=(prop,), count_all=True)
+    context = SearchContext(instance, replace(limits, seconds=share), kernel, request, report)
+    first = FirstViolations(context, prop, permitted=word is Word.PERMITTED)
+    search = Search(context, first)
     exploration = search.run()
     began = time.monotonic()
     left = float("inf") if limits.seconds is None else limits.seconds - exploration.seconds
     left = min(left, PATIENCE) if exploration.stopped == "interrupt" else left
     state = _Search(instance, prop, word, command, began + left, stopped=exploration.stopped)
     try:
-        for path in _candidates(search):
+        for path in _candidates(search, first.ends):
             if len(state.found) == asked:
                 break
             if time.monotonic() > state.deadline:
                 state.stopped = state.stopped or "seconds"
                 break
             _look_at(state, path)
-            tell(f"{state.looked_at:,} of {len(search.ends):,} histories looked at", time.monotonic() - began)
+            tell(f"{state.looked_at:,} of {len(first.ends):,} histories looked at", time.monotonic() - began)
     except KeyboardInterrupt:
         state.stopped = "interrupt"
     stopped = None if len(state.found) == asked and state.stopped != "interrupt" else state.stopped
     found = sorted(state.found.items(), key=lambda one: (one[0].fault_count, one[1].length))
     examples = tuple(Counterexample(trace, cause) for cause, trace in found)
-    return Different(prop, word, asked, exploration, len(search.ends), state.looked_at, stopped, examples)
+    return Different(prop, word, asked, exploration, len(first.ends), state.looked_at, stopped, examples)
 
 
-def _candidates(search: FirstFailures) -> Iterator[Witness]:
+def _candidates(search: Search, ends: Sequence[End]) -> Iterator[Witness]:
     """The histories to be looked at: by the number of faults, and then by length and in the order of discovery."""
-    if not search.ends:
+    if not ends:
         return
-    states = np.array([end.words for end in search.ends])
-    values = dict(search.instance.configuration.items())
+    context = search.context
+    states = np.array([end.words for end in ends])
+    values = dict(context.instance.configuration.items())
     columns = [
-        values[name] - search.kernel.layout.column(states, place.offset)
-        for name, place in budget_places(search.instance).items()
+        values[name] - context.kernel.layout.column(states, place.offset)
+        for name, place in budget_places(context.instance).items()
     ]
     spent = np.array(columns).reshape(len(columns), len(states)).T
     alike: Counter[Any] = Counter()
     for number in np.argsort(spent.sum(axis=1), kind="stable"):
-        path = search.path(search.ends[number])
-        shape = spent[number].tobytes(), tuple(search.instance.step(step).slot for step in path.steps)
+        path = search.path(ends[number].state, ends[number].step)
+        shape = spent[number].tobytes(), tuple(context.instance.step(step).slot for step in path.steps)
         alike[shape] += 1
         if alike[shape] <= MOST_ALIKE:
             yield path

@@ -16,17 +16,15 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Self
 
 import numpy as np
 
-from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import CHUNK, Search
+from isrcheck.checker.explicit.attempts import Attempts
+from isrcheck.checker.explicit.carrier import Carrier, SearchContext
 from isrcheck.checker.explicit.shards import Lane, Shards
-from isrcheck.checker.outcome.exploration import Progress
+from isrcheck.checker.explicit.single_thread import CHUNK
 from isrcheck.checker.outcome.kernel_results import KernelResults
-from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.language.model import Instance
 
 LANE_BYTES = 1 << 21
 """Size of a thread's successors on their way to their shards."""
@@ -60,32 +58,31 @@ class Task:
         return self.done == self.size
 
 
-class ThreadedSearch(Search):
-    """One search on several threads."""
+class Threads(Carrier):
+    """Shares the work among as many threads as the limits allow."""
 
-    store: Shards
+    visited: Shards
 
-    def __init__(
-        self,
-        instance: Instance,
-        limits: Limits,
-        kernel: Kernel,
-        report: Callable[[Progress], None] = lambda progress: None,
-    ) -> None:
-        self.threads = threads = limits.threads
-        super().__init__(instance, limits, kernel, report)
-        words = kernel.layout.words
-        self.expanded = 0
-        self.lane_room = max(4 * instance.first_steps[-1], LANE_BYTES // (8 * words + 16))
+    def __init__(self, context: SearchContext) -> None:
+        super().__init__(context)
+        kernel, instance = context.kernel, context.instance
+        words, steps = kernel.layout.words, instance.first_steps[-1]
+        self.threads = threads = context.limits.threads
+        self.attempts = Attempts(kernel)
+        self.visited = Shards(words, steps, context.limits.memory, threads)
+        self.lane_room = max(4 * steps, LANE_BYTES // (8 * words + 16))
         self.lanes = [Lane.of(words, self.lane_room, MOST_CHUNK, threads) for _ in range(LANES_A_THREAD * threads)]
         self.buffers = [(kernel.layout.buffer(instance), kernel.layout.buffer(instance)) for _ in self.lanes]
-        self.all_fired = np.zeros((len(self.lanes), len(self.fired)), np.int64)
-        self.all_results = [KernelResults(len(self.properties)) for _ in self.lanes]
+        self.all_fired = np.zeros((len(self.lanes), len(context.fired)), np.int64)
+        self.all_results = [KernelResults(len(context.properties)) for _ in self.lanes]
         self.pool = ThreadPoolExecutor(threads)
 
-    def new_store(self, words: int, steps: int, memory: int) -> Any:
-        """A shard for each thread."""
-        return Shards(words, steps, memory, self.threads)
+    def __enter__(self) -> Self:
+        self.pool.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self.pool.shutdown()
 
     def _each(self, work: Callable[[int], None], numbers: Iterable[int]) -> None:
         """Do something once for each number, side by side; the first error is raised when all are done."""
@@ -96,17 +93,14 @@ class ThreadedSearch(Search):
 
     # ------------------------------------------------------------------------------------------------------ levels
 
-    def _levels(self) -> None:
-        with self.pool:
-            super()._levels()
-
-    def _start(self) -> int:
+    def start(self) -> int:
+        """Each of the states that the search starts from is its own predecessor."""
         lane = self.lanes[0]
-        for low in range(0, len(self.starts), self.lane_room):
-            size = self._put(lane.batch, low, self.lane_room)
-            lane.sort(self.kernel.layout.words, size, self.threads)
+        for low in range(0, len(self.context.starts), self.lane_room):
+            size = self.put_starts(lane.batch, low, self.lane_room)
+            lane.sort(self.context.kernel.layout.words, size, self.threads)
             self._merge([lane])
-        self.store.close_level()
+        self.visited.close_level()
         return 0
 
     def _merge(self, lanes: Sequence[Lane]) -> None:
@@ -114,74 +108,75 @@ class ThreadedSearch(Search):
 
         def take(shard: int) -> None:
             for lane in lanes:
-                self.store.stores[shard].insert(
+                self.visited.stores[shard].insert(
                     lane.batch, lane.routed, lane.hashes, int(lane.bounds[shard]), int(lane.bounds[shard + 1])
                 )
 
         self._each(take, range(self.threads))
 
-    def _look(self, first: int, last: int) -> None:
-        begins, ends = self.store.opened, self.store.closed
-        assert (first, last) == (sum(begins), sum(ends)), "only the newest level is looked at"
+    def check(self, first: int, last: int) -> None:
+        """Judge the properties of states, each shard in pieces."""
+        context = self.context
+        begins, ends = self.visited.opened, self.visited.closed
+        assert (first, last) == (sum(begins), sum(ends)), "only the newest level is judged"
         pieces = [
             (shard, low, min(low + CHUNK, ends[shard]))
             for shard in range(self.threads)
             for low in range(begins[shard], ends[shard], CHUNK)
         ]
-        results = [KernelResults(len(self.properties)) for _ in pieces]
+        results = [KernelResults(len(context.properties)) for _ in pieces]
 
-        def look(number: int) -> None:
+        def judge(number: int) -> None:
             if number < 0:
-                self.store.number_level()  # beside the looking, which does not need the numbers yet
+                self.visited.number_level()  # beside the judging, which does not need the numbers yet
                 return
             shard, low, high = pieces[number]
-            states = self.store.stores[shard].states.ctypes.data
+            states = self.visited.stores[shard].states.ctypes.data
             self.attempts.check(
-                states, low, high, self.kernel.layout.buffer(self.instance), self.active, results[number]
+                states, low, high, context.kernel.layout.buffer(context.instance), context.active, results[number]
             )
 
-        self._each(look, range(-1, len(pieces)))
+        self._each(judge, range(-1, len(pieces)))
         for (shard, _, _), found in zip(pieces, results, strict=True):
-            self.results.add(found, partial(self.store.number_of, shard))
-        self._out_of_time()
-        self._settle(of_steps=False)
+            context.results.add(found, partial(self.visited.number_of, shard))
+        self.is_out_of_time()
 
-    def _expand(self, first: int, last: int) -> None:
-        locals_there: Sequence[int] = self.store.opened
+    def expand(self, first: int, last: int) -> None:
+        """Take every step, in rounds of chunks."""
+        locals_there: Sequence[int] = self.visited.opened
         at, free, tasks = first, deque(range(len(self.lanes))), deque[Task]()
         generated, size = 0, min(FIRST_CHUNK, MOST_CHUNK)
         while at < last or tasks:
             while free and at < last:
                 end = min(at + size, last)
                 tasks.append(Task(free.popleft(), at, end - at, locals_there))
-                locals_there = self.store.locals_at(end, at, locals_there)
+                locals_there = self.visited.locals_at(end, at, locals_there)
                 at = end
             generated += self._expand_chunks([task for task in tasks if not task.has_successors])
             self._take_in(tasks, free)
-            if self._out_of_time():
+            if self.is_out_of_time():
                 return
             # So that a chunk's successors fit in its lane, nearly always.
-            size = max(1, min(MOST_CHUNK, self.lane_room * (self.expanded - first) // max(1, 2 * generated)))
-        self.store.close_level()
-        self._settle(of_steps=True)
+            size = max(1, min(MOST_CHUNK, self.lane_room * (self.context.expanded - first) // max(1, 2 * generated)))
+        self.visited.close_level()
 
     def _expand_chunks(self, tasks: Sequence[Task]) -> int:
         """Expand what is left of these chunks, as far as the lanes have room; how many successors that gave."""
         self._each(lambda number: self._expand_chunk(tasks[number]), range(len(tasks)))
         generated = sum(task.generated for task in tasks)
-        self.result.generated += generated
-        self.fired[:] = self.all_fired.sum(axis=0)
+        self.context.result.generated += generated
+        self.context.fired[:] = self.all_fired.sum(axis=0)
         return generated
 
     def _expand_chunk(self, task: Task) -> None:
-        lane, words = self.lanes[task.lane], self.kernel.layout.words
+        lane, words = self.lanes[task.lane], self.context.kernel.layout.words
         results = self.all_results[task.lane]
         results.clear()
         if task.done == 0:
-            self.store.gather(lane.chunk, task.first, task.first + task.size, task.locals_there)
+            self.visited.gather(lane.chunk, task.first, task.first + task.size, task.locals_there)
         task.done, task.generated = self.attempts.expand(
             *(lane.chunk.ctypes.data, task.done, task.size, *self.buffers[task.lane], lane.batch, self.lane_room),
-            *(self.all_fired[task.lane], self.active, results),
+            *(self.all_fired[task.lane], self.context.active, results),
         )
         task.has_successors = True
         lane.batch.parents[: task.generated] += np.uint32(task.first)
@@ -196,8 +191,8 @@ class ThreadedSearch(Search):
                 break
         self._merge([self.lanes[task.lane] for task in ready])
         for task in ready:
-            self.results.add(self.all_results[task.lane], partial(operator.add, task.first))
-            self.expanded = task.first + task.done
+            self.context.results.add(self.all_results[task.lane], partial(operator.add, task.first))
+            self.context.expanded = task.first + task.done
             task.has_successors = False
             if task.is_complete:
                 free.append(task.lane)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import networkx as nx
@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.command.graph_options import GraphAsked
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import CHUNK, Search
+from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext
+from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
 from isrcheck.checker.explicit.violating_states import Failing
-from isrcheck.checker.explicit.visited_set import Batch
 from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import run
@@ -129,9 +129,8 @@ def state_graph(
             raise UsageError(
                 f"--fold {name}: {instance.model.name} has no such field; {nearest(name, instance.places)}"
             )
-    search = Search(instance, limits, kernel, report)
-    search.watched = []  # every state is wanted, whatever fails there
-    search.enough = (MOST_STATES if fold else most) + 1
+    request = replace(EVERY_STATE, enough=(MOST_STATES if fold else most) + 1)
+    search = Search(SearchContext(instance, limits, kernel, request, report))
     found = search.run()
     _refuse_part(search, fold, most)
     made = _Drawing(search, fold)
@@ -148,7 +147,7 @@ def state_graph(
 
 def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
     """Half a graph would mislead: where the search ended early there is none."""
-    found, limits = search.result, search.limits
+    found, limits = search.result, search.context.limits
     if found.stopped == "interrupt":
         raise KeyboardInterrupt
     if found.stopped is not None:
@@ -177,11 +176,12 @@ class _Drawing:
 
     def __init__(self, search: Search, fold: tuple[str, ...]) -> None:
         self.search = search
-        self.instance = search.instance
-        self.kernel = search.kernel
-        self.store = search.store
+        self.instance = search.context.instance
+        self.kernel = search.context.kernel
+        self.store = search.visited
+        self.expanded = search.context.expanded
         self.fold = fold
-        self.count = search.store.count
+        self.count = self.store.count
         self.nodes: list[Node] = []
         self.edges: dict[tuple[int, int], Edge] = {}
         self.transitions = 0
@@ -204,10 +204,10 @@ class _Drawing:
             node_of, first_states = np.argsort(order)[inverse.reshape(-1)], firsts[order]
         for number, state in enumerate(map(int, first_states)):
             self.nodes.append(Node(number, int(depths[state]), self._fields(self._cells(state))))
-        expanded, starts = self.search.expanded, len(self.search.starts)
+        starts = len(self.search.context.starts)
         for node, states in zip(self.nodes, np.bincount(node_of, minlength=len(self.nodes)), strict=True):
             node.states = int(states)
-        for node in node_of[expanded:]:
+        for node in node_of[self.expanded :]:
             self.nodes[node].unexpanded += 1
         for node in node_of[:starts]:
             self.nodes[node].initial += 1
@@ -233,7 +233,7 @@ class _Drawing:
                 kinds = np.stack([states, targets, steps])
             for (source, target, kind), count in zip(*np.unique(kinds.T, axis=0, return_counts=True), strict=True):
                 self._edge(int(source), int(target)).actions[self._label(int(kind))] += int(count)
-        for state in np.flatnonzero(~has_step[: self.search.expanded]):
+        for state in np.flatnonzero(~has_step[: self.expanded]):
             self.nodes[self.node_of[state]].dead_ends += 1
 
     def _label(self, kind: int) -> str:
@@ -247,25 +247,12 @@ class _Drawing:
 
     def _transitions(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
         """The states, steps and states thereafter of everything that can be done, in the order of the states."""
-        search, words = self.search, self.store.words
-        batch = Batch.of(search.room, words)
-        active, results = np.zeros_like(search.active), KernelResults(len(search.properties))
-        fired = np.zeros_like(search.fired)
-        at = 0
-        while at < search.expanded:
-            at, size = search.attempts.expand(
-                self.store.states.ctypes.data,
-                at,
-                min(at + CHUNK, search.expanded),
-                search.before,
-                search.after,
-                batch,
-                search.room,
-                fired,
-                active,
-                results,
-            )
-            targets = self.store.places_of(batch.states[: size * words])
+        context = SearchContext(self.instance, self.search.context.limits, self.kernel, EVERY_STATE)
+        again = SingleThread(context, self.store)
+        batch, at = again.batch, 0
+        while at < self.expanded:
+            at, size = again.attempt(at, min(at + CHUNK, self.expanded))
+            targets = self.store.places_of(batch.states[: size * self.store.words])
             assert size == 0 or targets.min() >= 0, "every successor of an expanded state was seen"
             yield batch.parents[:size].astype(np.int64), batch.steps[:size].astype(np.int64), targets
 
@@ -285,7 +272,7 @@ class _Drawing:
                 for node in self.node_of[states]:
                     _count(self.nodes[node].failing, (name, word))
             return
-        for state in range(self.search.expanded):
+        for state in range(self.expanded):
             for word, steps in zip((BROKEN, PERMITTED), failing.steps(state), strict=True):
                 for step in steps:
                     _count(self._edge(*self._ends(state, step)).failing, (name, word))
@@ -294,7 +281,7 @@ class _Drawing:
         """See in which states a step errs, or a property cannot be asked; and on which steps one cannot."""
         for state in range(self.count) if self.errs else ():
             cells = self._cells(state)
-            tried = self.instance.steps if state < self.search.expanded else ()
+            tried = self.instance.steps if state < self.expanded else ()
             does_step = [error_in_step(self.instance, cells, step) is not None for step in tried]
             if any(does_step) or self._errs([cells], []):
                 _count(self.nodes[self.node_of[state]].failing, (IN_RANGE.name, BROKEN))
@@ -327,7 +314,7 @@ class _Drawing:
         for number, members in enumerate(components, 1):
             for member in members:
                 self.nodes[member].component = number
-        limits = self.search.limits
+        limits = self.search.context.limits
         return StateGraph(
             *(self.instance, self.fold, limits.depth, self.count, self.transitions, graph, len(components))
         )

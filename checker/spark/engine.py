@@ -9,14 +9,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.spark.carrier import SparkCarrier
 from isrcheck.checker.spark.parts import explore_parts
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
-from isrcheck.checker.spark.search import SpreadSearch
 from isrcheck.checker.spark.summary import Mode, Spread
 from isrcheck.models.language.model import Instance
 
@@ -36,17 +37,16 @@ def explore_on_spark(
     Raises LeavesDeclaration, UsageError; where Spark loses something, what was found so far is given.
     """
     require_same(session)
+    request = SearchRequest(count_all=count_all)
     if asked.mode is Mode.PARTS:
 
-        def prepared(some: Limits) -> Search:
-            search = Search(instance, some, kernel)
-            search.count_all = count_all
-            return search
+        def prepared(some: Limits, enough: int | None) -> SearchContext:
+            return SearchContext(instance, some, kernel, replace(request, enough=enough))
 
         exploration, spread = explore_parts(session, prepared, limits, asked.split_depth, report)
     else:
-        search = SpreadSearch(instance, limits, kernel, report, session, asked.checkpoint)
-        search.count_all = count_all
-        exploration = search.run()
-        spread = search.spread()
+        context = SearchContext(instance, limits, kernel, request, report)
+        carrier = SparkCarrier(context, session, asked.checkpoint)
+        exploration = Search(context, carrier).run()
+        spread = carrier.spread()
     return exploration, replace(spread, start_seconds=session.start_seconds)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.instance_specification import Subject
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.starts import Start, Starts
 from isrcheck.checker.explicit.visited_set import Full, Store
@@ -35,6 +36,9 @@ from isrcheck.checker.spark.shard_intake import Arrivals
 from isrcheck.checker.spark.shuffle import Outbox
 from isrcheck.checker.spark.summary import Mode, Overlap, Spread
 from isrcheck.models.language.in_range import IN_RANGE
+
+Prepared = Callable[[Limits, int | None], SearchContext]
+"""Gives the context of the wanted search, under limits; the search may end at a level with enough states."""
 
 ENOUGH_STARTS = 64
 """With fewer initial states than these, the states at some depth are divided instead."""
@@ -85,14 +89,6 @@ class Counted:
 # ------------------------------------------------------------------------------------------------------ on executors
 
 
-class PartSearch(Search):
-    """A search from states that were looked at when they were found."""
-
-    def _look(self, first: int, last: int) -> None:
-        if self.result.depth:
-            super()._look(first, last)
-
-
 def search_part(question: Question, told: Told, number: int, starts: Sequence[Start]) -> Iterator[tuple[int, bytes]]:
     """Search from some starts; tells the driver what was found, and gives the states, by shard, with their depths."""
     seconds = None if question.deadline is None else max(0.0, question.deadline - time.time())
@@ -100,17 +96,20 @@ def search_part(question: Question, told: Told, number: int, starts: Sequence[St
     limits = Limits(depth, question.memory, seconds)
     kernel = question.subject.kernel()
     instance = question.subject.instance()
-    search = PartSearch(instance, limits, kernel)
-    search.count_all = question.count_all
-    search.starts = Starts.of(starts, instance.cells)
-    search.watched = [prop for prop in search.watched if prop.name in question.watched]
+    request = SearchRequest(
+        watched=tuple(prop for prop in instance.properties if prop.name in question.watched),
+        count_all=question.count_all,
+        starts=Starts.of(starts, instance.cells),
+        starts_are_judged=True,
+    )
+    search = Search(SearchContext(instance, limits, kernel, request))
     result = search.run()
     told.add({number: Answer(unjudged_record_of(result))})
     yield from _seen(search, question.first_depth, question.shards, number)
 
 
 def _seen(search: Search, first_depth: int, shards: int, number: int) -> Iterator[tuple[int, bytes]]:
-    words, store, levels = search.kernel.layout.words, search.store, search.result.levels
+    words, store, levels = search.context.kernel.layout.words, search.visited, search.result.levels
     depths = np.repeat(np.arange(first_depth, first_depth + len(levels), dtype=np.uint32), levels)
     outbox = Outbox(words, shards, origin=number)
     yield from outbox.send_all(store.states[: store.count * words], {DEPTH: depths})
@@ -167,52 +166,50 @@ class Beginning:
         return result.stopped is not None or not result.frontier or result.depth == result.limits.depth
 
 
-def begin(prepared: Callable[[Limits], Search], limits: Limits, split_depth: int | None) -> Beginning:
+def begin(prepared: Prepared, limits: Limits, split_depth: int | None) -> Beginning:
     """The initial states, or the states at the split depth; where it is not given, at the first with enough of them."""
     depths = [depth for depth in (limits.depth, split_depth) if depth is not None]
-    search = prepared(replace(limits, depth=min(depths, default=None)))
-    if split_depth is None:
-        search.enough = ENOUGH_STARTS
+    enough = ENOUGH_STARTS if split_depth is None else None
+    search = Search(prepared(replace(limits, depth=min(depths, default=None)), enough))
     result = search.run()
     result.limits = limits
     last = result.levels[-1]
-    layout, numbers = search.kernel.layout, range(result.distinct - last, result.distinct)
+    layout, numbers = search.context.kernel.layout, range(result.distinct - last, result.distinct)
     starts = [
         Start(number, layout.unpack([int(word) for word in words]))
-        for number, words in enumerate(search.store.states_at(numbers))
+        for number, words in enumerate(search.visited.states_at(numbers))
     ]
-    found = map(search.store.path, numbers)
-    return Beginning(search, starts, [Witness(search.starts[start].number, tuple(steps)) for start, steps in found])
+    return Beginning(search, starts, [search.path(number) for number in numbers])
 
 
 def explore_parts(
     session: Session,
-    prepared: Callable[[Limits], Search],
+    prepared: Prepared,
     limits: Limits,
     split_depth: int | None,
     report: Callable[[Progress], None],
 ) -> tuple[Exploration, Spread]:
-    """Search by parts. `prepared` gives the search that is wanted, under limits."""
+    """Search by parts."""
     began, clock = time.monotonic(), time.time()
     beginning = begin(prepared, limits, split_depth)
     search, result = beginning.search, beginning.search.result
-    context = session.context
-    cores = context.defaultParallelism
+    began_with, spark = search.context, session.context
+    cores = spark.defaultParallelism
     spread = Spread(Mode.PARTS, session.master, cores, 0, len(beginning.starts), beginning.depth)
     if beginning.is_all:
         return result, spread
     count = min(MOST_PARTS, PARTS_A_CORE * cores, len(beginning.starts))
     question = Question(
-        Subject.of(search.instance),
+        Subject.of(began_with.instance),
         beginning.depth,
         limits.depth,
         task_memory(session, limits.memory),
         None if limits.seconds is None else clock + limits.seconds,
-        tuple(prop.name for number, prop in search.properties if search.active[number]),
-        search.count_all,
+        tuple(prop.name for number, prop in began_with.properties if began_with.active[number]),
+        began_with.request.count_all,
         cores,
     )
-    told = told_by(context)
+    told = told_by(spark)
     parts = [
         (
             number,
@@ -236,9 +233,9 @@ def explore_parts(
         )
 
     def count_states() -> list[Counted]:
-        words, memory = search.kernel.layout.words, question.memory
-        searched = context.parallelize(parts, count).flatMap(lambda part: search_part(question, told, *part))
-        seen = context.union([searched, context.parallelize(before, 1)])
+        words, memory = began_with.kernel.layout.words, question.memory
+        searched = spark.parallelize(parts, count).flatMap(lambda part: search_part(question, told, *part))
+        seen = spark.union([searched, spark.parallelize(before, 1)])
         routed = carried(seen, cores)
         counted: list[Counted] = routed.mapPartitions(lambda arrived: count_shard(words, memory, arrived)).collect()
         return counted
@@ -252,7 +249,7 @@ def explore_parts(
     except SparkLostError as error:
         stopped, lost = "lost", str(error)
     answers = values_of(told)
-    merged = Merge(beginning, search.count_all).merged(answers, stopped if len(answers) < count else None)
+    merged = Merge(beginning, began_with.request.count_all).merged(answers, stopped if len(answers) < count else None)
     merged.seconds = time.monotonic() - began
     ended = sum(answer.record["stopped"] in (None, "decided") for answer in answers.values())
     spread = replace(spread, parts=count, ended=ended, lost=lost)
@@ -288,7 +285,7 @@ class Merge:
 
     def merged(self, answers: Mapping[int, Answer], stopped: str | None) -> Exploration:
         """One exploration; counts are sums over the parts."""
-        result, instance = self.beginning.search.result, self.beginning.search.instance
+        result, instance = self.beginning.search.result, self.beginning.search.context.instance
         parts = [exploration_of(answer.record, instance, result.limits) for _, answer in sorted(answers.items())]
         first = self.beginning.depth
         reasons = [stopped, *(part.stopped for part in parts)]

@@ -17,9 +17,9 @@ import pytest
 
 from conformance.tests.support.places import PROJECT as ROOT
 from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit import carrier, single_thread, visited_set
 from isrcheck.checker.explicit import search as engine
 from isrcheck.checker.explicit import threads as threaded
-from isrcheck.checker.explicit import visited_set
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, Witness
 from isrcheck.checker.outcome.verdict import Word, verdicts
@@ -387,8 +387,8 @@ def test_the_size_of_the_pieces_changes_nothing(
 ) -> None:
     instance = counters.instance()
     expected = {count_all: explore(instance, limits(memory=MEMORY), count_all=count_all) for count_all in (False, True)}
-    monkeypatch.setattr(engine, "CHUNK", chunk)
-    monkeypatch.setattr(engine, "BATCH_BYTES", batch_bytes)
+    monkeypatch.setattr(single_thread, "CHUNK", chunk)
+    monkeypatch.setattr(single_thread, "BATCH_BYTES", batch_bytes)
     monkeypatch.setattr(threaded, "MOST_CHUNK", chunk)
     monkeypatch.setattr(threaded, "LANE_BYTES", batch_bytes)
     monkeypatch.setattr(visited_set, "RECENT_BITS", recent_bits)
@@ -475,8 +475,10 @@ def test_seconds_that_end_leave_the_books_in_order(
     counters: Model, monkeypatch: pytest.MonkeyPatch, seconds: float, limits: Callable[..., Limits]
 ) -> None:
     kernel = kernel_of(counters.instance())
-    monkeypatch.setattr(engine, "time", Clock())
-    monkeypatch.setattr(engine, "CHUNK", 2)
+    clock = Clock()
+    monkeypatch.setattr(carrier, "time", clock)
+    monkeypatch.setattr(engine, "time", clock)
+    monkeypatch.setattr(single_thread, "CHUNK", 2)
     monkeypatch.setattr(threaded, "MOST_CHUNK", 1)
     monkeypatch.setattr(threaded, "LANES_A_THREAD", 1)
     found = explore(counters.instance(), limits(memory=MEMORY, seconds=seconds), kernel=kernel)
@@ -499,8 +501,10 @@ def test_an_interrupt_keeps_what_was_found(
 
     kernel = kernel_of(counters.instance())
     whole = explore(counters.instance(), limits(memory=MEMORY), count_all=True, kernel=kernel)
-    monkeypatch.setattr(engine, "time", Clock())
-    monkeypatch.setattr(engine, "CHUNK", 2)
+    clock = Clock()
+    monkeypatch.setattr(carrier, "time", clock)
+    monkeypatch.setattr(engine, "time", clock)
+    monkeypatch.setattr(single_thread, "CHUNK", 2)
     monkeypatch.setattr(threaded, "MOST_CHUNK", 1)
     found = explore(counters.instance(), limits(memory=MEMORY), count_all=True, kernel=kernel, report=report)
     assert found.stopped == "interrupt" and not found.is_complete

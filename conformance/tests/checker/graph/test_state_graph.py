@@ -339,7 +339,7 @@ def test_an_interruption_leaves_nothing_half_written(check, tmp_path, monkeypatc
     def interrupted(*given):
         raise KeyboardInterrupt
 
-    for place in ("isrcheck.traces.format.output.os.fsync", "isrcheck.checker.graph.state_graph.Search._expand"):
+    for place in ("isrcheck.traces.format.output.os.fsync", "isrcheck.checker.graph.state_graph.SingleThread.expand"):
         monkeypatch.setattr(place, interrupted)
         code, out, err = check("graph light.py -o x.dot")
         assert (code, out, err) == (130, "", "check: interrupted before anything was found\n")

@@ -17,6 +17,7 @@ from conformance.tests.checker.explicit.test_search import COUNTERS, written
 from isrcheck.checker import cli
 from isrcheck.checker.compile.instance_specification import Subject
 from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.starts import Starts
@@ -24,7 +25,7 @@ from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.records import record_of
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.spark import search
+from isrcheck.checker.spark import carrier
 from isrcheck.checker.spark.checkpoint import Checkpoints
 from isrcheck.checker.spark.engine import explore_on_spark
 from isrcheck.checker.spark.parts import Answer, Merge, begin
@@ -164,18 +165,17 @@ def test_parts_find_the_same_levels_and_the_same_counterexamples(local_spark, sp
 
 def states_from(instance: Instance, starts, depth: int) -> set[tuple[int, ...]]:
     """Every state of a part, by a search of this process."""
-    search = Search(instance, Limits(depth, MEMORY), kernel_of(instance))
-    search.starts = Starts.of(list(starts), instance.cells)
-    search.count_all = True
+    request = SearchRequest(count_all=True, starts=Starts.of(list(starts), instance.cells))
+    search = Search(SearchContext(instance, Limits(depth, MEMORY), kernel_of(instance), request))
     search.run()
-    words = search.kernel.layout.words
-    return {tuple(row.tolist()) for row in search.store.states[: search.store.count * words].reshape(-1, words)}
+    words = search.visited.words
+    return {tuple(row.tolist()) for row in search.visited.states[: search.visited.count * words].reshape(-1, words)}
 
 
 def test_the_overlap_is_that_of_the_sets_of_states(local_spark):
     instance = registered("kafka")
     found, spread = on_spark(local_spark, instance, Limits(6, MEMORY), asked(Mode.PARTS, 0), count_all=True)
-    starts = Search(instance, Limits(0, MEMORY), kernel_of(instance)).starts
+    starts = Starts.initial(instance)
     parts = [states_from(instance, [start], 6) for start in starts]
     bits = Counter(
         sum(1 << number for number, part in enumerate(parts) if state in part) for state in set().union(*parts)
@@ -230,7 +230,7 @@ def test_the_states_that_are_divided_are_counted_once(local_spark, tmp_path):
 
 def test_parts_that_are_lost_have_judged_nothing():
     instance, limits = registered("kafka"), Limits(4, MEMORY)
-    beginning = begin(lambda some: Search(instance, some, kernel_of(instance)), limits, 0)
+    beginning = begin(lambda some, _: SearchContext(instance, some, kernel_of(instance)), limits, 0)
     answers = {0: Answer(record_of(explore(instance, limits, initial=0)))}
     merged = Merge(beginning, count_all=False).merged(answers, "lost")
     assert (merged.stopped, merged.judged) == ("lost", 0)
@@ -240,8 +240,9 @@ def test_parts_that_are_lost_have_judged_nothing():
 def test_the_depth_that_is_divided_is_found_in_one_search():
     instance, searches = registered("kafka"), []
 
-    def prepared(limits: Limits) -> Search:
-        searches.append(Search(instance, limits, kernel_of(instance)))
+    def prepared(limits: Limits, enough: int | None) -> SearchContext:
+        request = SearchRequest(enough=enough)
+        searches.append(SearchContext(instance, limits, kernel_of(instance), request))
         return searches[-1]
 
     assert len(begin(prepared, Limits(6, MEMORY), None).starts) == 115
@@ -272,7 +273,7 @@ def test_executors_are_asked_what_they_run_before_anything_is_searched(local_spa
 
 
 def test_a_checkpoint_that_has_lost_states_is_not_gone_on_from(local_spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 3)
+    monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance = registered("published/truncate_to_high_watermark", replicas=2, log_size=2, records=2)
     how = asked(Mode.SEARCH, checkpoint=tmp_path / "kept")
     limits = Limits(3, MEMORY)
@@ -303,7 +304,7 @@ def names_in(folder: Path) -> set[str]:
 
 
 def test_a_search_goes_on_from_its_checkpoint(local_spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 2)
+    monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 2)
     instance = registered("kafka")
     how = asked(Mode.SEARCH, checkpoint=tmp_path / "kept")
     on_spark(local_spark, instance, Limits(4, MEMORY), how)
@@ -358,7 +359,7 @@ def damaged(text: str) -> dict[str, str]:
 
 
 def test_statistics_that_are_not_what_was_written_are_refused(local_spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 2)
+    monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 2)
     instance, limits, kept = registered("kafka"), Limits(4, MEMORY), tmp_path / "kept"
     on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
     last = kept / "depth-0003.json"
@@ -385,7 +386,7 @@ def test_statistics_that_are_not_what_was_written_are_refused(local_spark, tmp_p
 
 
 def test_levels_that_are_not_what_was_written_are_refused(local_spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 3)
+    monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance, limits, kept = registered("kafka"), Limits(3, MEMORY), tmp_path / "kept"
     on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
     files = sorted((kept / "levels-0002").glob("*.parquet"))

@@ -436,15 +436,15 @@ def test_ctrl_c_while_tables_are_written_is_told(check, tmp_path, monkeypatch):
 
 
 def test_ctrl_c_while_edges_are_sampled_leaves_no_smaller_sample(check, tmp_path, monkeypatch):
-    from isrcheck.checker.tables.edges import Search
+    from isrcheck.checker.explicit.single_thread import SingleThread
 
-    def pressed(search, first, last):
-        if not search.watched:
+    def pressed(carrier, first, last):
+        if not carrier.context.watched:
             raise KeyboardInterrupt
-        return expand(search, first, last)
+        return expand(carrier, first, last)
 
-    expand = Search._expand
-    monkeypatch.setattr(Search, "_expand", pressed)
+    expand = SingleThread.expand
+    monkeypatch.setattr(SingleThread, "expand", pressed)
     assert check("stairs.py --continue --tables found")[0] == 130
     assert files(tmp_path / "found") == {}
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,13 +19,10 @@ import numpy as np
 from pyspark import StorageLevel
 
 from isrcheck.checker.compile.instance_specification import Subject
-from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.explicit.carrier import Carrier, SearchContext
 from isrcheck.checker.explicit.visited_set import Full
-from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.engine_digest import SEMANTICS
-from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark.checkpoint import Checkpoints
 from isrcheck.checker.spark.level import Expanded, Level, Ordered, expand, merge, order, scatter
 from isrcheck.checker.spark.partitioning import Pairs, carried
@@ -39,7 +36,6 @@ from isrcheck.checker.spark.shuffle import Outbox
 from isrcheck.checker.spark.states import SpreadStates, Stored
 from isrcheck.checker.spark.summary import Mode, Spread
 from isrcheck.models.language.declare import Kind
-from isrcheck.models.language.model import Instance
 
 KEPT = StorageLevel.MEMORY_AND_DISK
 MOST_OF_LEVEL = (1 << 32) - 1
@@ -53,26 +49,19 @@ class OutOfTime(Exception):
     """The seconds that a search was given are over, in the middle of a job."""
 
 
-class SpreadSearch(Search):
-    """One search over all executors."""
+class SparkCarrier(Carrier):
+    """Shares the work among all executors."""
 
-    store: SpreadStates
+    visited: SpreadStates
 
-    def __init__(
-        self,
-        instance: Instance,
-        limits: Limits,
-        kernel: Kernel,
-        report: Callable[[Progress], None],
-        session: Session,
-        checkpoint: str | None = None,
-    ) -> None:
+    def __init__(self, context: SearchContext, session: Session, checkpoint: str | None = None) -> None:
+        super().__init__(context)
         self.session = session
-        self.context = session.context
-        self.shards = self.context.defaultParallelism
-        self.task_memory = task_memory(session, limits.memory)
+        self.spark = session.context
+        self.shards = self.spark.defaultParallelism
+        self.task_memory = task_memory(session, context.limits.memory)
         self.lost = ""
-        self.subject = Subject.of(instance)
+        self.subject = Subject.of(context.instance)
         self.checkpoint = checkpoint
         self.checkpoints: Checkpoints | None = None
         self.taken_up: int | None = None
@@ -80,107 +69,104 @@ class SpreadSearch(Search):
         self.kept_at = time.monotonic()
         self.chunks: list[Ordered] = []
         self.shuffled = 0
-        super().__init__(instance, limits, kernel, report)
-        self.result.judged = -1
-
-    def new_store(self, words: int, steps: int, memory: int) -> Any:
-        """The states are kept by Spark, which has its own idea of memory."""
-        del steps, memory
-        return SpreadStates(self.session, words)
+        self.visited = SpreadStates(session, context.kernel.layout.words)
+        context.result.judged = -1
 
     def spread(self) -> Spread:
         """How the search was divided."""
         return Spread(
             Mode.SEARCH,
             self.session.master,
-            self.context.defaultParallelism,
+            self.spark.defaultParallelism,
             self.shards,
             shuffled=self.shuffled,
             taken_up=self.taken_up,
             lost=self.lost,
         )
 
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        """A loss of states ends the search, and what was found so far is reported."""
+        if isinstance(error, SparkLostError):
+            self.context.result.stopped, self.lost = "lost", str(error)
+            return True
+        return False
+
     # ------------------------------------------------------------------------------------------------------ levels
 
-    def _levels(self) -> None:
-        try:
-            super()._levels()
-        except SparkLostError as error:
-            self.result.stopped, self.lost = "lost", str(error)
-
-    def _settle(self, of_steps: bool) -> None:
-        """Also asks for the paths to what broke a promise, or would have, as long as Spark has them."""
-        reached = [number for number, prop in self.properties if prop.kind is Kind.SOMETIMES]
-        self.store.find_paths(self.results.first_states(without_found=reached))
-        super()._settle(of_steps)
-
-    def _collect(self) -> None:
+    def finish(self) -> None:
+        """Ask for the paths to everything that was found."""
+        results = self.context.results
         try:
             if not self.lost:
-                self.store.find_paths(self.results.first_states())
+                self.visited.find_paths(results.first_states())
         except SparkLostError as error:
             self.lost = str(error)
-            if self.result.stopped != "interrupt":
-                self.result.stopped = "lost"
+            if self.context.result.stopped != "interrupt":
+                self.context.result.stopped = "lost"
         if self.lost:
             # What there is no path to counts as not found, in a search that is undecided.
-            self.results.forget(lambda state: state not in self.store.paths)
-        super()._collect()
+            results.forget(lambda state: state not in self.visited.paths)
+
+    def _find_paths(self) -> None:
+        """Ask for the paths to what violates a property, as long as Spark has the states."""
+        reached = [number for number, prop in self.context.properties if prop.kind is Kind.SOMETIMES]
+        self.visited.find_paths(self.context.results.first_states(without_found=reached))
 
     def _level(self, depth: int, offsets: Sequence[int]) -> Level:
-        active = tuple(int(one) for one in self.active[:-1])
+        active = tuple(int(one) for one in self.context.active[:-1])
         return Level(self.subject, self.shards, self.task_memory, depth, tuple(offsets), active)
 
-    def _start(self) -> int:
+    def start(self) -> int:
         """The states that the search starts from are a level of their own, each its own predecessor.
 
         Where a run before this one has come further, and has kept that, this one goes on from there.
         """
         if self.checkpoint is not None:
             self.checkpoints = Checkpoints(self.session, self.checkpoint, self._question())
-            statistics = self.checkpoints.found(self.limits.depth)
+            statistics = self.checkpoints.found(self.context.limits.depth)
             if statistics is not None:
                 self._restore(self.checkpoints, statistics)
                 for last in self.checkpoints.written:
                     self._require_whole(self.checkpoints, last)
                     self._take_up(self.checkpoints, last)
-                return self.expanded
-        words, count = self.kernel.layout.words, len(self.starts)
+                return self.context.expanded
+        words, count = self.context.kernel.layout.words, len(self.context.starts)
         outbox = Outbox(words, self.shards, count, depth=0)
-        self._put(outbox.batch, 0, count)
+        self.put_starts(outbox.batch, 0, count)
         columns = {PARENT: outbox.batch.parents, STEP: outbox.batch.steps}
         pairs = [*outbox.send(count, columns), *outbox.rest()]
-        by_shard = carried(self.context.parallelize(pairs, self.shards), self.shards).persist(KEPT)
+        by_shard = carried(self.spark.parallelize(pairs, self.shards), self.shards).persist(KEPT)
         self._finish(self._level(-1, (0, count)), by_shard)
         return 0
 
-    def _expand(self, first: int, last: int) -> None:
-        known = self.store.levels
+    def expand(self, first: int, last: int) -> None:
+        """Take every step from the states of a level: one job."""
+        context = self.context
+        known = self.visited.levels
         level = self._level(len(known) - 1, known[-1].offsets)
-        expanded, merged = told_by(self.context), told_by(self.context)
+        expanded, merged = told_by(self.spark), told_by(self.spark)
         successors = known[-1].ordered.mapPartitionsWithIndex(partial(expand, level, expanded))
         # What arrives at a shard, and what it has seen, stand in the same partition: nothing of it moves.
-        arriving = self.context.union([carried(successors, self.shards), *self.store.by_shard])
+        arriving = self.spark.union([carried(successors, self.shards), *self.visited.by_shard])
         assert arriving.getNumPartitions() == self.shards, "a shard is a partition"
         new = arriving.mapPartitionsWithIndex(partial(merge, level, merged), preservesPartitioning=True)
         if not self._finish(level, new.persist(KEPT)):
             return
         self.shuffled += sum(shard.bytes for shard in values_of(merged).values())
         chunks: list[Expanded] = list(values_of(expanded).values())
-        self.result.generated += sum(chunk.generated for chunk in chunks)
+        context.result.generated += sum(chunk.generated for chunk in chunks)
         for chunk in chunks:
-            self.fired += np.array(chunk.fired)
-            self.results.add(KernelResults.of(len(self.properties), chunk.results), partial(operator.add, first))
+            context.fired += np.array(chunk.fired)
+            context.results.add(self._results_of(chunk.results), partial(operator.add, first))
         # What the steps have shown counts, also where there is no room for the states that they lead to.
         if any(shard.is_full for shard in values_of(merged).values()):
             raise Full
-        self.expanded = last
-        self._settle(of_steps=True)
-        self._keep()
+        context.expanded = last
+        self._find_paths()
 
     def _finish(self, level: Level, by_shard: Pairs) -> bool:
         """Put the new states in order, and keep them; False where time is over before that is done."""
-        told = told_by(self.context)
+        told = told_by(self.spark)
         scattered = carried(by_shard.mapPartitions(partial(scatter, level)), self.shards)
         ordered = scattered.mapPartitionsWithIndex(partial(order, level, told), preservesPartitioning=True)
         ordered = ordered.persist(KEPT)
@@ -194,90 +180,93 @@ class SpreadSearch(Search):
         if stored.size > MOST_OF_LEVEL:
             raise Full
         if stored.size:
-            self.store.append(stored, [by_shard])
+            self.visited.append(stored, [by_shard])
         return True
 
     def _look_at_the_clock(self) -> None:
-        if self._out_of_time():
+        if self.is_out_of_time():
             raise OutOfTime
 
-    def _look(self, first: int, last: int) -> None:
-        if not self.store.levels:  # time was over before the first one was there
+    def check(self, first: int, last: int) -> None:
+        """Take into account what the tasks that ordered the level saw in its states."""
+        if not self.visited.levels:  # time was over before the first one was there
             return
-        offsets = self.store.levels[-1].offsets
-        assert last - first == offsets[-1], "only the newest level is looked at"
+        offsets = self.visited.levels[-1].offsets
+        assert last - first == offsets[-1], "only the newest level is judged"
         for offset, chunk in zip(offsets, self.chunks, strict=False):
-            self.results.add(
-                KernelResults.of(len(self.properties), chunk.results), partial(operator.add, first + offset)
-            )
-        self._settle(of_steps=False)
+            self.context.results.add(self._results_of(chunk.results), partial(operator.add, first + offset))
+        self._find_paths()
+
+    def _results_of(self, words: Sequence[int]) -> KernelResults:
+        return KernelResults.of(len(self.context.properties), words)
 
     # ------------------------------------------------------------------------------------------------- checkpoints
 
     def _question(self) -> dict[str, Any]:
         """What another run has to ask as well, of the same program, to go on from here."""
+        request = self.context.request
         return {
             "isrcheck": source_digest(),  # how states are packed, and steps numbered
             "semantics": SEMANTICS,
             "model": [self.subject.name, self.subject.digest, self.subject.protocol],
             "configuration": [list(pair) for pair in (*self.subject.values, *self.subject.swaps)],
-            "instance": self.instance.digest,
-            "properties": [[prop.name for prop in self.watched], self.count_all, self.decisive],
-            "start": [start.number for start in self.starts],
+            "instance": self.context.instance.digest,
+            "properties": [[prop.name for prop in self.context.watched], request.count_all, request.decisive],
+            "start": [start.number for start in self.context.starts],
         }
 
-    def _keep(self) -> None:
+    def close_level(self) -> None:
         """Write a checkpoint where there has been none for long, and take up what was written in place of the rest."""
-        levels = self.store.levels
+        levels = self.visited.levels
         since = len(levels) - self.kept
         is_late = time.monotonic() - self.kept_at > SECONDS_BETWEEN_CHECKPOINTS
         if self.checkpoints is None or not since or (since < LEVELS_BETWEEN_CHECKPOINTS and not is_late):
             return
         new = {depth: levels[depth].ordered for depth in range(self.kept, len(levels))}
-        result = self.result
+        context, result = self.context, self.context.result
         statistics = {
             "shards": self.shards,
             "levels": [[level.chunks, sorted(level.by_steps.items())] for level in levels],
             "result": [result.levels, result.generated, result.depth, result.judged, self.shuffled],
-            "arrays": [self.results.words, self.fired.tolist(), self.active.tolist()],
-            "errors": self.errors,
+            "arrays": [context.results.words, context.fired.tolist(), context.active.tolist()],
+            "errors": context.errors,
             "chunks": [[chunk.states, chunk.results] for chunk in self.chunks],
-            "paths": [[number, *path] for number, path in self.store.paths.items()],
+            "paths": [[number, *path] for number, path in self.visited.paths.items()],
         }
         checkpoints = self.checkpoints
         chunks = {depth: levels[depth].chunks for depth in new}
-        run_job(self.session, lambda: checkpoints.write(new, chunks, statistics), self._out_of_time)
-        for pairs in (*new.values(), *self.store.by_shard[self.portions :]):
+        run_job(self.session, lambda: checkpoints.write(new, chunks, statistics), self.is_out_of_time)
+        for pairs in (*new.values(), *self.visited.by_shard[self.portions :]):
             pairs.unpersist()
-        del self.store.by_shard[self.portions :]
+        del self.visited.by_shard[self.portions :]
         self._take_up(checkpoints, len(levels) - 1)
         for depth in new:
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
     def _require_whole(self, checkpoints: Checkpoints, last: int) -> None:
         """Raise UsageError unless the levels that are taken up next are what was written."""
-        chunks = {depth: self.store.levels[depth].chunks for depth in range(self.kept, last + 1)}
-        run_job(self.session, lambda: checkpoints.require_whole(last, chunks), self._out_of_time)
+        chunks = {depth: self.visited.levels[depth].chunks for depth in range(self.kept, last + 1)}
+        run_job(self.session, lambda: checkpoints.require_whole(last, chunks), self.is_out_of_time)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
         """Go on with levels as they were written, from the first one that is not taken up yet."""
-        self.store.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
-        self.portions, self.kept, self.kept_at = len(self.store.by_shard), last + 1, time.monotonic()
+        self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
+        self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
 
     def _restore(self, checkpoints: Checkpoints, statistics: Mapping[str, Any]) -> None:
         """Be where an earlier run was when it wrote this; the newest level is still to be looked at."""
         self.shards, self.taken_up = statistics["shards"], checkpoints.written[-1]
         for depth, (chunks, by_steps) in enumerate(statistics["levels"]):
             stored = Stored(checkpoints.ordered(depth, self.shards), tuple(chunks), dict(by_steps))
-            self.store.append(stored, [])
-        result = self.result
+            self.visited.append(stored, [])
+        context, result = self.context, self.context.result
         result.levels, result.generated, result.depth, result.judged, self.shuffled = statistics["result"]
-        results, self.fired[:], self.active[:] = statistics["arrays"]
-        self.results = KernelResults.of(len(self.properties), results)
-        self.errors = statistics["errors"]
+        words, context.fired[:], context.active[:] = statistics["arrays"]
+        context.results = self._results_of(words)
+        context.errors = statistics["errors"]
         self.chunks = [Ordered(states, {}, tuple(results)) for states, results in statistics["chunks"]]
-        self.store.paths = {number: (start, steps) for number, start, steps in statistics["paths"]}
-        self.expanded = self.store.firsts[-2]
+        self.visited.paths = {number: (start, steps) for number, start, steps in statistics["paths"]}
+        context.expanded = self.visited.firsts[-2]
 
 
 def _by_steps(chunks: Sequence[Ordered]) -> dict[int, int]:
