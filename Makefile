@@ -1,4 +1,5 @@
 # Two commands on a machine that has Python 3.11+, pip and make: `make check` and `make test`.
+# `make test` leaves what takes long to `make test-exhaustive`, and what is recorded to `make verify`, which takes hours.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -7,13 +8,23 @@ BROWSER := $(firstword $(foreach name,chromium chromium-browser google-chrome ch
 comma := ,
 EXTRAS := test$(if $(BROWSER),$(comma)browser)
 
-.PHONY: check test lint fuzz benchmark clean
+# Groups of tests in the order of conformance/tests/conftest.py, slowest first. `make test OPTIONS=--junitxml=tests.xml`
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup --no-loadscope-reorder $(OPTIONS)
+
+.PHONY: check test test-exhaustive verify lint fuzz benchmark clean
 
 check: .venv/ready
 	$(BIN)/check --bound 6
 
 test: .venv/ready-for-tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(PYTEST) -m "not exhaustive"
+
+test-exhaustive: .venv/ready-for-tests
+	$(PYTEST) -m exhaustive
+
+# Everything that is recorded, computed anew: `make verify SAMPLE=2` for two of these, drawn by SEED.
+verify: .venv/ready-for-tests
+	$(BIN)/python -m conformance.tests.verify $(if $(SAMPLE),--sample $(SAMPLE)) --seed $(SEED)
 
 lint: .venv/ready-for-tests
 	$(BIN)/ruff check .

@@ -10,21 +10,14 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import NoReturn
 
 from isrcheck.checker.command.console import give_up_stdout, interrupts, prepare_streams
 from isrcheck.conformance.cluster.log.storage import StorageError
 from isrcheck.conformance.console import DONE, INTERRUPTED, complain
 from isrcheck.conformance.follow.command import add_follow, add_run
 from isrcheck.conformance.replay.command import add_replay
+from isrcheck.models.command_line import Parser
 from isrcheck.models.messages.errors import UsageError
-
-
-class _Parser(argparse.ArgumentParser):
-    """Bad arguments are bad input like any other: one line."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see {self.prog} --help")
 
 
 def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
@@ -39,7 +32,9 @@ def _guarded(words: Sequence[str] | None, began: float) -> int:
     """Run `conform`, and turn whatever goes wrong into one line and an exit code."""
     try:
         try:
-            arguments = _parser().parse_args(words)
+            parser = _parser()
+            arguments, rest = parser.parse_known_args(words)
+            parser.refuse(rest, sys.argv[1:] if words is None else words)
         except SystemExit:  # --help: what it printed may still wait to be taken
             sys.stdout.flush()
             raise
@@ -59,9 +54,9 @@ def _guarded(words: Sequence[str] | None, began: float) -> int:
         return INTERRUPTED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="conform", description="Hold a system against the model, and the model against a system.")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+def _parser() -> Parser:
+    parser = Parser(prog="conform", description="Hold a system against the model, and the model against a system.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
     add_replay(commands.add_parser("replay", help="take traces on the executable cluster, compared after every step"))
     add_run(commands.add_parser("run", help="the cluster under random faults, followed by the model"))
     add_follow(commands.add_parser("follow", help="is a recorded run a behaviour of the model?"))

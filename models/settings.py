@@ -9,16 +9,16 @@ Every entry of a model's configuration is an option (`--replicas 3`), or is set 
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 from isrcheck.models import registry
+from isrcheck.models.command_line import Parser, alike
 from isrcheck.models.language.model import Instance, Model, nearest, parse, spell
 from isrcheck.models.messages.errors import UsageError
 
@@ -131,8 +131,7 @@ def _given(model: Model, asked: Asked, command: Command) -> Iterator[tuple[str, 
 
 
 def _own_options(model: Model, rest: Sequence[str], command: Command) -> Mapping[str, list[str]]:
-    parser = _Parser(prog=f"{command.name} {model.name}", allow_abbrev=False, add_help=False)
-    parser.command = command.name
+    parser = Parser(prog=command.name, allow_abbrev=False, add_help=False)
     taken = dict.fromkeys(command.reserved, f"{command.name} itself")
     for name, entry in model.entries.items():
         if entry.option is not None:
@@ -146,19 +145,13 @@ def _own_options(model: Model, rest: Sequence[str], command: Command) -> Mapping
     if unknown:
         options = [entry.option for entry in model.entries.values() if entry.option]
         name = unknown[0].removeprefix("--").partition("=")[0].replace("-", "_")
-        there = nearest(unknown[0], options) if options else "it has none"
+        close = alike(unknown[0], [*options, *command.reserved])
+        there = f"did you mean {close}?" if close else f"there are: {', '.join(options)}" if options else "it has none"
         if unknown[0].startswith("--") and name in model.entries:
             there = f"write it as --set {name}=VALUE"
         raise UsageError(f"{model.name} has no option {unknown[0]}; {there}")
     given: dict[str, Any] = vars(known)
     return {name: value for name, value in given.items() if value is not None}
-
-
-class _Parser(argparse.ArgumentParser):
-    command = ""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see {self.command} --help")
 
 
 def words_of_name(target: str, instance: Instance) -> list[str]:

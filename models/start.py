@@ -33,6 +33,8 @@ def run(name: str, load: Callable[[float], Callable[[], int]]) -> int:
 
     signal.signal(signal.SIGINT, leave)
     open_streams()
+    if sys.argv[1:] == ["--version"]:
+        return _show_version()
     main = load(began)
     sys.unraisablehook = _quiet(sys.unraisablehook)
     try:
@@ -42,6 +44,17 @@ def run(name: str, load: Callable[[float], Callable[[], int]]) -> int:
     except KeyboardInterrupt:
         leave()
     return code
+
+
+def _show_version() -> int:
+    """Print the version before anything else is imported."""
+    import contextlib
+
+    from isrcheck.models.version import product
+
+    with contextlib.suppress(OSError):  # nobody may read it
+        os.write(1, f"{product()}\n".encode())
+    return 0
 
 
 def open_streams() -> None:

@@ -13,8 +13,9 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+from isrcheck.models.command_line import Parser
 from isrcheck.models.language.model import Model
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
@@ -38,13 +39,6 @@ FILE_HELP = "a trace that check wrote, or the link `latest`; or one of Apalache,
 
 MOST_MESSAGE = 1000
 """Characters of a message; a file can hold names of any length."""
-
-
-class _Parser(argparse.ArgumentParser):
-    """Bad arguments are bad input like any other: one line."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see {self.prog} --help")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -71,15 +65,15 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """The arguments; what no option knows is left to the options of a model, where a command takes one."""
     parser = _parser()
     arguments, rest = parser.parse_known_args(argv)
-    if rest and arguments.run is not _explore:
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if arguments.run is not _explore:
+        parser.refuse(rest, sys.argv[1:] if argv is None else argv)
     arguments.rest = tuple(rest)
     return arguments
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="trace", description="Show the histories that check has found.")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+def _parser() -> Parser:
+    parser = Parser(prog="trace", description="Show the histories that check has found.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_show(commands)
     _add_page(commands)
     _add_diff(commands)

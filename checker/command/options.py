@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn
 
 from isrcheck.checker.command.graph_options import (
     GRAPH,
@@ -27,6 +26,7 @@ from isrcheck.checker.kafka_config.kafka_keys import Role
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.models import registry, settings
+from isrcheck.models.command_line import Parser, alike
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.models.messages.errors import UsageError
 
@@ -55,11 +55,6 @@ MUTATE, SWEEP = "mutate", "sweep"
 
 SWEPT = "kafka"
 """The model of a sweep that names none."""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see check --help")
 
 
 @dataclass(frozen=True)
@@ -98,7 +93,7 @@ class Options:
 
 def read_options(words: Sequence[str]) -> Options:
     """Read the command line. Raises UsageError."""
-    parser = _Parser(
+    parser = Parser(
         prog="check",
         usage=USAGE,
         epilog=EPILOG,
@@ -174,6 +169,8 @@ def read_options(words: Sequence[str]) -> Options:
     words = list(words)[mutates or sweeps or draws :]
     known, rest = parser.parse_known_args(words)
     taken = [pair for pair in pairwise(words) if pair[1] == known.target and pair[0] in rest and pair[0][:2] == "--"]
+    if taken or known.target in (None, "published"):
+        _refuse_misspelt(rest, "published" if known.target == "published" else SWEPT)
     if sweeps and (taken or known.target is None):
         known, rest = parser.parse_known_args([SWEPT, *words])
     elif taken:
@@ -219,6 +216,18 @@ def read_options(words: Sequence[str]) -> Options:
     )
     _refuse_mixtures(options)
     return options
+
+
+def _refuse_misspelt(rest: Sequence[str], model: str) -> None:
+    """Refuse an option that nothing has but that is spelled like another one; `model` is one that may be meant.
+
+    Where a model is named, this is seen when its own options are read.
+    """
+    own = [entry.option for entry in registry.load(model)[0].entries.values() if entry.option is not None]
+    for word in rest:
+        close = alike(word, [*RESERVED, *own]) if word.startswith("--") else None
+        if close is not None and close != word.partition("=")[0]:
+            raise UsageError(f"there is no option {word.partition('=')[0]}; did you mean {close}?")
 
 
 def _refuse_mixtures(options: Options) -> None:
@@ -356,6 +365,7 @@ def _is_one_of_published(options: Options) -> bool:
 RESERVED = (
     *(
         "--help",
+        "--version",
         "--bound",
         "--protocol",
         "--set",

@@ -11,6 +11,7 @@ from isrcheck.checker.graph.state_graph import StateGraph, summary
 from isrcheck.checker.graph.text import failing_names, node_notes
 from isrcheck.checker.session.formatting import counted
 from isrcheck.models.messages.printable import escaped
+from isrcheck.models.version import product
 from isrcheck.traces.drawing.markup import SCRIPT_SECURITY, Content, Element, as_html, beside, data, element, page_head
 from isrcheck.traces.drawing.theme import adaptive_colours
 
@@ -20,7 +21,14 @@ def page(drawn: StateGraph) -> str:
     title = f"State graph of {escaped(f'{drawn.instance.model.name} {drawn.instance.protocol.name}'.strip())}"
     body = element(
         "body",
-        element("header", element("h1", title), _buttons(), element("p", _figures(drawn)), _legend()),
+        element(
+            "header",
+            element("h1", title),
+            _buttons(),
+            element("p", _figures(drawn)),
+            _legend(),
+            element("p", product()),
+        ),
         element(
             "main",
             drawing(drawn),

@@ -27,6 +27,7 @@ from isrcheck.checker.explicit.violating_states import Failing
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.session.formatting import counted
 from isrcheck.models import run
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
@@ -38,6 +39,9 @@ from isrcheck.traces.lanes.generic_lanes import spell_part
 
 MOST_STATES = 500_000
 """States that a folded graph may have been made of; their steps are looked at one by one."""
+
+MOST_COUNTED = 100_000
+"""A search goes on to a level of so many states, to tell how many there are where they are too many to be drawn."""
 
 BROKEN, PERMITTED = "VIOLATED", "PERMITTED"
 
@@ -129,7 +133,7 @@ def state_graph(
             raise UsageError(
                 f"--fold {name}: {instance.model.name} has no such field; {nearest(name, instance.places)}"
             )
-    request = replace(EVERY_STATE, enough=(MOST_STATES if fold else most) + 1)
+    request = replace(EVERY_STATE, enough=(MOST_STATES if fold else max(most, MOST_COUNTED)) + 1)
     search = Search(SearchContext(instance, limits, kernel, request, report))
     found = search.run()
     _refuse_part(search, fold, most)
@@ -137,7 +141,7 @@ def state_graph(
     if len(made.nodes) > most:
         raise UsageError(
             f"folded, {found.distinct:,} states make {len(made.nodes):,} nodes, more than {most:,};"
-            f" fold by fewer fields, give a smaller --bound, or insist with --at-most {len(made.nodes)}"
+            f" fold by fewer fields, {_smaller_bound(search, most)}, or insist with --at-most {len(made.nodes)}"
         )
     made.connect()
     made.judge()
@@ -161,14 +165,25 @@ def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
         if is_cut or found.distinct > MOST_STATES:
             raise UsageError(
                 f"there are {some}{found.distinct:,} states, more than the {MOST_STATES:,} that are folded;"
-                " give a smaller --bound"
+                f" {_smaller_bound(search, MOST_STATES)}"
             )
     elif is_cut or found.distinct > most:
         insist = "N" if is_cut else found.distinct
+        field = next(iter(search.context.instance.places))
         raise UsageError(
-            f"the graph has {some}{found.distinct:,} states, more than the {most:,} that are drawn; make one node of"
-            f" those that agree with --fold FIELD,FIELD, give a smaller --bound, or insist with --at-most {insist}"
+            f"the graph has {some}{found.distinct:,} states, more than the {most:,} that are drawn;"
+            f" {_smaller_bound(search, most)}, make one node of those that agree in some fields, as in --fold {field},"
+            f" or insist with --at-most {insist}"
         )
+
+
+def _smaller_bound(search: Search, most: int) -> str:
+    """The cure for too many states: the largest bound within which there are at most so many."""
+    states = np.cumsum(search.result.levels)
+    depth = int(np.searchsorted(states, most, side="right")) - 1
+    if depth < 0:
+        return "choose a smaller configuration"
+    return f"give a smaller --bound ({depth}: {counted(int(states[depth]), 'state')})"
 
 
 class _Drawing:

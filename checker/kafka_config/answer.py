@@ -23,7 +23,7 @@ from isrcheck.checker.kafka_config.kafka_versions import version_of_binaries
 from isrcheck.checker.outcome.verdict import Verdict, Word, exit_code, overall
 from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import faults_line
-from isrcheck.checker.session.text import Run, as_object, range_lines, totals
+from isrcheck.checker.session.text import Run, as_object, asked_of, range_lines, totals
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 
@@ -166,6 +166,7 @@ def text(answer: Answer, history: str) -> str:
     lines = [*first_lines(question), *understood_lines(question.cluster), ""]
     sizes = instance.configuration
     lines.append(f"Searched  {counted(sizes.replicas, 'broker')}, {counted(sizes.records, 'record')}")
+    lines.append(f"          bounds and settings: {asked_of(main)[0]}")
     for part, run in answer.deciding:
         indent = "          "
         if part.says != MAIN:
@@ -175,7 +176,7 @@ def text(answer: Answer, history: str) -> str:
     lines += [f"  {note}" for note in question.notes]
     rows = [[v.prop.name, v.text, first_sentence(v)] for v in answer.promises]
     lines += ["", "Promises", *table(rows, "  "), *range_lines(answer.promises)]
-    if not question.cluster.can_acknowledge_acks_all and question.cluster.producer.acks.value == "all":
+    if cannot_acknowledge(question.cluster):
         reached = next(v for v in main.verdicts if v.prop.name == "a_write_is_acknowledged")
         lines += [
             "",
@@ -238,9 +239,22 @@ def not_counted(answer: Answer) -> str:
     return f"; not counted: {part.says}{f': it breaks {failing[0]}' if failing else ''}"
 
 
+def cannot_acknowledge(cluster: Cluster) -> bool:
+    """Whether no write of the cluster's producer can ever be acknowledged, whatever happens."""
+    return not cluster.can_acknowledge_acks_all and cluster.producer.acks.value == "all"
+
+
+def never_acknowledged(cluster: Cluster) -> str:
+    """What to add to a verdict that holds because no write is ever acknowledged; empty: some can be."""
+    if not cannot_acknowledge(cluster):
+        return ""
+    least, replicas = cluster.min_insync_replicas.value, counted(cluster.replication_factor.value, "replica")
+    return f"; no acks=all write can be acknowledged: min.insync.replicas={least} is more than {replicas}"
+
+
 def verdict_lines(answer: Answer) -> list[str]:
     """The verdict, in one line for the person who runs the cluster; that of the nearest generation above it."""
-    found = verdict_line(answer) + not_counted(answer)
+    found = verdict_line(answer) + never_acknowledged(answer.question.cluster) + not_counted(answer)
     if not answer.question.is_nearest:
         return [found]
     return [

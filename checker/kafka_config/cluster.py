@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 from isrcheck.checker.kafka_config.cluster_settings import Setting, Settings, Understood, file_section
 from isrcheck.checker.kafka_config.describe import Partition, read_described
 from isrcheck.checker.kafka_config.generation import Generation, Versions, format_keys, read_generation, read_versions
-from isrcheck.checker.kafka_config.ignored import Ignored, Keys, WhyIgnored, read_ignored
+from isrcheck.checker.kafka_config.ignored import Ignored, Keys, read_ignored
 from isrcheck.checker.kafka_config.kafka_keys import Role, default
 from isrcheck.checker.kafka_config.producer_rules import (
     ACKS,
@@ -45,7 +45,7 @@ NO_REPLICAS_TOLD = (
 )
 
 
-REBALANCE = "auto.leader.rebalance.enable"
+_REBALANCE = (Role.BROKER, "auto.leader.rebalance.enable")
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,9 @@ class Cluster:
 
     `generation` is the modelled protocol that it speaks, or the nearest to it; its `why_undecided` says which.
     `kafka_version` is None if no version was told: it is then taken for the newest that is modelled.
-    `is_replication_told` is False where the number of replicas is only Kafka's default. `partition` is where the search
-    starts, if one was described; `why_unavailable` says why none can be searched from.
+    `is_replication_told` is False where the number of replicas is only Kafka's default. `moves_leadership` is False
+    where brokers are told not to move leadership back to the preferred replica. `partition` is where the search starts,
+    if one was described; `why_unavailable` says why none can be searched from.
     """
 
     kafka_version: Setting[str] | None
@@ -66,6 +67,7 @@ class Cluster:
     replication_factor: Setting[int]
     is_replication_told: bool
     unclean_election: Setting[bool]
+    moves_leadership: bool
     partition: Partition | None
     why_unavailable: str | None
     understood: tuple[Understood, ...]
@@ -75,11 +77,6 @@ class Cluster:
     def can_acknowledge_acks_all(self) -> bool:
         """Kafka accepts that more replicas are required than there are; no acks=all write then ever succeeds."""
         return self.min_insync_replicas.value <= self.replication_factor.value
-
-    @property
-    def moves_leadership(self) -> bool:
-        """Whether leadership goes back to the preferred replica by itself, as it does unless brokers are told."""
-        return not any(one.key == REBALANCE and one.why is WhyIgnored.ASSUMED for one in self.ignored)
 
     @property
     def undecided_properties(self) -> Mapping[str, str]:
@@ -103,7 +100,7 @@ def read_cluster(
     description = read_described(described, topic)
     settings = Settings([*(file_section(role, path) for role, path in files), *description.sections])
     versions = read_versions(settings, kafka_version, description.evidence)
-    generation, version_lines = read_generation(settings, versions)
+    generation, version_lines = read_generation(settings, versions, description.not_modelled)
     replication_factor, replication_factor_line = _decide(_REPLICATION_FACTOR, settings, versions)
     min_insync_replicas, min_insync_replicas_line = _decide(_MIN_INSYNC_REPLICAS, settings, versions)
     if versions.release.has("3.7") and min_insync_replicas.value > replication_factor.value:
@@ -115,6 +112,7 @@ def read_cluster(
     record_format, ignored_formats = format_keys(settings, versions)
     producer = read_producer(settings, versions)
     isolation_level, isolation_level_lines = read_isolation_level(settings, versions)
+    rebalance = settings.get(*_REBALANCE)
     is_replication_told = settings.first(_REPLICATION_FACTOR.keys) is not None
     why_unavailable = description.why_unavailable
     if described and not is_replication_told and why_unavailable is None:
@@ -128,6 +126,7 @@ def read_cluster(
         replication_factor=replication_factor,
         is_replication_told=is_replication_told,
         unclean_election=unclean_election,
+        moves_leadership=rebalance is None or rebalance.text.lower() != "false",
         partition=description.partition,
         why_unavailable=why_unavailable,
         understood=(

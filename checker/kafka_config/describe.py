@@ -26,6 +26,9 @@ STANDARD_INPUT = Path("standard input")
 
 NO_LEADER = ("none", "-1")
 
+NO_ELR = "N/A"
+"""What newer tools print in the column Elr for a cluster that has no eligible leader replicas."""
+
 
 @dataclass(frozen=True)
 class Partition:
@@ -57,14 +60,19 @@ class Partition:
 
 @dataclass(frozen=True)
 class Description:
-    """What was described. `evidence` is a version that the output itself shows."""
+    """What was described.
+
+    `evidence` are the releases that the output itself shows, and `not_modelled` says which mechanism it shows that the
+    model does not have.
+    """
 
     sections: tuple[Section, ...] = ()
     partition: Partition | None = None
     why_unavailable: str | None = None
     understood: tuple[Understood, ...] = ()
     ignored: tuple[Ignored, ...] = ()
-    evidence: Setting[str] | None = None
+    evidence: tuple[Setting[str], ...] = ()
+    not_modelled: str | None = None
 
 
 def read_described(names: Sequence[str], topic: str | None = None) -> Description:
@@ -99,6 +107,7 @@ class _Found:
     brokers: list[tuple[str, Layer, Property]] = field(default_factory=list)
     ignored: list[tuple[str, Ignored]] = field(default_factory=list)
     topic_ids: list[str] = field(default_factory=list)
+    eligible_replicas: list[str] = field(default_factory=list)
 
 
 def _chosen(found: _Found, topic: str | None) -> Description:
@@ -122,14 +131,20 @@ def _chosen(found: _Found, topic: str | None) -> Description:
     if partition is not None and partition.is_reassigned:
         reason = "a reassignment is not modelled: the answer is for the replicas as they are shown"
         ignored.append(Ignored("Adding Replicas", "", WhyIgnored.NOT_MODELLED, reason, partition.place))
-    evidence = Setting("2.8", f"{found.topic_ids[0]}: a TopicId is shown since 2.8") if found.topic_ids else None
+    evidence = [Setting("2.8", f"{place}: a TopicId is shown since 2.8") for place in found.topic_ids[:1]]
+    not_modelled = None
+    if found.eligible_replicas:
+        place = found.eligible_replicas[0]
+        evidence.append(Setting("3.7", f"{place}: Elr is shown since 3.7"))
+        not_modelled = f"Elr ({place}) shows eligible leader replicas (KIP-966), which are not modelled yet"
     return Description(
         sections=(Section(Role.TOPIC, str(topic), tuple(properties)), *sections),
         partition=partition,
         why_unavailable=_why_unavailable(of_topic, partition),
         understood=tuple(_understood(partition, of_topic)) if partition else (),
         ignored=tuple(ignored),
-        evidence=evidence,
+        evidence=tuple(evidence),
+        not_modelled=not_modelled,
     )
 
 
@@ -270,6 +285,8 @@ class _Reader:
                 raise self._error(f"broker {broker} is in the ISR and no replica")
         if leader is not None and leader not in isr:
             raise self._error(f"leader {leader} is not in the ISR")
+        if labels.get("Elr", NO_ELR) != NO_ELR:
+            self.found.eligible_replicas.append(self._place)
         is_reassigned = bool(labels.get("Adding Replicas") or labels.get("Removing Replicas"))
         new = Partition(topic, number, leader, replicas, isr, self._place, is_reassigned)
         for old in self.found.partitions:

@@ -4,6 +4,8 @@ In:  `Settings`, and the version of the brokers if it was told.
 Out: a `Generation`: the modelled protocol, the switches in which this cluster differs from it, and, where the model
      does not carry what the cluster does, why the answer can only be that of the nearest generation.
 
+Where no version is told, the settings show the oldest that it can be, the first release that has all of them.
+
 Two versions matter: that of the binaries (`--kafka-version`) decides the defaults and most of what brokers do;
 `inter.broker.protocol.version` and the format of the records decide how followers truncate. Where one is not told, the
 other stands in for it. A release that is told without the number of its patch is its first one: 2.0 is 2.0.0.
@@ -11,11 +13,11 @@ other stands in for it. A release that is told without the number of its patch i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from isrcheck.checker.kafka_config.cluster_settings import Given, Setting, Settings, Understood
-from isrcheck.checker.kafka_config.kafka_keys import Role
+from isrcheck.checker.kafka_config.kafka_keys import Role, first_release
 from isrcheck.checker.kafka_config.kafka_versions import Version, version_of_binaries, version_of_inter_broker_protocol
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
 
@@ -27,6 +29,13 @@ NEAREST_TO_OLDER, NEAREST_TO_NEWER = "0.10", "2.1"
 _INTER_BROKER_PROTOCOL = (Role.BROKER, "inter.broker.protocol.version")
 _TOPIC_FORMAT = (Role.TOPIC, "message.format.version")
 _BROKER_FORMAT = (Role.BROKER, "log.message.format.version")
+
+# Each of them makes a cluster that keeps its metadata in a quorum of controllers.
+_KRAFT = (
+    (Role.BROKER, "process.roles"),
+    (Role.BROKER, "controller.quorum.voters"),
+    (Role.BROKER, "controller.quorum.bootstrap.servers"),
+)
 
 # How followers truncate, oldest first: since which inter-broker protocol, in which generation, and in words.
 _TRUNCATIONS = (
@@ -78,8 +87,8 @@ class Generation:
     why_undecided: str | None
 
 
-def read_versions(settings: Settings, kafka_version: str | None, evidence: Setting[str] | None = None) -> Versions:
-    """The versions, as far as they are told. `evidence` is a version that something else than a setting shows."""
+def read_versions(settings: Settings, kafka_version: str | None, evidence: Iterable[Setting[str]] = ()) -> Versions:
+    """The versions, as far as they are told. `evidence` are releases that something else than a setting shows."""
     binaries = protocol = None
     if kafka_version is not None:
         try:
@@ -98,17 +107,32 @@ def read_versions(settings: Settings, kafka_version: str | None, evidence: Setti
     if protocol:
         release = Setting(version_of_binaries(protocol.value.release_name), protocol.source)
         return Versions(release, protocol, is_told=True)
-    if evidence:
-        shown = Setting(version_of_binaries(evidence.value), evidence.source)
-        return Versions(shown, shown, is_told=True)
     newest = Setting(version_of_binaries(NEWEST_MODELLED), "not told: the newest that is modelled")
-    return Versions(newest, newest, is_told=False)
+    for one in (*evidence, *_shown_by_keys(settings)):
+        shown = Setting(version_of_binaries(one.value), one.source)
+        if shown.value.is_newer_than(newest.value):
+            newest = shown
+    return Versions(newest, newest, is_told=newest.value.text != NEWEST_MODELLED)
 
 
-def read_generation(settings: Settings, versions: Versions) -> tuple[Generation, list[Understood]]:
-    """The generation, and what to say about the settings that it follows from. Raises PropertiesError."""
+def _shown_by_keys(settings: Settings) -> Iterator[Setting[str]]:
+    """The releases that settings of brokers and topics show: the first that has each of them."""
+    for each in settings:
+        since = first_release(each.role, each.key)
+        if each.role in (Role.BROKER, Role.TOPIC) and since is not None:
+            yield Setting(since, f"{each.source}: {each.key} is new in {since}")
+
+
+def read_generation(
+    settings: Settings, versions: Versions, not_modelled: str | None = None
+) -> tuple[Generation, list[Understood]]:
+    """The generation, and what to say about the settings that it follows from. Raises PropertiesError.
+
+    `not_modelled` names a mechanism that the cluster shows elsewhere and that the model does not have.
+    """
     release = versions.release
     protocol, why = _nearest(release)
+    why = _why_kraft(settings) or not_modelled or why
     names = [name for name, *_ in _TRUNCATIONS]
     own = next(number for number, each in enumerate(_TRUNCATIONS) if each[2] == protocol)
     agreed = max(number for number, each in enumerate(_TRUNCATIONS) if versions.protocol.value.has(each[1]))
@@ -148,6 +172,14 @@ def _nearest(release: Version) -> tuple[str, str | None]:
         if release.has(first):
             return protocol, None
     return "0.10", None
+
+
+def _why_kraft(settings: Settings) -> str | None:
+    """Why the answer is only that of the nearest generation, where the cluster has no ZooKeeper."""
+    given = next((found for key in _KRAFT if (found := settings.get(*key)) and found.text), None)
+    if given is None:
+        return None
+    return f"{given.spelled} ({given.source}) makes this a KRaft cluster, and KRaft is not modelled yet"
 
 
 def _decides(release: Version) -> str:

@@ -46,6 +46,13 @@ Keys = Sequence[tuple[Role, str]]
 _COMPACTION = "compaction is not modelled: the answer is for a log that keeps every record"
 _FLUSH = "forced flushes are not modelled: a power loss may take all that was appended since the start"
 _TIERED = "tiered storage is not modelled: the answer is for a log that brokers keep themselves"
+_RETENTION = "retention is not modelled: the answer is for records that it has not deleted yet"
+_KRAFT = "KRaft is not modelled"
+_PREFERRED = "preferred elections are searched beside the verdict, whatever this setting says"
+_SHUTDOWN = "a controlled shutdown is not modelled as a step of its own"
+_OFFSETS_TOPIC = "the topic of consumers' offsets is not modelled: it has replicas of its own"
+_TRANSACTIONS_TOPIC = "the topic of transactions' states is not modelled: it has replicas of its own"
+_NO_CLOCK = "time is not modelled: the answer covers every value"
 _OLD_PRODUCER = "the old Scala producer is not modelled; give the acks of the Java producer"
 _NOT_MODELLED: Mapping[str, str] = {
     "cleanup.policy": _COMPACTION,
@@ -59,11 +66,71 @@ _NOT_MODELLED: Mapping[str, str] = {
     "eligible.leader.replicas.enable": "eligible leader replicas (KIP-966) are not modelled",
     "transaction.partition.verification.enable": "the verification of transactions (KIP-890) is not modelled",
     "replica.selector.class": "reads from followers (KIP-392) are not modelled",
-    "auto.leader.rebalance.enable": "preferred elections are searched beside the verdict, whatever this setting says",
-    "controlled.shutdown.enable": "a controlled shutdown is not modelled as a step of its own",
+    "auto.leader.rebalance.enable": _PREFERRED,
+    "leader.imbalance.check.interval.seconds": _PREFERRED,
+    "leader.imbalance.per.broker.percentage": _PREFERRED,
+    "controlled.shutdown.enable": _SHUTDOWN,
+    "controlled.shutdown.max.retries": _SHUTDOWN,
+    "controlled.shutdown.retry.backoff.ms": _SHUTDOWN,
     "message.send.max.retries": _OLD_PRODUCER,
     "producer.type": _OLD_PRODUCER,
     "request.required.acks": _OLD_PRODUCER,
+    "offsets.commit.required.acks": _OFFSETS_TOPIC,
+    "offsets.topic.replication.factor": _OFFSETS_TOPIC,
+    "transaction.state.log.min.isr": _TRANSACTIONS_TOPIC,
+    "transaction.state.log.replication.factor": _TRANSACTIONS_TOPIC,
+    **dict.fromkeys(
+        (
+            "local.retention.bytes",
+            "local.retention.ms",
+            "log.local.retention.bytes",
+            "log.local.retention.ms",
+            "log.retention.bytes",
+            "log.retention.hours",
+            "log.retention.minutes",
+            "log.retention.ms",
+            "retention.bytes",
+            "retention.ms",
+        ),
+        _RETENTION,
+    ),
+    **dict.fromkeys(
+        (
+            "controller.quorum.bootstrap.servers",
+            "controller.quorum.voters",
+            "process.roles",
+            "quorum.voters",
+            "zookeeper.metadata.migration.enable",
+        ),
+        _KRAFT,
+    ),
+    **dict.fromkeys(
+        (
+            "broker.heartbeat.interval.ms",
+            "broker.session.timeout.ms",
+            "controller.quorum.election.backoff.max.ms",
+            "controller.quorum.election.timeout.ms",
+            "controller.quorum.fetch.timeout.ms",
+            "controller.quorum.request.timeout.ms",
+            "log.flush.offset.checkpoint.interval.ms",
+            "log.flush.start.offset.checkpoint.interval.ms",
+            "producer.id.expiration.ms",
+            "replica.fetch.backoff.ms",
+            "replica.fetch.wait.max.ms",
+            "replica.high.watermark.checkpoint.interval.ms",
+            "replica.lag.time.max.ms",
+            "replica.socket.timeout.ms",
+            "request.timeout.ms",
+            "retry.backoff.max.ms",
+            "retry.backoff.ms",
+            "transaction.max.timeout.ms",
+            "transaction.timeout.ms",
+            "transactional.id.expiration.ms",
+            "unclean.leader.election.interval.ms",
+            "zookeeper.session.timeout.ms",
+        ),
+        _NO_CLOCK,
+    ),
 }
 
 # Where such a setting switches its mechanism off, the model is exact.
@@ -80,23 +147,11 @@ _ASSUMED: Mapping[str, str] = {
     "transaction.partition.verification.enable": "false",
     "auto.leader.rebalance.enable": "false",
     "controlled.shutdown.enable": "false",
+    "log.retention.bytes": "-1",
+    "log.retention.ms": "-1",
+    "retention.bytes": "-1",
+    "retention.ms": "-1",
 }
-
-_TIMES = frozenset(
-    {
-        "broker.heartbeat.interval.ms",
-        "broker.session.timeout.ms",
-        "linger.ms",
-        "replica.fetch.backoff.ms",
-        "replica.fetch.wait.max.ms",
-        "replica.high.watermark.checkpoint.interval.ms",
-        "replica.lag.time.max.ms",
-        "request.timeout.ms",
-        "retry.backoff.ms",
-        "transaction.timeout.ms",
-        "zookeeper.session.timeout.ms",
-    }
-)
 
 _INTERNAL_TOPICS = ("offsets.", "transaction.state.log.")
 
@@ -133,11 +188,9 @@ def _why_ignored(each: Given, versions: Versions, winner: Given | None) -> tuple
         return WhyIgnored.ASSUMED, "is what the model assumes"
     if each.key in _NOT_MODELLED:
         return WhyIgnored.NOT_MODELLED, _NOT_MODELLED[each.key]
-    if each.key in _TIMES:
-        return WhyIgnored.NO_BEARING, "the model has no clock, so that its answer covers every value"
     if each.key.startswith(_INTERNAL_TOPICS):
         return WhyIgnored.NO_BEARING, "is about an internal topic, not about this one"
-    return WhyIgnored.NO_BEARING, "has no bearing on whether a record is kept"
+    return WhyIgnored.NO_BEARING, "has no bearing on replication"
 
 
 def _why_unknown(each: Given, versions: Versions) -> str:

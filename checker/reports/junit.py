@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isrcheck.checker.reports.content import UNFINISHED, Judged, Outcome, Search, Told
+from isrcheck.checker.session.text import asked_of
 from isrcheck.traces.drawing.markup import Element, append, as_xml, element
 from isrcheck.traces.terminal.show import view
 
@@ -65,6 +66,7 @@ def _suite(number: int, name: str, tests: Sequence[_Test], search: Search | None
     facts = {"command": told.words, "exit code": f"{told.code}: {told.means}"}
     if run is not None:
         facts["this search alone"] = run.command
+        facts["bounds and settings"] = asked_of(run)[0]
     counts = {kind: sum(test.outcome is outcome for test in tests) for outcome, kind in KINDS.items()}
     return element(
         "testsuite",

@@ -19,6 +19,7 @@ from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.proof_text import unrolled_lines
 from isrcheck.checker.session.text import Run, asked_of, never_fired, totals, verdict_line
 from isrcheck.checker.spark.summary import spread_lines
+from isrcheck.models.version import product
 from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element, page_head
 
 MOST_PLOTTED = 40
@@ -44,7 +45,7 @@ LOOKS = {
 
 def page(told: Told, when: str) -> str:
     """The whole page; `when` is the time at which it was written."""
-    head = page_head(f"isrcheck: {told.heading}", STYLE)
+    head = page_head(told.heading, STYLE)
     body = element("body", element("h1", told.heading), element("p", element("code", told.words), class_="quiet"))
     append(body, *_banners(told))
     if told.grid.rows:
@@ -53,7 +54,7 @@ def page(told: Told, when: str) -> str:
     if told.text:
         append(body, element("h2", "As printed"), element("pre", told.text))
     links = [("junit.xml", "JUnit"), ("results.sarif", "SARIF"), ("test_regressions.py", "pytest")]
-    files: list[Content] = [f"Written {when}. For build servers: "]
+    files: list[Content] = [f"Written {when} by {product()}. For build servers: "]
     for position, (name, says) in enumerate(links):
         files += [", " if position else None, element("a", name, href=name), f" ({says})"]
     append(body, element("p", *files, class_="quiet"))

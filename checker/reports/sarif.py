@@ -23,8 +23,9 @@ from isrcheck.checker.outcome.verdict import SAFE, UNEXPECTED, VIOLATED, Word
 from isrcheck.checker.reports.content import UNFINISHED, History, Judged, Outcome, Search, Told
 from isrcheck.models.language.model import Instance, Model, Property
 from isrcheck.models.language.syntax import Function
+from isrcheck.models.version import version
 from isrcheck.traces.drawing.markup import clean
-from isrcheck.traces.format.itf import configuration_digest, label, version
+from isrcheck.traces.format.itf import configuration_digest, label
 from isrcheck.traces.lanes.generic_lanes import rows, titles
 from isrcheck.traces.terminal.show import erring_row, view
 

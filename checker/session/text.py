@@ -234,7 +234,7 @@ def verdict_line(run: Run) -> str:
         case Word.UNDECIDED:
             return _undecided(run)
         case Word.PROVED:
-            return "PROVED: every promise is kept at every depth"
+            return "PROVED: every promise is kept at every depth; above stands what each proof rests on"
         case Word.NOT_APPLICABLE:
             far = (
                 EXHAUSTED if exploration.exhausted else f"searched to depth {exploration.judged}; {_left(exploration)}"

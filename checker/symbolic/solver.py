@@ -170,7 +170,9 @@ def once(circuit: Circuit, demanded: Iterable[int], deadline: float = float("inf
     names = {node: number for number, node in enumerate(nodes, 1)}
     names |= {-node: -number for node, number in names.items()}
     try:
-        solver = z3.Tactic("sat").solver()
+        # A context of its own: Z3's tables grow with all that a context has ever held, and each question pays for that.
+        context = z3.Context()
+        solver = z3.Tactic("sat", ctx=context).solver()
         for name, value in STRATEGY.items():
             solver.set(name, value)
         # Part by part, for Z3 cannot be interrupted while it reads.
@@ -189,7 +191,7 @@ def once(circuit: Circuit, demanded: Iterable[int], deadline: float = float("inf
     model = solver.model()
 
     def of(node: int) -> bool:
-        return node in names and z3.is_true(model.eval(z3.Bool(names[node]), model_completion=True))
+        return node in names and z3.is_true(model.eval(z3.Bool(names[node], context), model_completion=True))
 
     return found, Values(circuit, of)
 

@@ -2,7 +2,7 @@
 
 In:  an `Instance`.
 Out: a `Relation` over the variables of one state and of the choice of a step, made once and then copied for every depth
-     (checker/symbolic/unrolling.py) or asked about one transition at a time (checker/induct.py).
+     (checker/symbolic/unrolling.py) or asked about one transition at a time (checker/proofs/induction.py).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from isrcheck.conformance.cluster.observe import BrokerView
 
 def view_of(cluster: Cluster, broker: int) -> BrokerView:
     """How one broker stands."""
-    return cluster.observe().brokers[broker]
+    return cluster.observe_broker(broker)
 
 
 def payloads(cluster: Cluster, broker: int) -> tuple[str, ...]:
@@ -149,7 +149,7 @@ def read(
     """A consumer asks a broker and is answered; everything that it has read so far."""
     cluster.deliver(cluster.consume(broker, consumer, isolation))
     cluster.deliver(cluster.messages()[-1].number)
-    (view,) = [each for each in cluster.observe().consumers if each.name == consumer]
+    (view,) = [each for each in cluster.observe_consumers() if each.name == consumer]
     return tuple(each.payload for each in view.read)
 
 

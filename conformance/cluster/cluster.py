@@ -22,14 +22,20 @@ from isrcheck.conformance.cluster.configuration.bugs import bug_named
 from isrcheck.conformance.cluster.configuration.settings import ClusterError, Settings, Start
 from isrcheck.conformance.cluster.configuration.switches import Switches, generation
 from isrcheck.conformance.cluster.controller.controller import Controller, Election
-from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
-from isrcheck.conformance.cluster.log.storage import MemoryStorage, Storage, StorageError
+from isrcheck.conformance.cluster.log.storage import MemoryStorage, Storage, StorageError, lay_out
 from isrcheck.conformance.cluster.log.storage_files import FileStorage
 from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation
 from isrcheck.conformance.cluster.network.network import Message, Network
-from isrcheck.conformance.cluster.network.records import Control, Record
-from isrcheck.conformance.cluster.observe import ClusterView, observe
+from isrcheck.conformance.cluster.network.records import Control
+from isrcheck.conformance.cluster.observe import (
+    BrokerView,
+    ClusterView,
+    ConsumerView,
+    consumer_views,
+    observe,
+    observe_broker,
+)
 
 PRODUCER = "producer"
 CONSUMER = "consumer"
@@ -62,7 +68,7 @@ class Cluster:
             storage: Storage = MemoryStorage()
             if directory is not None:
                 storage = FileStorage(directory / f"broker-{number}", settings.segment_records)
-            _lay_out(storage, start, number)
+            lay_out(storage, start, number)
             self._brokers[number] = Broker(number, storage, *given)
             self._brokers[number].start_up()
         for number, broker in self._brokers.items():
@@ -87,6 +93,14 @@ class Cluster:
         clients = self._clients
         parts = (self._brokers, self._network, self._controller, clients.producers, clients.consumers)
         return observe(self.now, *parts, clients.coordinator, clients.deletes)
+
+    def observe_broker(self, broker: int) -> BrokerView:
+        """How one broker stands: the same as in `observe()`, without the work for all the others."""
+        return observe_broker(broker, self._broker(broker))
+
+    def observe_consumers(self) -> tuple[ConsumerView, ...]:
+        """What each consumer has read: the same as in `observe()`."""
+        return consumer_views(self._clients.consumers)
 
     def messages(self) -> tuple[Message, ...]:
         """Every message in flight, in the order of sending."""
@@ -285,13 +299,3 @@ class Cluster:
             for sent in producer.sent:
                 if sent.broker == broker and sent.is_in_flight and not self._network.carries(sent.request):
                     producer.disconnected(sent.request)
-
-
-def _lay_out(storage: Storage, start: Start, number: int) -> None:
-    """What a broker's disk holds at the start."""
-    end = start.log_end_offset_of(number)
-    for offset, payload in enumerate(start.log[:end]):
-        storage.append(Record(offset, 0, payload))
-    if end:
-        storage.write_epochs([EpochEntry(0, 0)])
-    storage.checkpoint_high_watermark(end)

@@ -177,6 +177,11 @@ def _leadership(partition: Partition, manager: ReplicaManager) -> LeadershipView
     )
 
 
+def consumer_views(consumers: Mapping[str, Consumer]) -> tuple[ConsumerView, ...]:
+    """What each consumer has read."""
+    return tuple(ConsumerView(name, each.position, each.read, each.error) for name, each in consumers.items())
+
+
 def observe(
     now: int,
     brokers: Mapping[int, Broker],
@@ -201,5 +206,5 @@ def observe(
         decided=coordinator.decided,
         markers=coordinator.markers,
         deletes=tuple(deletes),
-        consumers=tuple(ConsumerView(name, each.position, each.read, each.error) for name, each in consumers.items()),
+        consumers=consumer_views(consumers),
     )

@@ -231,7 +231,7 @@ class Scheduler:
             return
 
     def _view(self, broker: int) -> BrokerView:
-        return self._cluster.observe().brokers[broker]
+        return self._cluster.observe_broker(broker)
 
     def _is_frozen(self, destination: int | str) -> bool:
         return isinstance(destination, int) and self._view(destination).is_frozen

@@ -109,7 +109,7 @@ class Driver:
         return self._all_read(isolation)[len(before) :]
 
     def _all_read(self, isolation: Isolation) -> tuple[Record, ...]:
-        return next(one.read for one in self.cluster.observe().consumers if one.name == isolation.value)
+        return next(one.read for one in self.cluster.observe_consumers() if one.name == isolation.value)
 
     # ---------------------------------------------------------------------------------------------- between two steps
 
@@ -117,11 +117,12 @@ class Driver:
         """Answers reach clients; what the model has given up is given up; timers fire whose moment it is."""
         acts.deliver_answers(self.cluster)
         self._give_up_fetches()
-        for view in self.cluster.observe().brokers:
-            if (self.position, view.number) in self.timing.checkpoints:
-                self.cluster.fire(view.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
-            if view.is_up and self.configuration.delete_records:  # the model takes every log start for checkpointed
-                self.cluster.fire(view.number, TimerKind.LOG_START_OFFSET_CHECKPOINT)
+        for broker in self.cluster.brokers:
+            if (self.position, broker) in self.timing.checkpoints:
+                self.cluster.fire(broker, TimerKind.HIGH_WATERMARK_CHECKPOINT)
+            # The model takes every log start for checkpointed.
+            if self.configuration.delete_records and acts.view_of(self.cluster, broker).is_up:
+                self.cluster.fire(broker, TimerKind.LOG_START_OFFSET_CHECKPOINT)
         if self.position in self.timing.pauses:
             self.cluster.advance(LAG + 1)
 
@@ -141,11 +142,11 @@ class Driver:
                     self._give_up(follower, leader)
 
     def _give_up(self, follower: int, leader: int) -> None:
-        view = self.cluster.observe()
-        thread = next((one for one in view.brokers[follower].fetchers if one.source == leader), None)
+        fetchers = acts.view_of(self.cluster, follower).fetchers
+        thread = next((one for one in fetchers if one.source == leader), None)
         if thread is None or thread.outstanding is None:
             return
-        parked = view.brokers[leader].leadership
+        parked = acts.view_of(self.cluster, leader).leadership
         if parked is not None and any(number == follower for number, _, _ in parked.parked_fetches):
             self.cluster.fire(leader, TimerKind.DELAYED_FETCH, follower)
         for message in self.cluster.messages():

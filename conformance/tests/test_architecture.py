@@ -6,6 +6,7 @@ Files are parsed, not imported, so that an import inside a function counts as we
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import tomllib
 from collections import Counter
@@ -300,3 +301,12 @@ def test_a_missing_docstring_is_noticed() -> None:
     )
     assert list(undocumented(text)) == ["", "f", "C.m"]
     assert list(undocumented(f'"""Says."""\n{text}')) == ["f", "C.m"]
+
+
+NAMED_FILE = re.compile(r"\b(?:models|traces|checker|conformance|benchmarks)/[\w/]+\.(?:py|md|toml|css|js)\b")
+
+
+@pytest.mark.parametrize("path", [*PRODUCT, *CLUSTER, "README.md", "models/README.md", "conformance/README.md"])
+def test_a_file_that_is_named_is_there(path: str) -> None:
+    named_files = set(NAMED_FILE.findall((ROOT / path).read_text(encoding="utf-8")))
+    assert {name for name in named_files if not (ROOT / name).is_file()} == set()

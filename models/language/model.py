@@ -62,7 +62,14 @@ def nearest(name: str, names: Iterable[str]) -> str:
     """Say which names there are, the likeliest first: the cure in a message about an unknown name."""
     names = list(names)
     close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]}?" if close else f"there are: {', '.join(names)}"
+    # What differs in its digits alone is something else (2.0 and 3.0), and not misspelt.
+    if close and _without_digits(close[0]) != _without_digits(name):
+        return f"did you mean {close[0]}?"
+    return f"there are: {', '.join(names)}"
+
+
+def _without_digits(name: str) -> str:
+    return "".join(letter for letter in name if not letter.isdigit())
 
 
 # ---------------------------------------------------------------------------------------------------- configuration

@@ -21,7 +21,13 @@ from isrcheck.models.language.text.source_text import text_of
 
 OWN = (
     *("isrcheck.models.language.", "isrcheck.models.messages.", "isrcheck.models.registry.", "isrcheck.models.run."),
-    *("isrcheck.models.settings.", "isrcheck.models.start.", "isrcheck.language.", "isrcheck.testing."),
+    *(
+        "isrcheck.models.settings.",
+        "isrcheck.models.start.",
+        "isrcheck.models.command_line.",
+        "isrcheck.models.version.",
+    ),
+    *("isrcheck.language.", "isrcheck.testing."),
     *("isrcheck.checker.", "isrcheck.traces.", "isrcheck.conformance."),
 )
 """The modules and packages of this program that are no part of a model."""

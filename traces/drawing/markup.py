@@ -72,7 +72,7 @@ def page_head(title: str, style: str, security: str = SECURITY) -> Element:
         element("meta", http_equiv="Content-Security-Policy", content=security),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="generator", content="isrcheck"),
-        element("title", title),
+        element("title", f"{title} - isrcheck"),
         element("style", style),
     )
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import spell_element
+from isrcheck.models.version import product
 from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.drawing.drawing import Drawing
 from isrcheck.traces.drawing.markup import SCRIPT_SECURITY, Content, Element, as_html, beside, data, element, page_head
@@ -70,6 +71,7 @@ def page_of(scene: Scene, telling: Telling) -> str:
         element("h1", scene.title),
         *verdict,
         element("p", scene.subtitle),
+        element("p", product()),
         _button("theme", "light / dark", ""),
     )
     body = element(

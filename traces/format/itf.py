@@ -13,7 +13,6 @@ import shlex
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from isrcheck.models.language.model import Choice, Instance, Model, Place, Step,
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.models.run import Cells
+from isrcheck.models.version import version
 from isrcheck.traces.format.erring import without_folders
 from isrcheck.traces.format.reproduce import reproduction
 from isrcheck.traces.format.spelling import spell_value
@@ -184,14 +184,6 @@ def spell_path(model: Model) -> str:
     path = Path(model.path).resolve()
     root = Path(models.__file__).resolve().parent.parent if is_built_in(model) else Path.cwd()
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
-
-
-def version() -> str:
-    """The version of isrcheck that is installed."""
-    try:
-        return metadata.version("isrcheck")
-    except metadata.PackageNotFoundError:
-        return "unknown"
 
 
 # ---------------------------------------------------------------------------------------------------------- reading

@@ -26,7 +26,7 @@ from isrcheck.traces.format.itf import label
 from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace
 from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.terminal.colour import Look
-from isrcheck.traces.terminal.show import history, lane_rows
+from isrcheck.traces.terminal.show import history, lane_rows, lane_titles
 from isrcheck.traces.terminal.walk import BROKEN, Option, Standing, Walk
 
 MOST_GUARDS = 500
@@ -151,12 +151,13 @@ class Explorer(App[None]):
         self.show_preview(self.shown[entries.highlighted])
 
     def prompt(self, option: Option) -> Content:
-        """One line for an option; an initial state tells its lanes."""
+        """One line for an option; of an initial state what stands in each lane, with the lane's title."""
         if option.step is not None or option.after is None:
             return plain(option.text, "$error" if option.problem else "")
         trace = Trace(self.walk.instance, (option.after,), (), None, None, "")
-        lines = [line for cell in lane_rows(trace)[0].cells for line in cell]
-        return plain(f"{option.text}: {', '.join(lines)}")
+        lanes = zip(lane_titles(trace.instance), lane_rows(trace)[0].cells, strict=True)
+        told = [f"{title}: {', '.join(lines)}" for title, lines in lanes if lines]
+        return plain(f"{option.text}: {'; '.join(told)}")
 
     def show_preview(self, option: Option) -> None:
         """What an option would change; all of an initial state."""

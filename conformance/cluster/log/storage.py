@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from isrcheck.conformance.cluster.configuration.settings import Start
 from isrcheck.conformance.cluster.log.epoch_cache import EpochEntry
 from isrcheck.conformance.cluster.network.records import Record
 
@@ -139,3 +140,13 @@ class MemoryStorage:
         """What is there now."""
         start = max(self._base_offset, self._log_start_offset)
         return Stored(self._base_offset, tuple(self._records), start, self._high_watermark, self._epochs)
+
+
+def lay_out(storage: Storage, start: Start, number: int) -> None:
+    """What a broker's disk holds at the start."""
+    end = start.log_end_offset_of(number)
+    for offset, payload in enumerate(start.log[:end]):
+        storage.append(Record(offset, 0, payload))
+    if end:
+        storage.write_epochs([EpochEntry(0, 0)])
+    storage.checkpoint_high_watermark(end)

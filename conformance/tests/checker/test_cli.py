@@ -496,10 +496,29 @@ BAD = {
         "kafka has no action producer_append; did you mean producer_appends?"
     ),
     "published/kip_101 --swap become_leader=kip_321": (
-        "published has no protocol kip_321; did you mean kip_320?"
+        "published has no protocol kip_321; there are: truncate_to_high_watermark, kip_101, kip_279, kip_320_first_try,"
+        " kip_320"
     ),
     "kafak": "no model kafak; did you mean kafka?, or give a file: check FILE.py",
-    "published/kip_102": "no model published/kip_102; did you mean published/kip_101?",
+    "published/kip_102": f"no model published/kip_102; there are: {MODELS}",
+    "published/kip_320_first_tri": (
+        "no model published/kip_320_first_tri; did you mean published/kip_320_first_try?"
+    ),
+    "kafka --protocol 3.0": "kafka has no protocol 3.0; there are: 0.10, 0.11, 2.0, 2.1",
+    "kafka --protocol 2,1": "kafka has no protocol 2,1; did you mean 2.1?",
+    "kafka --boud 3": "kafka has no option --boud; did you mean --bound?",
+    "kafka --boud=3": "kafka has no option --boud=3; did you mean --bound?",
+    "published/kip_101 --boud 3": "published has no option --boud; did you mean --bound?",
+    "counter.py --boud 3": "counter has no option --boud; did you mean --bound?",
+    "counter.py --leap 3": "counter has no option --leap; did you mean --leaps?",
+    "graph counter.py --flod count -o x.html": "counter has no option --flod; did you mean --fold?",
+    "--boud 3": "there is no option --boud; did you mean --bound?",
+    "--boud=3": "there is no option --boud; did you mean --bound?",
+    "--acs all": "there is no option --acs; did you mean --acks?",
+    "--jsn": "there is no option --jsn; did you mean --json?",
+    "published --boud 3": "there is no option --boud; did you mean --bound?",
+    "--config x.properties --boud 3": "there is no option --boud; did you mean --bound?",
+    "sweep --vari acks=0,1": "there is no option --vari; did you mean --vary?",
     "zzz": f"no model zzz; there are: {MODELS}, or give a file: check FILE.py",
     "published/": (
         "published needs --protocol; there are: truncate_to_high_watermark, kip_101, kip_279, kip_320_first_try,"

@@ -8,17 +8,24 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from conformance.tests.support.places import PROJECT
+from isrcheck.checker.cli import main as check
 from isrcheck.checker.resources import cache
+from isrcheck.conformance.cli import main as conform
+from isrcheck.models.version import version
+from isrcheck.traces.cli import main as trace
 
+HERE = os.environ | {"PYTHONPATH": str(PROJECT)}
+VERSION = f"isrcheck {version()}\n"
 COMMANDS = {
-    "check": ("checker", "kafka --protocol 2.1 --bound 3"),
-    "trace": ("traces", "list ."),
-    "conform": ("conformance", "replay --walks 3"),
+    "check": ("isrcheck.checker", "kafka --protocol 2.1 --bound 3"),
+    "trace": ("isrcheck.traces", "list ."),
+    "conform": ("isrcheck.conformance", "replay --walks 3"),
 }
 INSTANTS = 16
 BETWEEN = 0.1
@@ -27,7 +34,7 @@ OWN = re.compile(r'File "[^"]*/(models|checker|traces|conformance)/')
 
 COMPILING = """
 import os, signal, sys
-from checker import kernels
+from isrcheck.checker.compile import kernels
 
 def compiling(*arguments):
     class Callback:
@@ -88,6 +95,55 @@ def test_an_interrupt_that_python_drops_in_a_callback_is_one_line(tmp_path: Path
     assert (code, told) == (130, "check: interrupted before anything was found\n")
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_version_is_told_before_anything_is_imported(tmp_path: Path, name: str) -> None:
+    package, _ = COMMANDS[name]
+    script = (
+        f"import sys; from {package}.__main__ import main; code = main()\n"
+        "late = {'argparse', 'numpy', 'isrcheck.models.run', 'isrcheck.traces.format.itf'}\n"
+        "sys.exit(code or ' '.join(late & set(sys.modules)) or None)"
+    )
+    told = subprocess.run([sys.executable, "-c", script, "--version"], cwd=tmp_path, env=HERE, capture_output=True)
+    assert (told.returncode, told.stdout, told.stderr) == (0, VERSION.encode(), b"")
+
+
+@pytest.mark.parametrize(
+    ("main", "words"),
+    [
+        (check, ["--version"]),
+        (check, ["kafka", "--boud", "3", "--version"]),
+        (trace, ["--version"]),
+        (trace, ["show", "--version"]),
+        (conform, ["--version"]),
+        (conform, ["run", "--version"]),
+    ],
+)
+def test_the_version_is_told_wherever_it_is_asked_for(
+    main: Callable[[list[str]], int], words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code: object = main(words)
+    except SystemExit as end:
+        code = end.code or 0
+    assert (code, *capsys.readouterr()) == (0, VERSION, "")
+
+
+@pytest.mark.parametrize(
+    ("main", "line", "complaint"),
+    [
+        (trace, "show x --stpe 3", "trace: there is no option --stpe; did you mean --step?"),
+        (trace, "list --bogus", "trace: unrecognized arguments: --bogus; see trace --help"),
+        (trace, "explore kafka --protocol 2.1 --form x", "trace: kafka has no option --form; did you mean --from?"),
+        (conform, "run --sed 3", "conform: there is no option --sed; did you mean --seed?"),
+        (conform, "run 3", "conform: unrecognized arguments: 3; see conform --help"),
+    ],
+)
+def test_an_unknown_option_is_refused_with_the_one_that_is_spelled_alike(
+    main: Callable[[list[str]], int], line: str, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (main(line.split()), *capsys.readouterr()) == (2, "", f"{complaint}\n")
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_closed_streams_harm_nothing(tmp_path: Path, name: str, closed: str) -> None:
@@ -102,7 +158,7 @@ def test_closed_streams_harm_nothing(tmp_path: Path, name: str, closed: str) -> 
 def test_without_a_home_the_cache_is_a_folder_of_this_run(tmp_path: Path) -> None:
     """As in a container, whose user has no entry among the machine's."""
     script = (
-        "import os, sys, pathlib; from checker import cli\n"
+        "import os, sys, pathlib; from isrcheck.checker import cli\n"
         "def nowhere(cls=None): raise RuntimeError('Could not determine home directory.')\n"
         "pathlib.Path.home = classmethod(nowhere)\n"
         "sys.exit(cli.main())"

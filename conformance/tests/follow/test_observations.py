@@ -127,6 +127,7 @@ def test_the_loss_on_0_10_2_has_no_explanation_in_2_1() -> None:
     assert "the log of broker 2 is m0 m1 m2: true of 0 of 689, instead: m0 m1 m2 PRECIOUS (689)" in flat(outcome)
 
 
+@pytest.mark.exhaustive
 def test_the_missed_demotion_of_3_9_is_explained_by_2_1() -> None:
     assert (
         explained(
@@ -136,6 +137,7 @@ def test_the_missed_demotion_of_3_9_is_explained_by_2_1() -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_the_missed_demotion_of_3_9_needs_the_remote_offsets_that_a_reelected_leader_keeps() -> None:
     outcome = follow_recording(FROZEN, "2.1", WITHOUT_THE_RULE)
     assert rejected(outcome) == (27, 385)

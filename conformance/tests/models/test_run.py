@@ -390,7 +390,10 @@ def test_the_taken_action_is_every_version_of_it() -> None:
             {"leader_expand_isr": "kip_279"},
             "published has no action leader_expand_isr; did you mean leader_expands_isr?",
         ),
-        ({"leader_expands_isr": "kip_280"}, "published has no protocol kip_280; did you mean kip_"),
+        (
+            {"leader_expands_isr": "kip_280"},
+            "published has no protocol kip_280; there are: truncate_to_high_watermark, kip_101, ",
+        ),
     ],
 )
 def test_no_such_swap(swaps: Mapping[str, str], says: str) -> None:
@@ -492,7 +495,7 @@ def test_a_configuration_never_changes(instance: Instance) -> None:
             None,
             "published needs --protocol; there are: truncate_to_high_watermark, kip_101, kip_279, kip_320",
         ),
-        ("published", "kip_32", "published has no protocol kip_32; did you mean kip_320?"),
+        ("published", "kip_32", "published has no protocol kip_32; there are: truncate_to_high_watermark, kip_101, "),
         ("examples/two_phase_commit", "1", "examples/two_phase_commit has no protocol 1: it is one protocol"),
     ],
 )
@@ -586,7 +589,7 @@ HELPER = "LIMIT = 3\n\n\ndef more(s, node):\n    return min(s.count[node] + 1, L
 DIGEST = """
 import sys
 from pathlib import Path
-from models import registry
+from isrcheck.models import registry
 
 print(registry.load_file(Path(sys.argv[1])).digest)
 """

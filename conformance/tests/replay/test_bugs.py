@@ -8,11 +8,11 @@ from __future__ import annotations
 import pytest
 
 from conformance.tests.support import golden as golden_support
-from conformance.tests.support.replay import DEFAULT, EVERY_CLIENT, EVERY_FAULT, instance_of
+from conformance.tests.support.replay import DEFAULT, EVERY_CLIENT, EVERY_FAULT, walk_of
 from isrcheck.conformance.cluster.configuration.bugs import Bug
 from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.driver import Driver
-from isrcheck.conformance.replay.walks import walk, with_step
+from isrcheck.conformance.replay.walks import with_step
 from isrcheck.traces.format.trace import Trace
 
 STEPS = 30
@@ -72,8 +72,7 @@ def test_every_bug_is_spoken_of_once():
 @pytest.mark.parametrize("bug", SEEN, ids=lambda bug: bug.name)
 def test_a_random_walk_sees_the_bug(bug):
     protocol, values = SEEN[bug]
-    instance = instance_of(protocol, tuple(values.items()))
-    assert any(is_seen(bug, walk(instance, seed, STEPS)) for seed in range(MOST_WALKS))
+    assert any(is_seen(bug, walk_of(protocol, values, seed, STEPS)) for seed in range(MOST_WALKS))
 
 
 @pytest.mark.parametrize("bug", SEEN_BY_A_GOLDEN_TRACE, ids=lambda bug: bug.name)
@@ -98,5 +97,4 @@ def test_what_is_left_of_a_golden_trace_sees_the_bug(bug):
 @pytest.mark.parametrize("bug", INVISIBLE, ids=lambda bug: bug.name)
 def test_what_replay_cannot_see_no_walk_sees(bug):
     for values in (DEFAULT, EVERY_FAULT, EVERY_CLIENT):
-        instance = instance_of("2.1", tuple(values.items()))
-        assert not any(is_seen(bug, walk(instance, seed, STEPS)) for seed in range(20))
+        assert not any(is_seen(bug, walk_of("2.1", values, seed, STEPS)) for seed in range(20))

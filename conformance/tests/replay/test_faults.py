@@ -6,8 +6,7 @@ from types import MappingProxyType
 
 import pytest
 
-from conformance.tests.support.replay import EVERY_CLIENT, EVERY_FAULT, GENERATIONS, instance_of, must_replay
-from isrcheck.conformance.replay.walks import walk
+from conformance.tests.support.replay import EVERY_CLIENT, EVERY_FAULT, GENERATIONS, must_replay, walk_of
 
 ACKS_ONE = MappingProxyType({"acks": 1, "retries": 2, "records": 3, "log_size": 3, "power_losses": 1})
 ACKS_ZERO = MappingProxyType({"acks": 0, "brokers_down": 1, "elections": 4})
@@ -37,7 +36,7 @@ CLIENTS = {
 def test_so_it_does_with_every_fault_and_every_client(protocol, values, also):
     taken: set[str] = set()
     for seed in range(150):
-        trace = walk(instance_of(protocol, tuple(values.items())), seed, 40)
+        trace = walk_of(protocol, values, seed, 40)
         must_replay(trace, seed)
         taken |= {step.action for step in trace.steps}
     assert taken >= also

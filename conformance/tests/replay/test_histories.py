@@ -11,9 +11,19 @@ from contextlib import redirect_stderr, redirect_stdout
 import pytest
 
 from conformance.tests.support import golden
-from conformance.tests.support.replay import GENERATIONS, instance_of, must_replay
+from conformance.tests.support.replay import (
+    DEFAULT,
+    EVERY_CLIENT,
+    EVERY_FAULT,
+    GENERATIONS,
+    instance_of,
+    must_replay,
+    walk_of,
+)
 from isrcheck.checker.analyses.matrix import recorded
 from isrcheck.checker.cli import main as check
+from isrcheck.checker.proofs.prove import Proofs
+from isrcheck.checker.session import session
 from isrcheck.conformance.replay.walks import walk
 from isrcheck.traces.format.folder import files, read
 
@@ -25,7 +35,7 @@ HISTORIES = 1000
 def test_the_cluster_goes_the_way_of_the_model(protocol):
     taken: set[str] = set()
     for seed in range(HISTORIES):
-        trace = walk(instance_of(protocol), seed, STEPS)
+        trace = walk_of(protocol, DEFAULT, seed, STEPS)
         must_replay(trace, seed)
         taken |= {step.action for step in trace.steps}
     # All that the default configuration has, but for what is rare there (test_replay_faults.py).
@@ -37,6 +47,21 @@ def test_the_cluster_goes_the_way_of_the_model(protocol):
     }
     # 0.10 truncates at once.
     assert taken - {"follower_is_out_of_range"} == expected - ({"follower_reconciles"} if protocol == "0.10" else set())
+
+
+@pytest.mark.parametrize(
+    ("protocol", "values"),
+    [
+        *((protocol, values) for protocol in GENERATIONS for values in (DEFAULT, EVERY_FAULT)),
+        *((protocol, EVERY_CLIENT) for protocol in GENERATIONS[1:]),
+    ],
+)
+def test_the_kernel_leads_a_walk_where_cpython_leads_it(protocol, values):
+    """It only saves the trial of the steps that are not enabled: each walk is the same without it."""
+    instance = instance_of(protocol, tuple(values.items()))
+    for seed in range(5):
+        led, plain = walk_of(protocol, values, seed, STEPS), walk(instance, seed, STEPS)
+        assert (led.states, led.steps) == (plain.states, plain.steps)
 
 
 GOLDEN = [path for path in sorted(golden.FOLDER.glob("*.txt")) if path.stem.startswith("kafka")]
@@ -52,7 +77,8 @@ def matrix(tmp_path_factory):
     """Every counterexample that the matrix records: those of all runs and properties, at their full depth."""
     folder = tmp_path_factory.mktemp("counterexamples")
     depths = [depth for run in recorded() for depth in (*run.violated.values(), *run.permitted.values())]
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+    with pytest.MonkeyPatch.context() as patched, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        patched.setattr(session, "proved", lambda *given, **more: Proofs(stopped="seconds"))  # nothing of them is asked
         code = check(["--bound", str(max(depths)), "--engine", "local", "--out", str(folder)])
     assert code == 0
     return [read(path, None) for path in files(folder)], len(depths)

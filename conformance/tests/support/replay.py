@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from types import MappingProxyType
 
 import pytest
 
+from conformance.tests.support.compiled import enabled_steps
 from conformance.tests.support.golden import read_step
 from isrcheck.conformance.replay.compare import replay
 from isrcheck.conformance.replay.driver import Driver
+from isrcheck.conformance.replay.walks import Enabled, walk
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.traces.format.certify import behaviour
@@ -40,6 +42,21 @@ EVERY_CLIENT = MappingProxyType({"records": 3, "log_size": 4, "transactions": 2,
 @cache
 def instance_of(protocol: str, values: tuple[tuple[str, int], ...] = ()) -> Instance:
     return registry.load("kafka")[0].instance(protocol, dict(values))
+
+
+def walk_of(protocol: str, values: Mapping[str, int], seed: int, steps: int) -> Trace:
+    """A random walk of an instance. The kernel knows which steps are enabled; CPython takes the chosen ones."""
+    return _walk(protocol, tuple(values.items()), seed, steps)
+
+
+@lru_cache(maxsize=512)  # the tests of bugs take the same walks, each bug anew
+def _walk(protocol: str, values: tuple[tuple[str, int], ...], seed: int, steps: int) -> Trace:
+    return walk(instance_of(protocol, values), seed, steps, _enabled(protocol, values))
+
+
+@cache
+def _enabled(protocol: str, values: tuple[tuple[str, int], ...]) -> Enabled:
+    return enabled_steps(instance_of(protocol, values))
 
 
 def trace_of(steps: Sequence[str], protocol: str = "2.1", **values: int) -> Trace:

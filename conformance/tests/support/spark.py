@@ -57,6 +57,7 @@ class Cluster:
     """A standalone master and its workers, each a process with a session of its own."""
 
     folder: Path
+    workers: tuple[str, ...] = ("worker-0", "worker-1")
     port: int = field(default_factory=free_port)
     web_port: int = field(default_factory=free_port)
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
@@ -76,6 +77,13 @@ class Cluster:
         words = ["--host", LOOPBACK, "--webui-port", "0", "--cores", "1", "--memory", "1g"]
         words += ["--work-dir", str(self.folder / f"work-{name}"), self.master]
         self._start(name, "org.apache.spark.deploy.worker.Worker", words)
+
+    def start_missing_workers(self) -> None:
+        """Start the workers that were killed; until all are there."""
+        for name in self.workers:
+            if name not in self.processes:
+                self.start_worker(name)
+        self.await_workers(len(self.workers))
 
     def _start(self, name: str, main: str, words: list[str]) -> None:
         environment = os.environ | {
@@ -135,15 +143,13 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A master and so many workers; stopped, and what they wrote removed, at the end."""
+def standalone_cluster(folder: Path) -> Iterator[Cluster]:
+    """A master and its workers; stopped, and what they wrote removed, at the end."""
     folder.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(folder)
     try:
         cluster.start_master()
-        for number in range(workers):
-            cluster.start_worker(f"worker-{number}")
-        cluster.await_workers(workers)
+        cluster.start_missing_workers()
         yield cluster
     finally:
         cluster.stop()

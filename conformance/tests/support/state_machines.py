@@ -9,8 +9,10 @@ Out: a `RuleBasedStateMachine`: one rule an action; invariants: the cluster show
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from unittest import TestCase
@@ -30,7 +32,7 @@ from isrcheck.conformance.replay.compare import Divergence, compared
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.system import StepRefusedError
 from isrcheck.conformance.replay.timing import timing_of
-from isrcheck.conformance.replay.walks import with_step
+from isrcheck.conformance.replay.walks import Enabled, with_step
 from isrcheck.models import run
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, Step
@@ -66,6 +68,8 @@ class Machine(RuleBasedStateMachine):
     instance: Instance
     bug: str | None
     promised: Sequence[str]
+    enabled: Enabled | None
+    steps_of: Mapping[int, Sequence[Step]]
 
     def begin(self, start: int) -> None:
         """Model and cluster stand as the initial state of that number."""
@@ -73,20 +77,30 @@ class Machine(RuleBasedStateMachine):
         self.driver = Driver(self.bug)
         self.driver.begin(self.trace)
         self.possible: dict[int, dict[Step, Trace]] = {}
+        self.numbers: Collection[int] | None = None
         self.refused = ""
 
     def longer(self, slot: int) -> dict[Step, Trace]:
         """The steps of an action that can be taken now, each with the trace that it makes."""
         if slot not in self.possible:
-            steps = [step for step in self.instance.steps if step.slot == slot]
+            steps = self._candidates(slot)
             traces = {step: with_step(self.trace, step) for step in steps}
             self.possible[slot] = {step: trace for step, trace in traces.items() if trace is not None}
         return self.possible[slot]
 
+    def _candidates(self, slot: int) -> Sequence[Step]:
+        """The steps of an action that CPython has to try: with `enabled`, only those that are."""
+        steps = self.steps_of.get(slot, ())
+        if self.enabled is None:
+            return steps
+        if self.numbers is None:
+            self.numbers = self.enabled(self.trace.states[-1])
+        return [step for step in steps if step.number in self.numbers]
+
     def take(self, step: Step) -> None:
         """One step of both. Where time would have had to pass earlier, the cluster goes its way once more."""
         self.trace = longer = self.longer(step.slot)[step]
-        self.possible = {}
+        self.possible, self.numbers = {}, None
         try:
             if timing_of(longer) == self.driver.timing:
                 self.driver.trace = longer
@@ -118,13 +132,23 @@ class Machine(RuleBasedStateMachine):
                 raise FailureFoundError(Failure(self.trace, prop.name, None))
 
 
-def machine_of(instance: Instance, bug: str | None = None, promised: Sequence[str] | None = None) -> type[Machine]:
-    """The machine for an instance. `promised`: the properties of states to watch; without it all of them."""
+def machine_of(
+    instance: Instance,
+    bug: str | None = None,
+    promised: Sequence[str] | None = None,
+    enabled: Enabled | None = None,
+) -> type[Machine]:
+    """The machine for an instance. `promised`: the properties of states to watch; without it all of them.
+
+    `enabled` knows which steps are enabled, and saves the trial of the others; the machine does the same without it.
+    """
     states = [prop.name for prop in instance.properties if prop.kind is Kind.ALWAYS and not prop.of_steps]
     members: dict[str, Any] = {
         "instance": instance,
         "bug": bug,
         "promised": states if promised is None else promised,
+        "enabled": None if enabled is None else staticmethod(enabled),  # a function in a class would take `self`
+        "steps_of": {slot: list(steps) for slot, steps in groupby(instance.steps, key=attrgetter("slot"))},
         "begin": initialize(start=st.integers(0, len(instance.initial_states) - 1))(Machine.begin),
         "the_cluster_shows_what_the_model_says": invariant()(Machine.the_cluster_shows_what_the_model_says),
         "promises_hold": invariant()(Machine.promises_hold),

@@ -11,105 +11,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
+from conformance.tests.support.compiled import NOTHING, Compiled, Seen
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.compile.layout import ABSENT, layout_of
 from isrcheck.checker.compile.lower import lower
-from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
 from isrcheck.models import registry, run
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells
 
-Seen = tuple[tuple[int, int, int], tuple[int, int, int]]
-"""What was seen of one property: (count, state, step) of the failures, or finds, and of the permitted failures."""
-
-NOTHING = (0, 0, 0)
-
-
 # ------------------------------------------------------------------------------------------------ one state, two ways
-
-
-class Compiled:
-    """A kernel that is asked about one state at a time; None is its answer where the model leaves its declaration."""
-
-    def __init__(self, instance: Instance, kernel: Kernel) -> None:
-        self.instance = instance
-        self.kernel = kernel
-        steps, properties = instance.first_steps[-1], len(instance.model.properties)
-        self.room = steps + 1
-        self.words = np.zeros(self.room * kernel.layout.words, np.uint64)
-        self.parents = np.zeros(self.room, np.uint32)
-        self.steps = np.zeros(self.room, np.uint32)
-        self.fired = np.zeros(len(instance.model.slots), np.int64)
-        self.active = np.zeros(properties + 1, np.int8)
-        for number, prop in enumerate(instance.model.properties):
-            self.active[number] = prop in instance.properties
-        self.results = KernelResults(properties)
-        self.plain = kernel.layout.buffer(instance)
-        self.before, self.after = self.plain.copy(), self.plain.copy()
-
-    def _start_anew(self) -> None:
-        self.before[:] = self.after[:] = self.plain
-        self.results.clear()
-        self.fired[:] = 0
-
-    def _seen(self, of_steps: bool) -> dict[str, Seen]:
-        return {
-            prop.name: (self._entry(number, EntryKind.FOUND), self._entry(number, EntryKind.PERMITTED))
-            for number, prop in enumerate(self.instance.model.properties)
-            if prop in self.instance.properties and prop.of_steps == of_steps
-        }
-
-    def _entry(self, number: int, kind: EntryKind) -> tuple[int, int, int]:
-        entry = self.results.entry(number, kind)
-        return entry.count, entry.state, entry.step
-
-    def successors(self, cells: Cells) -> tuple[list[tuple[int, Cells]], dict[str, Seen], list[int]] | None:
-        """Numbers and results of the enabled steps; what the properties of steps say; how often each action fired."""
-        self._start_anew()
-        store = self.kernel.layout.pack(cells)
-        count = self.kernel.expand(
-            store.ctypes.data,
-            0,
-            1,
-            self.before.ctypes.data,
-            self.after.ctypes.data,
-            self.words.ctypes.data,
-            self.parents.ctypes.data,
-            self.steps.ctypes.data,
-            self.room,
-            self.fired.ctypes.data,
-            self.active.ctypes.data,
-            self.results.address,
-        )
-        if self.results.has_failed:
-            return None
-        assert (self.results.next_state, self.results.successors) == (1, count)
-        assert not self.parents[:count].any()
-        size = self.kernel.layout.words
-        found = [
-            (
-                int(self.steps[i]),
-                self.kernel.layout.unpack([int(word) for word in self.words[i * size : (i + 1) * size]]),
-            )
-            for i in range(count)
-        ]
-        return found, self._seen(of_steps=True), [int(fired) for fired in self.fired]
-
-    def properties(self, cells: Cells) -> dict[str, Seen] | None:
-        """What the properties of states say of this one."""
-        self._start_anew()
-        store = self.kernel.layout.pack(cells)
-        stopped_at = self.kernel.check(
-            store.ctypes.data, 0, 1, self.before.ctypes.data, self.active.ctypes.data, self.results.address
-        )
-        return self._seen(of_steps=False) if stopped_at == 1 else None
 
 
 class Reference:

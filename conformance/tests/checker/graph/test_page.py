@@ -13,6 +13,7 @@ from conformance.tests.support.browser import Page, contrast, overlaps
 from isrcheck.checker.graph.drawing import MOST_LABELS
 from isrcheck.checker.graph.layout import Point, laid_out
 from isrcheck.checker.graph.page import page
+from isrcheck.models.version import product
 
 GRAPHS = {
     "light": lambda folder: drawn(folder / "light.py"),
@@ -54,6 +55,8 @@ def test_the_page_is_of_one_piece_and_what_a_model_says_is_text(folder):
         *("node initial component", "node permitted component", "node violated dead"),
     ]
     assert contents.text.count("<script") == 2
+    assert "<title>State graph of light - isrcheck</title>" in contents.text
+    assert f"<p>{product()}</p>" in contents.text
     assert re.findall(r"(?:src|href)=|https?:|@import|url\((?!#)", contents.text) == []
     assert "\x1b" not in contents.text
     assert [node["fields"] for node in contents.data["nodes"]] == [

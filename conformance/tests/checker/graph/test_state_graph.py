@@ -292,18 +292,25 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ),
         (
             "graph light.py -o x.html --at-most 2",
-            "the graph has 3 states, more than the 2 that are drawn; make one node of those that agree with"
-            " --fold FIELD,FIELD, give a smaller --bound, or insist with --at-most 3",
+            "the graph has 3 states, more than the 2 that are drawn; give a smaller --bound (0: 1 state), make one node"
+            " of those that agree in some fields, as in --fold light, or insist with --at-most 3",
         ),
         (
             "graph light.py -o x.html --at-most 2 --fold light",
-            "folded, 3 states make 3 nodes, more than 2; fold by fewer fields, give a smaller --bound, or insist"
-            " with --at-most 3",
+            "folded, 3 states make 3 nodes, more than 2; fold by fewer fields, give a smaller --bound (0: 1 state), or"
+            " insist with --at-most 3",
         ),
         (
             "graph kafka --protocol 0.10 -o x.html",
-            "the graph has more than 562 states, more than the 300 that are drawn; make one node of those that agree"
-            " with --fold FIELD,FIELD, give a smaller --bound, or insist with --at-most N",
+            "the graph has more than 218,297 states, more than the 300 that are drawn; give a smaller --bound (2: 142"
+            " states), make one node of those that agree in some fields, as in --fold controller_leader,"
+            " or insist with --at-most N",
+        ),
+        (
+            "graph kafka --protocol 2.1 --bound 6 -o x.html",
+            "the graph has 13,782 states, more than the 300 that are drawn; give a smaller --bound (2: 157"
+            " states), make one node of those that agree in some fields, as in --fold controller_leader,"
+            " or insist with --at-most 13782",
         ),
     ],
 )

@@ -942,6 +942,16 @@ def test_since_3_7_no_more_replicas_are_required_than_there_are() -> None:
 
 # --- What is ignored, and why -----------------------------------------------------------------------------------------
 
+NO_CLOCK = "time is not modelled: the answer covers every value"
+RETENTION = "retention is not modelled: the answer is for records that it has not deleted yet"
+OFFSETS_TOPIC = "the topic of consumers' offsets is not modelled: it has replicas of its own"
+TRANSACTIONS_TOPIC = "the topic of transactions' states is not modelled: it has replicas of its own"
+INTERNAL_TOPICS = {
+    "offsets.topic.replication.factor": OFFSETS_TOPIC,
+    "transaction.state.log.replication.factor": TRANSACTIONS_TOPIC,
+    "transaction.state.log.min.isr": TRANSACTIONS_TOPIC,
+}
+
 
 def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() -> None:
     cluster = read(
@@ -953,6 +963,7 @@ def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() ->
             "auto.leader.rebalance.enable=true",
             "replica.lag.time.max.ms=3000",
             "offsets.topic.replication.factor=1",
+            "offsets.retention.minutes=1",
         ),
     )
     assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {
@@ -963,16 +974,85 @@ def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() ->
         "auto.leader.rebalance.enable": (
             "preferred elections are searched beside the verdict, whatever this setting says"
         ),
+        "retention.ms": RETENTION,
+        "replica.lag.time.max.ms": NO_CLOCK,
+        "offsets.topic.replication.factor": OFFSETS_TOPIC,
     }
-    no_clock = "the model has no clock, so that its answer covers every value"
     assert ignored(cluster, WhyIgnored.NO_BEARING) == {
-        "linger.ms": no_clock,
-        "retention.ms": "has no bearing on whether a record is kept",
-        "broker.id": "has no bearing on whether a record is kept",
-        "replica.lag.time.max.ms": no_clock,
-        "offsets.topic.replication.factor": "is about an internal topic, not about this one",
+        "linger.ms": "has no bearing on replication",
+        "broker.id": "has no bearing on replication",
+        "offsets.retention.minutes": "is about an internal topic, not about this one",
     }
     assert ignored(cluster, WhyIgnored.UNKNOWN) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "reason"),
+    [
+        ("process.roles", "3.9", "KRaft is not modelled"),
+        ("controller.quorum.voters", "3.9", "KRaft is not modelled"),
+        ("replica.lag.time.max.ms", "2.1", NO_CLOCK),
+        ("zookeeper.session.timeout.ms", "2.1", NO_CLOCK),
+        ("offsets.topic.replication.factor", "2.1", OFFSETS_TOPIC),
+        ("offsets.commit.required.acks", "2.1", OFFSETS_TOPIC),
+        ("transaction.state.log.min.isr", "2.1", TRANSACTIONS_TOPIC),
+        ("transaction.state.log.replication.factor", "2.1", TRANSACTIONS_TOPIC),
+        ("log.retention.hours", "2.1", RETENTION),
+        ("leader.imbalance.per.broker.percentage", "2.1", "preferred elections are searched beside the verdict, "
+         "whatever this setting says"),
+    ],
+)  # fmt: skip
+def test_what_bears_on_replication_is_not_said_to_have_no_bearing(key: str, version: str, reason: str) -> None:
+    (only,) = read((BROKER, file("server.properties", f"{key}=1")), version=version).ignored
+    assert (only.key, only.why, only.reason) == (key, WhyIgnored.NOT_MODELLED, reason)
+
+
+def test_settings_of_newer_releases_show_a_newer_kafka() -> None:
+    newer = file("server.properties", "broker.id=1", "log.local.retention.ms=5", "connections.max.reauth.ms=1")
+    cluster = read(newer, version=None)
+    assert cluster.kafka_version == Setting("3.6", "server.properties:2: log.local.retention.ms is new in 3.6")
+    assert cluster.generation.protocol == "2.1"
+    assert cluster.generation.why_undecided == (
+        "the replication protocol of Kafka 3.6 is not modelled yet; those of 0.10 to 2.1 are"
+    )
+    # What was told goes before, and a client may be newer than the brokers.
+    assert read(newer, version="2.1").kafka_version == Setting("2.1", "--kafka-version")
+    client = file("producer.properties", "acks=all", "metadata.recovery.strategy=none")
+    older = file("server.properties", "broker.id=1", "queued.max.request.bytes=5")
+    assert read(client, older, version=None).kafka_version is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "process.roles=broker,controller",
+        "controller.quorum.voters=1@a:9093",
+        "controller.quorum.bootstrap.servers=a:9093",
+    ],
+)
+@pytest.mark.parametrize("protocol", [None, "2.1"])
+@pytest.mark.parametrize("version", [None, "2.1", "3.9"])
+def test_a_cluster_without_zookeeper_is_not_taken_for_2_1(line: str, protocol: str | None, version: str | None) -> None:
+    lines = [line, *([f"inter.broker.protocol.version={protocol}"] if protocol else [])]
+    cluster = read(file("server.properties", *lines), version=version)
+    assert cluster.generation.why_undecided == (
+        f"{line} (server.properties:1) makes this a KRaft cluster, and KRaft is not modelled yet"
+    )
+    if version is None and protocol is None:
+        assert cluster.kafka_version is not None
+        assert cluster.kafka_version.value == ("3.8" if "bootstrap" in line else "2.8")
+
+
+def test_no_process_roles_is_a_cluster_with_zookeeper() -> None:
+    cluster = read(file("server.properties", "broker.id=1", "process.roles="), version="2.1")
+    assert cluster.generation.why_undecided is None
+
+
+@pytest.mark.parametrize(("lines", "moves"), [((), True), (("=true",), True), (("=False",), False)])
+def test_leadership_moves_by_itself_unless_brokers_are_told(lines: tuple[str, ...], moves: bool) -> None:
+    settings = [f"auto.leader.rebalance.enable{value}" for value in lines]
+    cluster = read(file("server.properties", "broker.id=1", *settings), version="2.1")
+    assert cluster.moves_leadership is moves
 
 
 def test_mechanisms_of_newer_releases_are_named() -> None:
@@ -993,8 +1073,9 @@ def test_mechanisms_of_newer_releases_are_named() -> None:
         "replica.selector.class": "reads from followers (KIP-392) are not modelled",
         "eligible.leader.replicas.enable": "eligible leader replicas (KIP-966) are not modelled",
         "transaction.partition.verification.enable": "the verification of transactions (KIP-890) is not modelled",
+        "process.roles": "KRaft is not modelled",
     }
-    assert set(ignored(cluster, WhyIgnored.NO_BEARING)) == {"process.roles", "node.id"}
+    assert set(ignored(cluster, WhyIgnored.NO_BEARING)) == {"node.id"}
 
 
 def test_a_mechanism_that_is_switched_off_is_what_the_model_assumes() -> None:
@@ -1027,7 +1108,7 @@ def test_idempotence_and_transactions_are_unknown_before_0_11() -> None:
 def test_releases_older_than_the_list_know_what_its_first_release_knows() -> None:
     cluster = read(file("topic.properties", "min.insync.replicas=2", "retention.ms=1"), version="0.9")
     assert ignored(cluster, WhyIgnored.UNKNOWN) == {}
-    assert ignored(cluster, WhyIgnored.NO_BEARING) == {"retention.ms": "has no bearing on whether a record is kept"}
+    assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {"retention.ms": RETENTION}
 
 
 @pytest.mark.parametrize(
@@ -1089,7 +1170,7 @@ def test_what_is_shown_is_one_printable_line() -> None:
 def test_an_ignored_property_says_all_there_is_to_say() -> None:
     (only,) = read(file("topic.properties", "segment.bytes=1")).ignored
     assert only == Ignored(
-        "segment.bytes", "1", WhyIgnored.NO_BEARING, "has no bearing on whether a record is kept", "topic.properties:1"
+        "segment.bytes", "1", WhyIgnored.NO_BEARING, "has no bearing on replication", "topic.properties:1"
     )
 
 
@@ -1113,7 +1194,9 @@ def test_the_roles_of_the_files_that_kafka_ships(release: str, name: str, role: 
 def test_the_files_that_kafka_ships_are_understood_whole(version: str, properties: int) -> None:
     cluster = read(*shipped(f"kafka-{version}", "server", "producer", "consumer"), version=version)
     assert len(cluster.ignored) == properties
-    assert {each.why for each in cluster.ignored} == {WhyIgnored.NO_BEARING}
+    assert {each.why for each in cluster.ignored} == {WhyIgnored.NO_BEARING, WhyIgnored.NOT_MODELLED}
+    internal = {} if version == "0.10.2" else INTERNAL_TOPICS
+    assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {"log.retention.hours": RETENTION, **internal}
 
 
 @needs_shipped_files

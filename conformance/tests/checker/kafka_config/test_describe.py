@@ -168,6 +168,19 @@ def test_a_topic_id_shows_a_newer_kafka() -> None:
     assert read(SINCE_2_8, version="3.9").kafka_version == Setting("3.9", "--kafka-version")
 
 
+@pytest.mark.parametrize("elr", ["1", ""])
+def test_eligible_leader_replicas_are_not_taken_for_a_release_without_them(elr: str) -> None:
+    described = SINCE_3_7.replace("Elr: 1", f"Elr: {elr}")
+    cluster = read(described, version=None)
+    assert cluster.kafka_version == Setting("3.7", "1.txt:2: Elr is shown since 3.7")
+    why = "Elr (1.txt:2) shows eligible leader replicas (KIP-966), which are not modelled yet"
+    assert cluster.generation.why_undecided == why
+    assert read(described, version="2.1").generation.why_undecided == why
+    # A newer tool prints the column for every cluster.
+    assert read(WITHOUT_ELR, version=None).kafka_version == Setting("2.8", "1.txt:1: a TopicId is shown since 2.8")
+    assert read(WITHOUT_ELR, version="2.1").generation.why_undecided is None
+
+
 # --- Several topics ---------------------------------------------------------------------------------------------------
 
 
@@ -436,3 +449,10 @@ def test_settings_without_the_number_of_replicas_are_no_cluster_to_be_searched()
 
 def test_a_byte_order_mark_is_the_shells() -> None:
     assert read("\ufeff" + TO_2_3).replication_factor.value == 3
+
+
+def test_what_a_running_broker_says_of_rebalancing_goes_before_its_file() -> None:
+    running = "All configs for broker 1 are:\n  auto.leader.rebalance.enable={} sensitive=false synonyms={{}}\n"
+    file = "broker.id=1\nauto.leader.rebalance.enable={}\n"
+    assert read(running.format("true"), broker=file.format("false")).moves_leadership
+    assert not read(running.format("false"), broker=file.format("true")).moves_leadership

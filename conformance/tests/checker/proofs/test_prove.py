@@ -89,7 +89,7 @@ def test_a_proof_names_its_lemma_and_what_it_rests_on(check):
         out
     )
     assert "premise lemmas (proved): each was proved itself, for this configuration, beside what rests" in joined(out)
-    assert out.splitlines()[-1] == "PROVED: every promise is kept at every depth"
+    assert out.splitlines()[-1] == "PROVED: every promise is kept at every depth; above stands what each proof rests on"
     assert "no_water_is_lost  " not in out
 
 

@@ -22,6 +22,7 @@ from isrcheck.checker.reports import folder as folders
 from isrcheck.checker.reports.content import Outcome, outcome_of
 from isrcheck.checker.session import session
 from isrcheck.models import registry
+from isrcheck.models.version import product
 
 SUITE = NAME.removesuffix(".py")
 STEM = "-b---"
@@ -134,6 +135,8 @@ def test_one_model(check, tmp_path):
     links = [f"traces/{name}" for pair in zip(reversed(pages), reversed(names), strict=True) for name in pair]
     assert page.links == [*links, "junit.xml", "results.sarif", "test_regressions.py"]
     assert page.tags.count("svg") == 3
+    text = (folder / "index.html").read_text(encoding="utf-8")
+    assert " - isrcheck</title>" in text and f" by {product()}. For build servers: " in text
 
 
 def test_junit_of_one_model(check, tmp_path):
@@ -149,6 +152,7 @@ def test_junit_of_one_model(check, tmp_path):
     }
     text = (tmp_path / "DIR" / "junit.xml").read_text()
     assert "s.height &lt;= s.limit is false" in text
+    assert '<property name="bounds and settings" value="' in text
 
 
 def test_sarif_of_one_model(check, tmp_path):

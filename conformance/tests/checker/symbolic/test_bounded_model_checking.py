@@ -204,7 +204,19 @@ ISR = ("weak_isr", "strong_isr")
 SHALLOW = [row for row in published.rows() if any((level_of(row, name) or 99) <= 10 for name in ISR)]
 
 
-@pytest.mark.parametrize("row", SHALLOW, ids=lambda row: " ".join([row.variant, *map(str, row.sizes.values())]))
+def named(row):
+    return " ".join([row.variant, *map(str, row.sizes.values())])
+
+
+LONGEST = {"truncate_to_high_watermark 3 1 1 2", "truncate_to_high_watermark 2 3 3 2"}
+"""The rows that take Z3 ten seconds and more."""
+
+
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(row, marks=[pytest.mark.exhaustive] if named(row) in LONGEST else []) for row in SHALLOW],
+    ids=named,
+)
 def test_the_published_violations_are_found_in_tlcs_level(row):
     levels = {name: level_of(row, name) for name in ISR}
     unrolled = same_findings(row.instance(), max(levels.values()) - 1, only=ISR)

@@ -378,9 +378,8 @@ def test_without_pyarrow_the_cure_is_named_before_anything_is_searched(check, tm
 
 def test_a_plain_check_does_without_pyarrow(tmp_path):
     (tmp_path / "stairs.py").write_text(STAIRS)
-    code = (
-        "import sys; from checker import cli; cli.main(['stairs.py', '--bound', '2']); print('pyarrow' in sys.modules)"
-    )
+    script = "import sys; from isrcheck.checker import cli; cli.main(['stairs.py', '--bound', '2'])"
+    code = f"{script}; print('pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
 

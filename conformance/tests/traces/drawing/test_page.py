@@ -16,6 +16,7 @@ from conformance.tests.support import trace
 from conformance.tests.traces.other_tools.test_foreign import bank, cannibals, jugs
 from conformance.tests.traces.test_cli import complaint
 from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.version import product
 from isrcheck.traces.cli import main
 from isrcheck.traces.drawing import picture
 from isrcheck.traces.drawing.page import page
@@ -63,7 +64,9 @@ class Contents(HTMLParser):
 def test_a_page_is_one_file_that_leads_nowhere_else(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["page", str(trace_file), "-o", "out.html"]) == 0
     assert capsys.readouterr() == ("out.html\n", "")
-    contents = Contents(Path("out.html").read_text(encoding="utf-8"))
+    text = Path("out.html").read_text(encoding="utf-8")
+    assert " - isrcheck</title>" in text and f"<p>{product()}</p>" in text
+    contents = Contents(text)
     assert all(address.startswith("#") for address in contents.addresses)
     assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & set(contents.names)
     assert contents.names.count("script") == 2

@@ -251,7 +251,7 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
         (lambda d: own_meta(d).update(model="\x1b[2J"), "its model is missing, or no line of text"),
         (lambda d: own_meta(d).update(command="x" * 5000), "its command is missing, or no line of text"),
         (lambda d: own_meta(d).update(model="os.path"), "no model os.path; "),
-        (lambda d: own_meta(d).update(model="published/kip_1"), "no model published/kip_1; did you mean"),
+        (lambda d: own_meta(d).update(model="published/kip_1"), "no model published/kip_1; there are: kafka, "),
         (lambda d: own_meta(d).update({"model-digest": "0" * 64}), "made with another version of model published"),
         (lambda d: own_meta(d).update(protocol="kip_999"), "published has no protocol kip_999; "),
         (lambda d: own_meta(d).update(verdict="SAFE"), "no verdict SAFE; there are: VIOLATED, PERMITTED, REACHED, "),

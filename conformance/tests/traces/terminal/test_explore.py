@@ -25,6 +25,7 @@ from conformance.tests.support.places import PROJECT
 from conformance.tests.support.trace import CLASSIC, COMMAND, kafka, own_model, weak_isr
 from conformance.tests.traces.terminal.test_walk import of_kafka
 from isrcheck.models import registry
+from isrcheck.models.registry import load_file
 from isrcheck.traces import cli
 from isrcheck.traces.format import folder
 from isrcheck.traces.terminal.explore import Explorer, Guards, WholeState, told
@@ -120,6 +121,50 @@ def test_a_known_history_is_walked_and_a_property_turns_false(tmp_path: Path) ->
         "kafka_0.10_isr_is_complete",
     ]
     assert cli.main(["show", str(app.saved[0])]) == 0
+
+
+RING = """
+from isrcheck.language import Domain, Flag, action, always, field, initial
+
+
+class Node(Domain, size=2):
+    pass
+
+
+class State:
+    active = field(Node, values=Flag)
+    black = field(Node, values=Flag)
+    token = field(values=Node)
+
+
+@initial
+def any_one_is_active(configuration):
+    for node in range(2):
+        yield {"active": [node == 0, node == 1]}
+
+
+@action
+def rests(s, node: Node):
+    s.active[node] = False
+
+
+@always
+def is_whole(s):
+    return True
+"""
+
+
+def test_an_initial_state_tells_of_which_element_a_value_is(tmp_path: Path) -> None:
+    (tmp_path / "ring.py").write_text(RING, encoding="utf-8")
+    walk = Walk(load_file(tmp_path / "ring.py").instance(), COMMAND)
+
+    async def play(app: Explorer, pilot: Pilot[None]) -> None:
+        assert [str(app.prompt(option)) for option in app.shown] == [
+            "initial state 0: node 0: active true, black false; node 1: active false, black false; global: token 0",
+            "initial state 1: node 0: active false, black false; node 1: active true, black false; global: token 0",
+        ]
+
+    drive(walk, play, tmp_path)
 
 
 def test_what_is_false_is_red_and_what_is_permitted_is_not() -> None:

@@ -1,0 +1,33 @@
+"""One line that sums several test runs: `N passed, N failed, N skipped`.
+
+In:  the JUnit files of the runs.
+Out: the line; exit code 1 where a file is missing, for then its run came to no end.
+"""
+
+from __future__ import annotations
+
+import sys
+import xml.etree.ElementTree as ET
+from collections import Counter
+from pathlib import Path
+
+
+def main(paths: list[str]) -> int:
+    """Print the sum."""
+    total: Counter[str] = Counter()
+    missing = [path for path in paths if not Path(path).exists()]
+    for path in missing:
+        print(f"{path}: this run of the tests came to no end, see above")
+    for path in paths:
+        if path in missing:
+            continue
+        for suite in ET.parse(path).getroot().iter("testsuite"):  # noqa: S314  (written by pytest a moment ago)
+            for name in ("tests", "failures", "errors", "skipped"):
+                total[name] += int(suite.get(name, "0"))
+    failed = total["failures"] + total["errors"]
+    print(f"{total['tests'] - failed - total['skipped']} passed, {failed} failed, {total['skipped']} skipped")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

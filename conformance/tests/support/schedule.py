@@ -1,0 +1,67 @@
+"""Which tests stay together on one worker, and which groups begin first.
+
+In:  the tests that pytest has collected.
+Out: a group for each of them, and their order: the slowest groups first, so that no worker ends long after the others.
+
+The tests of a file are a group: they share fixtures and compiled kernels, which two workers would make twice. The
+tests of Spark are one group, with one session. A test that has a mark of its own keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+SPARK = "spark"
+
+SECONDS: Mapping[str, int] = {
+    SPARK: 240,
+    "checker/symbolic/test_bounded_model_checking": 80,
+    "replay/test_histories": 80,
+    "follow/test_observations": 60,
+    "checker/proofs/test_prove": 45,
+    "checker/compile/test_kernel": 40,
+    "checker/proofs/test_unbounded_abstraction": 40,
+    "checker/resources/test_budget": 38,
+    "replay/test_faults": 35,
+    "checker/symbolic/test_evaluator": 30,
+    "replay/test_state_machines": 28,
+    "follow/test_command": 28,
+    "checker/explicit/test_search": 26,
+    "follow/test_runs": 22,
+    "checker/symbolic/test_limits_of_formulas": 20,
+    "models/test_kafka": 18,
+    "traces/drawing/test_page_browser": 16,
+    "checker/proofs/test_unbounded_loops": 15,
+    "checker/test_process": 15,
+    "follow/test_bugs": 12,
+    "follow/test_many": 11,
+    "fuzz/test_fuzz": 11,
+}
+"""Processor seconds of the slow groups, roughly; only their order matters."""
+
+
+def group_of(item: pytest.Item) -> str:
+    """The group of a test."""
+    marks = [str(mark.args[0]) for mark in item.iter_markers("xdist_group")]
+    if marks:
+        return marks[0]
+    file = item.path.relative_to(TESTS).with_suffix("").as_posix()
+    return SPARK if SPARK in file or uses_shared_session(item) else file
+
+
+def uses_shared_session(item: pytest.Item | None) -> bool:
+    """Whether a test asks for the session that consecutive tests share."""
+    return "local_spark" in getattr(item, "fixturenames", ())
+
+
+def schedule(items: list[pytest.Item]) -> None:
+    """Mark every test with its group, and bring them into their order."""
+    groups = {item: group_of(item) for item in items}
+    for item, group in groups.items():
+        if not any(item.iter_markers("xdist_group")):
+            item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: (-SECONDS.get(groups[item], 0), not uses_shared_session(item)))

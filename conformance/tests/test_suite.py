@@ -1,0 +1,87 @@
+"""The suite itself: what runs where, what is left to another target, and how the runs are summed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.tests import verify
+from conformance.tests.support.places import PROJECT
+from conformance.tests.support.schedule import SECONDS, SPARK
+from isrcheck.checker.analyses.matrix import recorded
+from isrcheck.models import registry
+
+REPORT = '<testsuites><testsuite tests="{}" failures="{}" errors="{}" skipped="{}"/></testsuites>'
+
+
+def total(*paths: Path) -> tuple[int, list[str]]:
+    done = subprocess.run(
+        [sys.executable, ".ci/total.py", *map(str, paths)], cwd=PROJECT, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_the_last_line_of_ci_sums_both_runs_of_the_tests(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text(REPORT.format(10, 1, 2, 3), encoding="utf-8")
+    (tmp_path / "b.xml").write_text(REPORT.format(5, 0, 0, 0), encoding="utf-8")
+    assert total(tmp_path / "a.xml", tmp_path / "b.xml") == (0, ["9 passed, 3 failed, 3 skipped"])
+
+
+def test_a_run_of_the_tests_that_came_to_no_end_is_not_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text(REPORT.format(10, 0, 0, 0), encoding="utf-8")
+    missing = tmp_path / "b.xml"
+    assert total(tmp_path / "a.xml", missing) == (
+        1,
+        [f"{missing}: this run of the tests came to no end, see above", "10 passed, 0 failed, 0 skipped"],
+    )
+
+
+def test_who_leaves_tests_out_says_how_many() -> None:
+    words = (
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        "--collect-only",
+        "-m",
+        "not exhaustive",
+        "conformance/tests/replay/test_state_machines.py",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "exhaustive tests left out: 1; they run with: make test-exhaustive" in done.stdout.splitlines()
+
+
+def test_every_slow_group_is_a_file_that_is_there() -> None:
+    tests = PROJECT / "conformance" / "tests"
+    assert [group for group in SECONDS if group != SPARK and not (tests / f"{group}.py").exists()] == []
+
+
+def test_everything_that_is_recorded_can_be_computed_anew() -> None:
+    found = [record.what for record in verify.records()]
+    assert len(found) == len(set(found)) == 15
+    assert {"the published models, counted by TLC", "golden histories and drawings"} <= set(found)
+    assert {f"the matrix, kafka {protocol}" for protocol in registry.load("kafka")[0].protocols} <= set(found)
+
+
+def test_a_sample_of_more_than_there_is_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify.main(["--sample", "16"]) == 2
+    assert capsys.readouterr().err == "--sample 16: 15 things are recorded; give 1 to 15\n"
+
+
+def test_a_run_of_the_matrix_that_is_not_as_recorded_is_told() -> None:
+    run = next(run for run in recorded() if run.title == "kafka 2.1 retries")
+    assert verify.of_run(run) == ""
+    changed = replace(run, permitted={**run.permitted, "no_duplicates": 3}, states=1)
+    assert verify.of_run(changed).splitlines() == [
+        "no_duplicates: permitted at step 2, recorded 3",
+        f"{run.states} states, recorded 1",
+    ]
