@@ -23,7 +23,7 @@ from isrcheck.checker.kafka_config import answer
 from isrcheck.checker.kafka_config.availability import AVAILABILITY_SHARE, search_availability
 from isrcheck.checker.kafka_config.cluster_plan import PATIENCE, PROMISE, SECONDS, Part, Question, read_question
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
-from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.outcome.verdict import (
     DISAGREE,
@@ -174,11 +174,11 @@ def _told(tell: Callable[[Printed], Told], printed: Printed, code: int, stopped:
     return replace(tell(printed), code=code, is_cut=stopped, failure=failure)
 
 
-def _was_interrupted(explorations: Sequence[Exploration | Unrolled]) -> bool:
+def _was_interrupted(explorations: Sequence[Exploration | BmcResult]) -> bool:
     return any(exploration.stopped == "interrupt" for exploration in explorations)
 
 
-def _parts(run: Run) -> list[Exploration | Unrolled]:
+def _parts(run: Run) -> list[Exploration | BmcResult]:
     """Everything that an interrupt may have cut short."""
     return [run.exploration, *([run.second] if run.second is not None else [])]
 

@@ -23,7 +23,7 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext, SearchRequest
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
-from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress, Witness
+from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress, StepPath
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
@@ -60,7 +60,7 @@ class Failure:
 
     name: str
     word: Word
-    path: Witness
+    path: StepPath
 
     def is_worse_than(self, known: Failure | None) -> bool:
         """Whether it gives the property another verdict than the failure that is known of it, or in fewer steps."""
@@ -120,7 +120,7 @@ class Judgement:
     fate: Fate
     exploration: Exploration | None = None
     failure: Failure | None = None
-    path: Witness | None = None
+    path: StepPath | None = None
     message: str = ""
 
 
@@ -255,12 +255,12 @@ class _Hunt(Search):
         Whatever leaves the declaration stands before them: it says more than that some promise is broken as well.
         """
         errors = self.found_errors()
-        if errors is not None and errors.witness is not None:
-            yield Failure(IN_RANGE.name, Word.VIOLATED, errors.witness)
+        if errors is not None and errors.path is not None:
+            yield Failure(IN_RANGE.name, Word.VIOLATED, errors.path)
         for number, prop in self.context.properties:
             if prop in self.context.watched and prop.kind is not Kind.SOMETIMES:
                 for word, kind in ((Word.VIOLATED, EntryKind.FOUND), (Word.PERMITTED, EntryKind.PERMITTED)):
-                    path = self.finding(self.context.results.entry(number, kind)).witness
+                    path = self.finding(self.context.results.entry(number, kind)).path
                     if path is not None:
                         yield Failure(prop.name, word, path)
 

@@ -1,11 +1,11 @@
-"""The text of a kernel that goes on where the model leaves its declaration.
+"""Generates the text of a careful kernel, which continues after the model leaves its declaration.
 
 In:  an `Instance` and its `Layout`, as in checker/compile/lower.py.
-Out: Python text that defines `expand` and `check`, which take and give the same.
+Out: Python text that defines `expand` and `check`, with the same interface.
 
-After every step that it tries, and every property that it asks, such a kernel looks whether that went wrong, counts it,
-and makes nothing else of it: the step leads nowhere, and the property is not judged there. That takes time, so it is
-used only once a kernel of checker/compile/lower.py has stopped.
+After every step that it tries, and every property that it evaluates, a careful kernel checks whether that left the
+declaration. If so, it only counts this: the step leads nowhere, and the property is not judged there. This takes time,
+so a careful kernel runs only after a kernel of checker/compile/lower.py has stopped.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class CarefulText(KernelText):
         ]
 
     def _attempts(self, slot: int, function: Function) -> list[str]:
-        """The loops over an action's arguments; every guard is asked of every step, as the reference does."""
+        """The loops over an action's arguments; every guard is evaluated for every step, as in the reference."""
         choices, indent = self.instance.slot_choices[slot], 3 * INDENT
         if any(choice.count == 0 for choice in choices):
             return [f"{indent}pass"]

@@ -1,7 +1,7 @@
-"""The text that every kernel has in common: how states are taken from the store, and successors taken down.
+"""The text that all kernels share: reading states from the visited set, and writing successors.
 
-In:  nothing; what is in braces is filled in by checker/compile/lower.py.
-Out: functions in the small part of Python that checker/compile/native.py compiles.
+In:  nothing; checker/compile/lower.py fills in the braces.
+Out: functions in the small subset of Python that checker/compile/native.py compiles.
 """
 
 from __future__ import annotations

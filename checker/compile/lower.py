@@ -1,13 +1,13 @@
-"""From a model's functions to the source text of one kernel, which checker/compile/native.py compiles.
+"""Lowers a model's functions to the source text of one kernel, which checker/compile/native.py compiles.
 
-In:  an `Instance` and its `Layout`. Of the configuration only the bounds are used: switches, client settings and the
-     choice of swapped actions stay values in the working buffer, so one kernel serves all protocols of one shape.
-Out: Python text that defines `expand` and `check` (see the end of this file for what they do).
+In:  an `Instance` and its `Layout`. Of the configuration only the bounds are compiled in: switches, client settings and
+     the alternatives of actions are values in the working buffer, so that one kernel serves all protocols of one shape.
+Out: Python text that defines `expand` and `check` (checker/compile/frame.py).
 
-Every model function becomes one kernel function; `s.field[i]` becomes the byte at an address; `require(e)` becomes
-`if not e: return False`; `all`, `any` and `sum` become loops. The text is a small part of Python.
+Every model function becomes one kernel function; `s.field[i]` becomes the byte at an address; `require(e)` becomes `if
+not e: return False`; `all`, `any` and `sum` become loops. The text uses a small subset of Python.
 
-It stops where the model leaves its declaration; the kernel of checker/compile/careful.py goes on.
+The kernel stops where the model leaves its declaration; the kernel of checker/compile/careful.py then continues.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def lower(instance: Instance, layout: Layout) -> str:
 
 
 class KernelText:
-    """Collects kernel functions, callees before callers."""
+    """Collects the functions of a kernel, callees before callers."""
 
     def __init__(self, instance: Instance, layout: Layout) -> None:
         self.instance = instance
@@ -43,7 +43,7 @@ class KernelText:
         self.numbers = itertools.count()
 
     def text(self) -> str:
-        """The text: every function that the kernel is made of."""
+        """The whole text of the kernel."""
         # Every property is compiled, so that a kernel does not depend on which of them a setting switches off.
         properties = self.instance.model.properties
         of_steps = [(number, prop) for number, prop in enumerate(properties) if prop.of_steps]
@@ -56,7 +56,7 @@ class KernelText:
         return "\n\n".join(self.parts)
 
     def function(self, function: Function, is_action: bool = False, skip: int = 0) -> str:
-        """The name of a function in the kernel, which it is added to if it is new, without its first `skip` guards."""
+        """The kernel's name for a function; a new function is added, without its first `skip` guards."""
         if function not in self.names:
             for callee in function.functions.values():
                 self.function(callee)
@@ -77,7 +77,7 @@ class KernelText:
         return "\n".join(lines)
 
     def _judge(self, number: int, prop: Property, found: str, states: Sequence[str], state: str) -> list[str]:
-        """Ask one property, and note what it says."""
+        """Evaluate one property, and note the result."""
         if prop.kind.value == "sometimes":
             return [f"if {found}:", f"    {self._note(number, EntryKind.FOUND)}"]
         return [f"if not {found}:", *(f"    {line}" for line in self._judge_failure(number, prop, state))]
@@ -106,8 +106,8 @@ class KernelText:
         return "\n".join(lines)
 
     def _attempts(self, slot: int, function: Function) -> list[str]:
-        """The loops over an action's arguments. A guard stands in the outermost loop that knows all that it asks about,
-        though never before a guard that precedes it in the action."""
+        """The loops over an action's arguments. A guard is evaluated in the outermost loop that binds everything it
+        reads, but never before a guard that precedes it in the action."""
         choices = self.instance.slot_choices[slot]
         lowering = _Lowering(self, function, is_action=True)
         lowering.rename_parameters()
@@ -141,7 +141,7 @@ class KernelText:
         return lines
 
     def _step_number(self, slot: int) -> str:
-        """The number of a step of an action that has one, by the arguments p0, p1, ..."""
+        """The number of an action's step, from its arguments p0, p1, ..."""
         first, after = self.instance.first_steps[slot : slot + 2]
         step, stride = str(first), after - first
         for depth, choice in enumerate(self.instance.slot_choices[slot]):
@@ -154,7 +154,7 @@ class KernelText:
 
 
 def _leading_guards(function: Function) -> list[ast.expr]:
-    """The conditions of the guards that an action begins with."""
+    """The conditions of the guards at the beginning of an action."""
     guards = []
     for statement in function.body:
         call = statement.value if isinstance(statement, ast.Expr) else None
@@ -169,7 +169,7 @@ def _names(expression: ast.expr) -> set[str]:
 
 
 class _Lowering:
-    """Lowers one function. Locals keep their names; names of inlined loops get a number of their own."""
+    """Lowers one function. Locals keep their names; names in inlined loops get a number of their own."""
 
     def __init__(self, kernel: KernelText, function: Function, is_action: bool) -> None:
         self.kernel = kernel
@@ -192,11 +192,11 @@ class _Lowering:
             self.limits.pop(self.name(name), None)
 
     def name(self, name: str) -> str:
-        """What a name of the model's function is called in the kernel. No name of the kernel's own ends like that."""
+        """The kernel's name for a name of the model's function; the kernel's own names never end like this."""
         return self.renamed.get(name, name if name in STATE_NAMES or name == TAKEN else f"{name}_")
 
     def rename_parameters(self) -> None:
-        """Call the parameters p0, p1, ..., as the loops over them do."""
+        """Rename the parameters to p0, p1, ..., as in the loops over them."""
         for position, parameter in enumerate(self.function.choices):
             limit = self.limits.get(self.name(parameter.name))
             self.renamed[parameter.name] = f"p{position}"
@@ -394,7 +394,7 @@ class _Lowering:
         return (0, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
 
     def number(self, expression: ast.expr) -> int:
-        """What an argument of a range comes to: numbers, bounds, + and - (models/language/syntax.py sees to that)."""
+        """The value of a range argument: numbers, bounds, + and - (models/language/syntax.py checks this)."""
         if isinstance(expression, ast.BinOp):
             return summed(expression, self.number)
         text = ast.unparse(expression)
@@ -412,7 +412,7 @@ class _Lowering:
         return call.func.id if is_one and isinstance(call.func, ast.Name) else ""
 
     def fold_lines(self, call: ast.Call, indent: str) -> list[str]:
-        """The loops of all/any/sum, in a function whose result they are."""
+        """The loops of all/any/sum, in a function that returns their result."""
         fold = self.is_fold(call)
         generator = call.args[0]
         assert isinstance(generator, ast.GeneratorExp)
@@ -442,7 +442,7 @@ class _Lowering:
         return lines
 
     def fold_call(self, call: ast.Call) -> str:
-        """A fold inside an expression: a function of its own, over the names that it uses."""
+        """A fold inside an expression: a function of its own, with the names that it uses as parameters."""
         free = _free_names(call)
         if any(parameter.is_subset and parameter.name in free for parameter in self.function.parameters):
             free.add(self.function.states[0])  # where an index outside a subset is noted
@@ -454,7 +454,7 @@ class _Lowering:
 
 
 def _free_names(node: ast.AST) -> set[str]:
-    """The names that an expression reads, without the variables of the generators in it."""
+    """The names that an expression reads, without the variables of its generators."""
     names: set[str] = set()
     waiting: list[tuple[ast.AST, frozenset[str]]] = [(node, frozenset())]
     while waiting:

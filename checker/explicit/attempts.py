@@ -1,10 +1,10 @@
-"""A kernel at work: states are expanded and looked at, and what the model does wrong there is counted like the rest.
+"""Runs a kernel, and switches to the careful kernel where the model leaves its declaration.
 
 In:  a `Kernel`, and the arrays that it reads and writes.
-Out: successors, and what checker/outcome/kernel_results.py counts.
+Out: successors, and counts (checker/outcome/kernel_results.py).
 
-The kernel stops where the model leaves its declaration. Then what it did in this call is forgotten, and the careful
-kernel of the same shape does that and everything after it.
+A kernel stops where the model leaves its declaration. The results of that call are discarded; the careful kernel of the
+same shape repeats it and does all further calls.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Attempts:
         self.lock = threading.Lock()
 
     def check(self, states: int, first: int, last: int, before: Buffer, active: Buffer, results: KernelResults) -> None:
-        """Look at states first..last-1 of those at the address `states`."""
+        """Judge states first..last-1 of those at the address `states`."""
         arrays = (before.ctypes.data, active.ctypes.data, results.address)
         known = results.copy()
         kernel = self.careful or self.kernel
@@ -54,9 +54,9 @@ class Attempts:
         active: Buffer,
         results: KernelResults,
     ) -> tuple[int, int]:
-        """Take every step from states first..last-1, as far as there is room for the successors.
+        """Take every step from states first..last-1, as long as there is room for the successors.
 
-        Gives the next state, and how many successors there are.
+        Returns the next state, and the number of successors.
         """
         arrays = (before, after, batch.states, batch.parents, batch.steps)
         arguments = (

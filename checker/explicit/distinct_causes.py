@@ -1,12 +1,12 @@
-"""Several counterexamples of one property that differ in cause, those with the fewest faults first.
+"""Finds several counterexamples of one property with distinct causes, those with the fewest faults first.
 
-In:  an instance, a property that fails, how many are asked for, limits.
-Out: `Different`: a certified history for each cause that was found, and how far one can rely on there being no others.
+In:  an instance, a property that fails, the number of counterexamples wanted, limits.
+Out: `DistinctCauses`: a certified trace for each cause that was found, and what is known about further causes.
 
-Every history in which the property fails for the first time is a candidate (checker/explicit/first_violations.py). The
-steps that the failure does not need are left out of it (traces/format/minimise.py), so that a fault that has nothing to
-do with it counts for nothing. What is left has a cause (traces/explaining/cause.py), and the first history of each
-cause is shown, but for causes of which another one is a part.
+Every path on which the property fails for the first time is a candidate (checker/explicit/first_violations.py). Steps
+that the violation does not need are removed (traces/format/minimise.py), so that irrelevant faults do not count. The
+rest has a cause (traces/explaining/cause.py). The first trace of each cause is shown, except causes that contain
+another cause.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
 from isrcheck.checker.explicit.first_violations import End, FirstViolations
 from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.outcome.causes import MOST_ALIKE, Counterexample, Different
-from isrcheck.checker.outcome.exploration import Progress, Witness
+from isrcheck.checker.outcome.causes import MOST_ALIKE, Counterexample, DistinctCauses
+from isrcheck.checker.outcome.exploration import Progress, StepPath
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance, Property, Step
@@ -35,15 +35,15 @@ from isrcheck.traces.format.minimise import follow, needed_steps
 from isrcheck.traces.format.trace import Trace
 
 SEARCH_SHARE = 0.5
-"""The part of the seconds that the search for failures may take; the rest is for looking at what it found."""
+"""The part of the seconds that the search may take; the rest is for examining what it found."""
 
 PATIENCE = 5.0
-"""Seconds for looking at what a search found that was interrupted."""
+"""Seconds for examining the results of an interrupted search."""
 
 
 @dataclass
 class _Search:
-    """What is under way for one property."""
+    """The state of the work on one property."""
 
     instance: Instance
     prop: Property
@@ -55,7 +55,7 @@ class _Search:
     found: dict[Cause, Trace] = field(default_factory=dict)
 
 
-def differing(
+def distinct_causes(
     instance: Instance,
     prop: Property,
     word: Word,
@@ -65,8 +65,8 @@ def differing(
     command: str,
     report: Callable[[Progress], None],
     tell: Callable[[str, float], None],
-) -> Different:
-    """Find so many counterexamples of different causes. `command` is the one that finds them again."""
+) -> DistinctCauses:
+    """Find this many counterexamples with distinct causes; `command` reproduces them."""
     share = None if limits.seconds is None else limits.seconds * SEARCH_SHARE
     request = SearchRequest(watched=(prop,), count_all=True)
     context = SearchContext(instance, replace(limits, seconds=share), kernel, request, report)
@@ -91,11 +91,11 @@ def differing(
     stopped = None if len(state.found) == asked and state.stopped != "interrupt" else state.stopped
     found = sorted(state.found.items(), key=lambda one: (one[0].fault_count, one[1].length))
     examples = tuple(Counterexample(trace, cause) for cause, trace in found)
-    return Different(prop, word, asked, exploration, len(first.ends), state.looked_at, stopped, examples)
+    return DistinctCauses(prop, word, asked, exploration, len(first.ends), state.looked_at, stopped, examples)
 
 
-def _candidates(search: Search, ends: Sequence[End]) -> Iterator[Witness]:
-    """The histories to be looked at: by the number of faults, and then by length and in the order of discovery."""
+def _candidates(search: Search, ends: Sequence[End]) -> Iterator[StepPath]:
+    """The paths to be examined: by the number of faults, then by length and in the order of discovery."""
     if not ends:
         return
     context = search.context
@@ -115,7 +115,7 @@ def _candidates(search: Search, ends: Sequence[End]) -> Iterator[Witness]:
             yield path
 
 
-def _look_at(state: _Search, path: Witness) -> None:
+def _look_at(state: _Search, path: StepPath) -> None:
     state.looked_at += 1
     instance, name = state.instance, state.prop.name
     candidate = from_steps(instance, path.initial, path.steps, name, state.command, state.word.value)

@@ -39,12 +39,11 @@ def explore(
 ) -> Exploration:
     """Search an instance within limits.
 
-    With `count_all` every violating state is counted; without it a property is looked at up to its first violation,
-    and the search ends once no property is open. `only` names the properties to look at (none: all that apply). With
-    `want_permitted` a property is looked at up to its first permitted failure instead: a violation may lie further on.
-    `initial` is the position of the one initial state to search from (None: all). `keep_states` keeps the states that
-    were seen, to be asked about. Once a property in `patience` is
-    broken, the search goes on for so many seconds at most.
+    With `count_all`, every violation is counted; otherwise a property is judged up to its first violation, and the
+    search ends once no property is open. `only` names the properties to judge (none: all that apply). With
+    `want_permitted`, a property is judged up to its first permitted failure instead; a violation may come later.
+    `initial` is the position of the only initial state to start from (None: all). `keep_states` keeps the visited
+    states for queries. Once a property in `patience` is violated, the search goes on for at most that many seconds.
     """
     if initial is not None and not 0 <= initial < len(instance.initial_states):
         raise UsageError(f"there is no initial state {initial}; they are 0..{len(instance.initial_states) - 1}")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext
 from isrcheck.checker.explicit.single_thread import SingleThread
-from isrcheck.checker.explicit.violating_states import Failing
+from isrcheck.checker.explicit.violating_states import ViolatingStates
 from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.models.language.model import Property
 
@@ -43,7 +43,7 @@ class FirstViolations(Carrier):
         self.number = context.instance.model.properties.index(prop)
         self.kind = EntryKind.PERMITTED if permitted else EntryKind.FOUND
         self.ends: list[End] = []
-        self.failing = Failing(context.instance, context.kernel, self.visited, prop)
+        self.failing = ViolatingStates(context.instance, context.kernel, self.visited, prop)
         self.known = 0
 
     def start(self) -> int:

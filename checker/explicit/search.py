@@ -20,7 +20,7 @@ from typing import Any
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext
 from isrcheck.checker.explicit.single_thread import SingleThread
 from isrcheck.checker.explicit.visited_set import Full
-from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Witness
+from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.outcome.kernel_results import Entry, EntryKind
 from isrcheck.models.language.in_range import IN_RANGE
 
@@ -128,7 +128,7 @@ class Search:
     def found_errors(self) -> Finding | None:
         """How often the model has left its declaration, and the least of the shortest paths to that."""
         found = [self.finding(entry) for entry in self.context.results.errors]
-        paths = [one.witness for one in found if one.witness is not None]
+        paths = [one.path for one in found if one.path is not None]
         if not paths:
             return None
         count = self.context.results.error_count if self.context.errors is None else self.context.errors
@@ -138,8 +138,8 @@ class Search:
         """What an entry counts, with the path to its first state."""
         return Finding(entry.count, self.path(entry.state, entry.step)) if entry.count else Finding()
 
-    def path(self, state: int, step: int = -1) -> Witness:
+    def path(self, state: int, step: int = -1) -> StepPath:
         """The path to a state, and one more step where that is given."""
         position, steps = self.visited.path(state)
         last = (step,) if step >= 0 else ()
-        return Witness(self.context.starts[position].number, (*steps, *last))
+        return StepPath(self.context.starts[position].number, (*steps, *last))

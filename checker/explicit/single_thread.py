@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from isrcheck.checker.explicit.attempts import Attempts
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext
-from isrcheck.checker.explicit.visited_set import Batch, Store
+from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
 
 CHUNK = 1 << 16
 """States that are expanded or judged between two chances to stop, report progress or be interrupted."""
@@ -26,12 +26,12 @@ class SingleThread(Carrier):
     many are left. `visited` replaces the visited set.
     """
 
-    visited: Store
+    visited: VisitedSet
 
     def __init__(
         self,
         context: SearchContext,
-        visited: Store | None = None,
+        visited: VisitedSet | None = None,
         keep: Callable[[int], int] = lambda generated: generated,
     ) -> None:
         super().__init__(context)
@@ -40,7 +40,7 @@ class SingleThread(Carrier):
         self.attempts = Attempts(context.kernel)
         self.room = max(4 * steps, BATCH_BYTES // (8 * layout.words + 16))
         self.batch = Batch.of(self.room, layout.words)
-        self.visited = Store(layout.words, steps, context.limits.memory) if visited is None else visited
+        self.visited = VisitedSet(layout.words, steps, context.limits.memory) if visited is None else visited
         self.before = layout.buffer(context.instance)
         self.after = layout.buffer(context.instance)
 

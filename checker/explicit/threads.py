@@ -1,11 +1,11 @@
-"""Breadth-first search on several threads: the same counts and the same paths as on one, whatever their number.
+"""The carrier that does the work of a search on several threads: same counts and same paths as on one.
 
-In:  as explore.py, and how many threads.
-Out: an `Exploration`.
+In:  a `SearchContext`, whose limits name the number of threads.
+Out: states in the shards of the visited set, in breadth-first order; counts in the context.
 
-A level is cut into chunks of consecutive states. In a round each thread expands one chunk and sorts its successors by
-shard; then each thread takes in what belongs to its shard, chunk after chunk, in order. In between they wait for one
-another; in the inner loops they share nothing.
+A level is divided into chunks of consecutive states. In each round, every thread expands one chunk and sorts its
+successors by shard; then every thread inserts the successors of its shard, chunk by chunk, in order. Threads wait for
+each other between these phases and share nothing within them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from isrcheck.checker.explicit.single_thread import CHUNK
 from isrcheck.checker.outcome.kernel_results import KernelResults
 
 LANE_BYTES = 1 << 21
-"""Size of a thread's successors on their way to their shards."""
+"""Size of a thread's successors on their way to the shards."""
 
 LANES_A_THREAD = 4
-"""Chunks in a round for each thread: whichever is done first takes the next one, so that none waits for long."""
+"""Chunks per thread in a round: a thread that is done takes the next one, so that none waits for long."""
 
 FIRST_CHUNK = 64
 MOST_CHUNK = 1 << 14
@@ -38,10 +38,10 @@ MOST_CHUNK = 1 << 14
 
 @dataclass
 class Task:
-    """A chunk that a lane expands: consecutive states, and how far it has come.
+    """A chunk that a lane expands: consecutive states, and the progress on them.
 
-    `locals_there` are the places in the shards at which it begins. It `has_successors` while those that the lane holds
-    are not taken in.
+    `locals_there` are the positions in the shards at which the chunk starts. `has_successors` is true while the lane
+    holds successors that are not inserted.
     """
 
     lane: int
@@ -54,7 +54,7 @@ class Task:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all its states are expanded."""
+        """Whether all states of the chunk are expanded."""
         return self.done == self.size
 
 
@@ -85,7 +85,7 @@ class Threads(Carrier):
         self.pool.shutdown()
 
     def _each(self, work: Callable[[int], None], numbers: Iterable[int]) -> None:
-        """Do something once for each number, side by side; the first error is raised when all are done."""
+        """Run `work` once per number, in parallel; the first error is raised when all are done."""
         futures = [self.pool.submit(work, number) for number in numbers]
         errors = [error for future in futures if (error := future.exception()) is not None]
         if errors:
@@ -104,7 +104,7 @@ class Threads(Carrier):
         return 0
 
     def _merge(self, lanes: Sequence[Lane]) -> None:
-        """Take in what the lanes have, each shard on a thread of its own."""
+        """Insert the successors of the lanes, each shard on its own thread."""
 
         def take(shard: int) -> None:
             for lane in lanes:
@@ -161,7 +161,7 @@ class Threads(Carrier):
         self.visited.close_level()
 
     def _expand_chunks(self, tasks: Sequence[Task]) -> int:
-        """Expand what is left of these chunks, as far as the lanes have room; how many successors that gave."""
+        """Expand the rest of these chunks, as far as the lanes have room; returns the number of successors."""
         self._each(lambda number: self._expand_chunk(tasks[number]), range(len(tasks)))
         generated = sum(task.generated for task in tasks)
         self.context.result.generated += generated
@@ -183,7 +183,7 @@ class Threads(Carrier):
         lane.sort(words, task.generated, self.threads)
 
     def _take_in(self, tasks: deque[Task], free: deque[int]) -> None:
-        """Take in successors in the order of the chunks: those behind a chunk that is not done have to wait."""
+        """Insert successors in the order of the chunks: chunks behind an incomplete one have to wait."""
         ready: list[Task] = []
         for task in tasks:
             ready.append(task)

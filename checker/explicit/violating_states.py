@@ -1,10 +1,10 @@
-"""In which states, or on which steps, does a property fail? All of them, not only the first.
+"""Finds all states, or all steps, that violate a property, not only the first one.
 
-In:  a kernel, the store of a search, a property.
-Out: the numbers of the states in which it is broken, and of those in which the failure is permitted; or the steps from
-     a state that break it.
+In:  a kernel, the visited set of a search, a property.
+Out: the numbers of the states that violate it, and of those where the failure is permitted; or the steps from a state
+     that do.
 
-The kernel counts failures in a range of states. A range in which it counts none is done with; another one is halved.
+The kernel counts failures in a range of states. A range without failures is done; any other is halved.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.run import Cells
 
 
-class Failing:
-    """Asks about one property, in the states of one store (checker/explicit/visited_set.py)."""
+class ViolatingStates:
+    """Judges one property in the states of one visited set (checker/explicit/visited_set.py)."""
 
     def __init__(self, instance: Instance, kernel: Kernel, store: Any, prop: Property) -> None:
         count = len(instance.model.properties)
@@ -44,7 +44,7 @@ class Failing:
         self.batch = Batch.of(2 * instance.first_steps[-1] + 1, kernel.layout.words)
 
     def states(self, first: int, last: int) -> tuple[list[int], list[int]]:
-        """Of the states first..last-1: those in which it is broken, and those in which that is permitted."""
+        """Among the states first..last-1: those that violate the property, and those where the failure is permitted."""
         found: tuple[list[int], list[int]] = ([], [])
         waiting = [(first, last)]
         while waiting:
@@ -60,7 +60,7 @@ class Failing:
         return found
 
     def steps(self, state: int) -> tuple[list[int], list[int]]:
-        """Of the steps from a state: those that break it, and those of which that is permitted."""
+        """Among the steps from a state: those that violate the property, and those where the failure is permitted."""
         found: tuple[list[int], list[int]] = ([], [])
         self.results.clear()
         _, count = self.attempts.expand(
@@ -97,7 +97,7 @@ class Failing:
 
 
 def _fails(instance: Instance, prop: Property, before: Cells, step: Step, after: Cells) -> bool | None:
-    """Whether a failure of the property on this step is permitted; None where it does not fail, or cannot be asked."""
+    """Whether the failure on this step is permitted; None if the property holds, or cannot be evaluated."""
     try:
         if run.holds_step(instance, prop, before, step, after):
             return None

@@ -23,7 +23,7 @@ from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
-from isrcheck.checker.explicit.violating_states import Failing
+from isrcheck.checker.explicit.violating_states import ViolatingStates
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
@@ -276,11 +276,11 @@ class _Drawing:
         for prop in self.instance.properties:
             if prop.kind is Kind.SOMETIMES:
                 continue
-            failing = Failing(self.instance, self.kernel, self.store, prop)
+            failing = ViolatingStates(self.instance, self.kernel, self.store, prop)
             self._judge(failing)
             self.errs = self.errs or failing.attempts.careful is not None
 
-    def _judge(self, failing: Failing) -> None:
+    def _judge(self, failing: ViolatingStates) -> None:
         name = failing.prop.name
         if not failing.prop.of_steps:
             for word, states in zip((BROKEN, PERMITTED), failing.states(0, self.count), strict=True):

@@ -1,17 +1,17 @@
-"""`--engine all`: do the explorer and Z3 say the same of one question?
+"""`--engine all`: whether the explorer and Z3 agree on one instance.
 
-In:  an `Exploration` and an `Unrolled` of the same instance.
-Out: the lines on which they differ; none where they agree. A search that was cut short is compared as far as it went.
+In:  an `Exploration` and a `BmcResult` of the same instance.
+Out: one line for each difference. A search that was cut short is compared as far as it went.
 """
 
 from __future__ import annotations
 
-from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings
 
 
-def differences(exploration: Exploration, unrolled: Unrolled) -> list[str]:
-    """Where verdicts or shortest lengths differ, both sides named."""
+def differences(exploration: Exploration, unrolled: BmcResult) -> list[str]:
+    """The differences in verdicts or shortest lengths, with both sides named."""
     # Who has searched to the end speaks of every depth.
     judged = [one.judged for one in (exploration, unrolled) if not one.exhausted]
     # Behind the last state there may still be a step that errs.
@@ -31,13 +31,13 @@ def differences(exploration: Exploration, unrolled: Unrolled) -> list[str]:
 
 
 def _depth(finding: Finding, most: int) -> int | None:
-    depth = finding.witness.depth if finding.witness is not None else None
+    depth = finding.path.depth if finding.path is not None else None
     return depth if depth is not None and depth <= most else None
 
 
 def _line(name: str, what: str, ours: Finding, theirs: Finding) -> str:
     told = [
-        f"at step {one.witness.depth}, steps {' '.join(map(str, one.witness.steps))}" if one.witness else "never"
+        f"at step {one.path.depth}, steps {' '.join(map(str, one.path.steps))}" if one.path else "never"
         for one in (ours, theirs)
     ]
     return f"{name}: {what} by the explorer {told[0]}; by Z3 {told[1]}"

@@ -1,9 +1,9 @@
-"""What an induction is asked of: the transition system within its bounds, or its slice for every length.
+"""The systems on which induction works: the bounded transition system, or its unbounded abstraction.
 
 In:  an `Instance`, and claims about its states.
-Out: a system: for each claim the literal that assumes it before a step, and the questions whether a step can break it.
+Out: a system: for each claim the literal that assumes it before a step, and queries whether a step can violate it.
 
-Both systems answer the same questions, so that checker/proofs/prove.py does not know which of them it works on.
+Both systems have the same interface, so that checker/proofs/prove.py works with either.
 """
 
 from __future__ import annotations
@@ -12,63 +12,63 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from isrcheck.checker.outcome.proof_results import Counterexample
-from isrcheck.checker.proofs.unbounded_abstraction import OPEN, Slice, SlicedStep
+from isrcheck.checker.outcome.proof_results import CounterexampleToInduction
+from isrcheck.checker.proofs.unbounded_abstraction import OPEN, AbstractStep, UnboundedAbstraction
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Circuit
-from isrcheck.checker.symbolic.one_hot_integers import Cases, Truth
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
+from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger, Truth
 from isrcheck.checker.symbolic.solver import Solver, Values, once
 from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.checker.symbolic.transition_relation import Relation, ports
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation, ports
 from isrcheck.models import run
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 
 MOST_NODES = 20_000
-"""The largest circuit for which Z3 is asked once more, which hypotheses an answer takes."""
+"""Up to this many nodes, Z3 is asked again for the hypotheses that an answer needs."""
 
 
 FEW = 12
-"""So few hypotheses are asked about in any case."""
+"""Cores of at most this many hypotheses are always minimised."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """Can a claim be broken? It cannot where all demanded literals together with `broken` are impossible."""
+    """Can a claim be violated? It cannot if all demanded literals together with `broken` are unsatisfiable."""
 
     claim: str
     demanded: tuple[int, ...]
     broken: int
-    step: SlicedStep | None = None
+    step: AbstractStep | None = None
 
 
 @dataclass(frozen=True)
 class Decision:
-    """An answer to a question: for NO the hypotheses that it took, for YES what shows it."""
+    """The answer to a question: for NO the hypotheses that it needs, for YES the counterexample to induction."""
 
     answer: Answer
     used: frozenset[int] = frozenset()
-    counterexample: Counterexample | None = None
+    counterexample: CounterexampleToInduction | None = None
 
 
 class System(Protocol):
-    """What an induction needs to know."""
+    """The interface of a system."""
 
     instance: Instance
-    circuit: Circuit
+    circuit: AndInverterGraph
 
     def hypothesis(self, claim: str) -> int:
         """The literal that assumes a claim before a step."""
 
     def questions(self, claim: str) -> Iterator[Question]:
-        """Everything that has to be impossible for a claim to be kept by every step."""
+        """The questions that must all be answered NO for every step to preserve a claim."""
 
     def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
         """Answer a question under hypotheses."""
 
 
 def holds_initially(instance: Instance, prop: Property, budget: FormulaBudget) -> bool:
-    """Whether a property of states is true in every initial state: the first half of an induction."""
+    """Whether a property of states is true in every initial state: the base case of an induction."""
     for cells in instance.initial_states:
         budget.look()
         if not run.holds(instance, prop, cells):
@@ -77,12 +77,12 @@ def holds_initially(instance: Instance, prop: Property, budget: FormulaBudget) -
 
 
 class BoundedSystem:
-    """The transition system within its bounds. A step that errs leads nowhere; that there is none is a claim of its
-    own (`in_range`)."""
+    """The transition system within its bounds. A step that leaves the declaration leads nowhere; that there is no
+    such step is a claim of its own (`in_range`)."""
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance
-        self.relation = Relation(instance, claims, budget)
+        self.relation = TransitionRelation(instance, claims, budget)
         self.circuit = self.relation.circuit
         self.claims = {claim.name: claim for claim in claims}
         self.images = ports(self.relation.before, self.relation.after)
@@ -91,19 +91,20 @@ class BoundedSystem:
         self._solver.add(self.relation.one_value)
 
     def hypothesis(self, claim: str) -> int:
-        """The claim before the step, asked within the declaration."""
+        """The claim before the step, evaluated within the declaration."""
         if claim in self.extra:
             return self.extra[claim]
         asked = self.relation.properties[claim]
         return self.circuit.both(asked.holds, -asked.error)
 
     def after(self, literal: int) -> int:
-        """A literal about the state before a step, asked of the state after it."""
+        """A literal about the state before a step, applied to the state after it."""
         found = self.circuit.replaced(self.circuit.cone([literal]), self.images)
         return found[literal] if literal > 0 else -found[-literal]
 
     def questions(self, claim: str) -> Iterator[Question]:
-        """One: all steps at once. What may err is asked of the state before a step, where every claim is true."""
+        """One question about all steps at once. `in_range` is asked about the state before a step, where every claim
+        is true."""
         holds = self.hypothesis(claim)
         if claim == IN_RANGE.name:
             yield Question(claim, (), -holds)
@@ -113,7 +114,7 @@ class BoundedSystem:
         yield Question(claim, (self.relation.one_step, self.relation.stays), -holds)
 
     def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
-        """All hypotheses go to Z3 at once; which of them it takes is asked afterwards."""
+        """All hypotheses go to Z3 at once; which of them the answer needs is asked afterwards."""
         demanded = [self.relation.one_value, *question.demanded, question.broken]
         answer, values = once(self.circuit, [*demanded, *hypotheses], deadline)
         if values is not None:
@@ -121,50 +122,50 @@ class BoundedSystem:
         return Decision(answer, self._used(question, hypotheses, deadline) if answer is Answer.NO else frozenset())
 
     def _used(self, question: Question, hypotheses: Sequence[int], deadline: float) -> frozenset[int]:
-        """The hypotheses that a NO takes: all of them where it would take long to know better."""
+        """The hypotheses that an answer NO needs; all of them if minimising would take long."""
         if len(self.circuit.left) > MOST_NODES and len(hypotheses) > FEW:
             return frozenset(hypotheses)
         self._solver.deadline = deadline
         answer = self._solver.check(*question.demanded, *hypotheses, question.broken)
         return frozenset(self._solver.core()) if answer is Answer.NO else frozenset(hypotheses)
 
-    def _counterexample(self, question: Question, values: Values) -> Counterexample:
+    def _counterexample(self, question: Question, values: Values) -> CounterexampleToInduction:
         """A state, a step, and the state after it."""
         before = self._cells(self.relation.before, values)
         if question.claim == IN_RANGE.name:  # it demands no step, so that there need not be a state after it
             return self._out_of_range(before, values)
         step = next(one.step for one in self.relation.transitions if values.holds(one.taken))
         after = self._cells(self.relation.after, values)
-        return Counterexample(question.claim, before, step, self.instance.spell_step(step), after)
+        return CounterexampleToInduction(question.claim, before, step, self.instance.spell_step(step), after)
 
     def _cells(self, state: Sequence[Value], values: Values) -> tuple[int, ...]:
         return tuple(_number(value, values.holds) for value in state)
 
-    def _out_of_range(self, before: tuple[int, ...], values: Values) -> Counterexample:
-        """A state, and the step from there that errs, or the property that cannot be asked there."""
+    def _out_of_range(self, before: tuple[int, ...], values: Values) -> CounterexampleToInduction:
+        """A state, and the step that leaves the declaration there, or the property that cannot be evaluated."""
         for one in self.relation.transitions:
             if values.holds(one.error):
                 says = self.instance.spell_step(one.step)
-                return Counterexample(IN_RANGE.name, before, one.step, says, before)
+                return CounterexampleToInduction(IN_RANGE.name, before, one.step, says, before)
         prop = next(asked.prop for asked in self.relation.asking if values.holds(asked.error))
-        return Counterexample(IN_RANGE.name, before, None, f"asking {prop.name}", before)
+        return CounterexampleToInduction(IN_RANGE.name, before, None, f"asking {prop.name}", before)
 
 
 def _number(value: Value, holds: object) -> int:
     assert callable(holds)
     if isinstance(value, Truth):
         return int(holds(value.literal))
-    if isinstance(value, Cases):
+    if isinstance(value, OneHotInteger):
         return next(number for number, literal in value.of.items() if holds(literal))
     return int(value)
 
 
-class SlicedSystem:
-    """The slice, for every length. Each step is a question of its own; one that changes nothing is none."""
+class AbstractSystem:
+    """The unbounded abstraction. Each step is a question of its own; steps that change nothing are skipped."""
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance
-        self.slice = Slice(instance, budget)
+        self.slice = UnboundedAbstraction(instance, budget)
         self.circuit = self.slice.circuit
         self.claims = {claim.name: claim for claim in claims}
         self._hypotheses: dict[str, int] = {}
@@ -178,7 +179,7 @@ class SlicedSystem:
         return self._hypotheses[claim]
 
     def read(self, claim: str) -> None:
-        """Read a claim before and after every step. Raises UnsupportedError where the slice cannot."""
+        """Evaluate a claim before and after every step. Raises UnsupportedError if the abstraction cannot."""
         if not self.claims[claim].of_steps and claim != IN_RANGE.name:
             self.hypothesis(claim)
         self.questions(claim)
@@ -209,17 +210,18 @@ class SlicedSystem:
             if kept != TRUE:
                 yield Question(claim.name, (step.enabled,), -kept, step)
 
-    def _leaves(self, step: SlicedStep, cells: Iterable[int]) -> bool:
+    def _leaves(self, step: AbstractStep, cells: Iterable[int]) -> bool:
         return all(step.after[cell] is self.slice.before[cell] for cell in cells)
 
-    def _writes_open(self, step: SlicedStep, claim: Property) -> bool:
-        """Whether it may write to an array over what is open that the claim asks about: no cells of it are compared."""
+    def _writes_open(self, step: AbstractStep, claim: Property) -> bool:
+        """Whether the step may write to an array over an open domain that the claim reads; such arrays have no
+        cells."""
         functions = [self.instance.function(slot) for slot in step.taken]
         written = {name for function in functions if function is not None for name in function.writes}
         return any(OPEN in self.slice.places[name].sizes for name in written & claim.function.reads)
 
     def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
-        """Each step has a solver of its own, which need not know of the others."""
+        """Each step has a solver of its own, which need not know the others."""
         solver = self._solvers.setdefault(id(question.step), self.slice.solver())
         solver.deadline = deadline
         answer = solver.check(*question.demanded, *hypotheses, question.broken)
@@ -227,8 +229,8 @@ class SlicedSystem:
             return Decision(answer, counterexample=self._counterexample(question, solver))
         return Decision(answer, frozenset(solver.core()) if answer is Answer.NO else frozenset())
 
-    def _counterexample(self, question: Question, solver: Solver) -> Counterexample:
-        """A state of the slice, a step, and the state after it, in small numbers where there are such."""
+    def _counterexample(self, question: Question, solver: Solver) -> CounterexampleToInduction:
+        """A state of the abstraction, a step, and the state after it, with small numbers if possible."""
         step = question.step
         assert step is not None
         self._prefer_small(solver)
@@ -261,10 +263,10 @@ class SlicedSystem:
         }
         if chosen:
             says += f" with {', '.join(f'{name}={value}' for name, value in chosen.items())}"
-        return Counterexample(question.claim, cells(self.slice.before), None, says, cells(step.after))
+        return CounterexampleToInduction(question.claim, cells(self.slice.before), None, says, cells(step.after))
 
     def _prefer_small(self, solver: Solver) -> None:
-        """Ask again for numbers as small as the bounds have them, where there is such an answer."""
+        """Ask again for numbers within the bounds, in case there is such an answer."""
         arithmetic = self.slice.arithmetic
         small = [
             arithmetic.compare("<=", cell, self.instance.places[name].high)

@@ -1,11 +1,11 @@
-"""Proofs for any depth: by induction, with the lemmas that a model declares, and by k-induction.
+"""Proofs for every depth: by induction, with the lemmas that a model declares, and by k-induction.
 
-In:  an `Instance`, and what the explorer found.
-Out: for each property a `Proof`, or an `Attempt` that failed: which claim a step breaks, and from which state.
+In:  an `Instance`, and the result of the explorer.
+Out: for each property a `Proof`, or a failed `Attempt`: which claim a step violates, and from which state.
 
-A set of claims is inductive where all are true at the start, and no step from a state in which all are true breaks one.
-The greatest inductive set of what is claimed is what is left when everything that is broken is dropped, again and again
-(Houdini: Flanagan, Leino 2001). What Z3 does not answer in time is never taken for an answer.
+A set of claims is inductive if all of them are true initially, and no step from a state in which all are true violates
+one. The greatest inductive subset of the claims is found by dropping violated claims until none is left (Houdini:
+Flanagan, Leino 2001). A query that Z3 does not answer in time is never taken for an answer.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.outcome.proof_results import Attempt, Counterexample, Phase, Proof, Proofs
+from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
 from isrcheck.checker.proofs.candidates import Candidate, candidates
-from isrcheck.checker.proofs.induction import MOST_NODES, BoundedSystem, SlicedSystem, System, holds_initially
+from isrcheck.checker.proofs.induction import MOST_NODES, AbstractSystem, BoundedSystem, System, holds_initially
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
 from isrcheck.checker.symbolic.solver import Solver, telling_interrupts
-from isrcheck.checker.symbolic.transition_relation import Relation
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.checker.symbolic.unrolling import Unrolling
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
@@ -29,16 +29,16 @@ from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells
 
 MOST_STEPS = 3
-"""How far k-induction goes."""
+"""The largest k of k-induction."""
 
 
 @dataclass
 class Induction:
-    """What is left of a set of claims: each with the claims that keep it; how the others were broken; and what is
-    unknown of goals, on which nothing rests."""
+    """The result for a set of claims: the preserved ones, each with the claims that it needs; a counterexample to
+    induction for each violated one; and the goals that Z3 did not decide. Nothing rests on a goal."""
 
     kept: dict[str, frozenset[str]]
-    broken: dict[str, Counterexample]
+    broken: dict[str, CounterexampleToInduction]
     unknown: dict[str, Answer]
 
 
@@ -53,9 +53,9 @@ def induct(
     report: Report,
     known: Sequence[str] = (),
 ) -> Induction:
-    """The greatest inductive subset of `claims`, and which of the `goals`, which nothing rests on, it keeps.
+    """The greatest inductive subset of `claims`, and which of the `goals` it preserves; nothing rests on goals.
 
-    What is `known` to hold of every reachable state is assumed.
+    Claims that are `known` to hold in every reachable state are assumed.
     """
     found = Induction({}, {}, {})
     left = list(claims)
@@ -76,9 +76,9 @@ def induct(
     return found
 
 
-def _note(found: Induction, results: Mapping[str, frozenset[str] | Counterexample | Answer]) -> None:
+def _note(found: Induction, results: Mapping[str, frozenset[str] | CounterexampleToInduction | Answer]) -> None:
     for claim, result in results.items():
-        if isinstance(result, Counterexample):
+        if isinstance(result, CounterexampleToInduction):
             found.broken[claim] = result
         elif isinstance(result, Answer):
             found.unknown[claim] = result
@@ -86,8 +86,8 @@ def _note(found: Induction, results: Mapping[str, frozenset[str] | Counterexampl
 
 def _kept(
     system: System, claim: str, assumed: Sequence[str], deadline: float, report: Report
-) -> frozenset[str] | Counterexample | Answer:
-    """The claims with which every step keeps this one; or a state and a step that break it; or why that is unknown."""
+) -> frozenset[str] | CounterexampleToInduction | Answer:
+    """The claims that are needed to preserve this one; or a counterexample to induction; or why Z3 did not decide."""
     report(f"proving {claim}")
     hypotheses = {system.hypothesis(one): one for one in assumed}
     used: set[str] = set()
@@ -111,9 +111,9 @@ def _kept(
 def _inductive(
     system: BoundedSystem, proposed: Sequence[Candidate], kept: Sequence[str], deadline: float
 ) -> list[Candidate]:
-    """The greatest inductive subset of what is proposed, beside what is kept anyway.
+    """The greatest inductive subset of the proposed lemmas, together with the claims that are kept anyway.
 
-    Every answer YES is a step that breaks some of them, which are dropped all at once.
+    Every answer YES is a step that violates some of them; these are dropped at once.
     """
     left = list(proposed)
     hypotheses = [system.hypothesis(name) for name in kept]
@@ -133,7 +133,7 @@ def _inductive(
 
 
 def _rests_on(kept: Mapping[str, frozenset[str]], name: str) -> tuple[str, ...]:
-    """Every claim that keeps this one, and those that keep these, in the order of `kept`."""
+    """All claims that this one needs, directly or indirectly, in the order of `kept`."""
     found: set[str] = set()
     new = {name}
     while new:
@@ -153,10 +153,11 @@ def prove(
     seconds: float | None = None,
     report: Report = lambda message: None,
 ) -> Proofs:
-    """Prove what can be proved of these properties, beside what is `known` from the phases before.
+    """Prove as many of these properties as possible, given what is `known` from earlier phases.
 
-    Those that are known to be `failing` are tried for every length only, where a proof would contradict what is known.
-    Where the declared lemmas do not do, others are proposed that are true of a `sample` of reachable states.
+    Properties that are known to be `failing` are tried for every length only, where a proof would contradict what is
+    known. If the declared lemmas are not enough, further lemmas are proposed that are true in a `sample` of reachable
+    states.
     """
     started = time.monotonic()
     deadline = float("inf") if seconds is None else started + seconds
@@ -208,16 +209,16 @@ class _Proving:
 
     @property
     def open(self) -> list[Property]:
-        """The properties without a proof, and not known to fail."""
+        """The properties without a proof that are not known to fail."""
         return [p for p in self.properties if p.name not in self.found.proofs and p.name not in self.settled]
 
     @property
     def premises(self) -> list[Property]:
-        """The premise of every proof, where it is still open: no step and no property errs."""
+        """The premise of every proof, if it is still open: nothing leaves the declaration."""
         return [one for one in (IN_RANGE,) if one.name not in self.found.proofs and one.name not in self.settled]
 
     def _claims(self, candidates: Iterable[Property], *, every_length: bool) -> list[Property]:
-        """Those that are true at the start; the others are lost already."""
+        """The candidates that are true initially; the others are lost."""
         found = []
         for claim in candidates:
             if claim.name not in self.initially:
@@ -244,7 +245,7 @@ class _Proving:
             self.found.attempts.append(attempt)
 
     def every_length(self) -> None:
-        """Induction on the slice."""
+        """Induction on the unbounded abstraction."""
         asked = [prop for prop in self.properties if prop.every_length]
         if not asked:
             return
@@ -254,7 +255,7 @@ class _Proving:
         goals = [prop for prop in asked if prop.of_steps]
         self.report("slicing")
         try:
-            system = SlicedSystem(self.instance, [*claims, *goals, IN_RANGE], self.budget)
+            system = AbstractSystem(self.instance, [*claims, *goals, IN_RANGE], self.budget)
         except UnsupportedError as error:
             for prop in asked:
                 self._lose(prop, Attempt(prop, True, f"there is no slice: {error}"))
@@ -268,15 +269,15 @@ class _Proving:
         self._conclude(induction, [*claims, *goals], started, every_length=True)
 
     def _rest_on_nothing(self, induction: Induction) -> None:
-        """Steps that leave a range or an index of fixed size are none in the slice; it is not proved that there is
-        none, so nothing is."""
+        """Without a proof of `in_range` for the abstraction, drop all proofs: the abstraction excludes steps that
+        leave a range or an index of fixed size."""
         why = f"it rests on {IN_RANGE.name} for every length, which is not proved"
         for prop in self.properties:
             if induction.kept.pop(prop.name, None) is not None:
                 self._lose(prop, Attempt(prop, True, why))
 
-    def _asked_of(self, system: SlicedSystem, claims: Sequence[Property]) -> list[Property]:
-        """Those claims that the slice can be asked about; the others are lost."""
+    def _asked_of(self, system: AbstractSystem, claims: Sequence[Property]) -> list[Property]:
+        """The claims that the abstraction can evaluate; the others are lost."""
         found = []
         for claim in claims:
             try:
@@ -287,13 +288,13 @@ class _Proving:
         return found
 
     def refuse(self, error: UsageError, *, every_length: bool) -> None:
-        """Z3 cannot be asked: what is still open stays so, and says why."""
+        """Z3 cannot be used: note the reason for every open property."""
         for prop in self.open:
             if prop.every_length or not every_length:
                 self._lose(prop, Attempt(prop, every_length, f"Z3 cannot be asked: {error}"))
 
     def within_bounds(self) -> None:
-        """Induction on the transition system as it is."""
+        """Induction on the bounded transition system."""
         if not self.open:
             return
         started = time.monotonic()
@@ -351,11 +352,11 @@ class _Proving:
                 self.found.stopped = answer.value
 
     def _is_anything_asked(self, asked: Sequence[Property]) -> bool:
-        """Whether there is a promise to prove, or one that is proved if its premise is."""
+        """Whether there is a property to prove, or one that is proved if its premise is."""
         return any(prop is not IN_RANGE for prop in asked) or bool(asked and self.settled - self.failing)
 
     def with_candidates(self, sample: Sequence[Cells]) -> None:
-        """Induction beside all that is proved, with lemmas that are proposed: those of them that are inductive."""
+        """Induction with everything that is proved, and with those proposed lemmas that are inductive."""
         promises = self._claims(self.open, every_length=False)
         asked = [*promises, *self.premises]
         if not self._is_anything_asked(asked) or not sample:
@@ -379,11 +380,11 @@ class _Proving:
                 self.found.proofs[prop.name] = Proof(prop, lemmas, False, 1, time.monotonic() - started)
 
     def with_more_steps(self) -> None:
-        """k-induction over simple paths, with everything that is proved assumed on the way."""
+        """k-induction over simple paths, assuming everything that is proved."""
         asked = [*self.open, *self.premises]
         if not self._is_anything_asked(asked):
             return
-        relation = Relation(self.instance, [*self.invariants, *asked], self.budget)
+        relation = TransitionRelation(self.instance, [*self.invariants, *asked], self.budget)
         start, anywhere = Unrolling(relation), Unrolling(relation, free=True)
         solvers = [Solver(relation.circuit, self.deadline) for _ in range(2)]
         for unrolling, solver in zip((start, anywhere), solvers, strict=True):
@@ -413,16 +414,16 @@ class _Proving:
                     fails.add(prop.name)
 
     def _fails_at(self, prop: Property, start: Unrolling, solver: Solver, depth: int) -> bool:
-        """Whether the base of a k-induction breaks: a behaviour of so many steps in which the property fails."""
+        """Whether the base case of a k-induction fails: a path of this length violates the property."""
         return depth >= prop.of_steps and self._can(solver, -self._stands(prop, start, depth))
 
     def _stands(self, prop: Property, unrolling: Unrolling, depth: int) -> int:
-        """The property at a depth, asked within the declaration."""
+        """The property at a depth, evaluated within the declaration."""
         holds, _, error = unrolling.at(prop, depth)
         return unrolling.circuit.both(holds, -error)
 
     def _can(self, solver: Solver, *assumed: int) -> bool:
-        """Whether something can be; an answer that is none ends it all."""
+        """Whether the assumptions are satisfiable. Raises UndecidedError if Z3 does not know."""
         answer = solver.check(*assumed)
         if not answer.is_known:
             raise UndecidedError(answer)

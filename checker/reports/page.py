@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import INTERRUPTED, SAFE, UNDECIDED, Word
 from isrcheck.checker.reports.content import Cell, Grid, History, Judged, Outcome, Search, Told
@@ -207,7 +207,7 @@ def _asked(run: Run) -> Element:
 
 def _found(search: Search, run: Run) -> Iterator[Element]:
     """How much was searched, in the words of the text, and what was not found that had to be."""
-    if isinstance(run.exploration, Unrolled):
+    if isinstance(run.exploration, BmcResult):
         lines = unrolled_lines(run.exploration)
     else:
         lines = totals(run.exploration, counts_once=run.counts_once)
@@ -222,7 +222,7 @@ def _found(search: Search, run: Run) -> Iterator[Element]:
 
 
 def _plots(run: Run) -> Iterator[Element]:
-    if isinstance(run.exploration, Unrolled):
+    if isinstance(run.exploration, BmcResult):
         if len(run.exploration.times) > 1:
             says = "seconds that Z3 took for each depth"
             yield _figure(line(says, run.exploration.times, across="depth"), says)

@@ -1,6 +1,6 @@
 """What is told of proofs, and of what Z3 did: lines for a person, objects for `--json`.
 
-In:  an `Unrolled`, `Proofs` with where the explorer stands to their counterexamples.
+In:  an `BmcResult`, `Proofs` with where the explorer stands to their counterexamples.
 Out: text and plain data; no judgement.
 """
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.outcome.bmc_result import Unrolled
-from isrcheck.checker.outcome.exploration import Exploration, Witness
-from isrcheck.checker.outcome.proof_results import Attempt, Counterexample, Proof, Proofs
-from isrcheck.checker.proofs.budget_independence import limitless
+from isrcheck.checker.outcome.bmc_result import BmcResult
+from isrcheck.checker.outcome.exploration import Exploration, StepPath
+from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToInduction, Proof, Proofs
+from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.premises import premises, using
 from isrcheck.checker.symbolic.solver import VERSION
 from isrcheck.models.language.in_range import IN_RANGE
@@ -33,11 +33,11 @@ class Proving:
 
     proofs: Proofs
     exploration: Exploration
-    reached: Mapping[str, Witness] = field(default_factory=dict)
+    reached: Mapping[str, StepPath] = field(default_factory=dict)
     files: Mapping[str, Path] = field(default_factory=dict)
     commands: Mapping[str, str] = field(default_factory=dict)
     outside: Mapping[str, str] = field(default_factory=dict)
-    false: Mapping[str, Witness] = field(default_factory=dict)
+    false: Mapping[str, StepPath] = field(default_factory=dict)
     failing: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -72,7 +72,7 @@ def scope(instance: Instance, proof: Proof) -> str:
     names = dict.fromkeys([*proof.lemmas, *([] if premise is None else premise.lemmas)])
     declared = [by_name[name] for name in names if name in by_name]
     is_known = len(declared) == len(names) and proof.steps == 1 and premise is not None and premise.steps == 1
-    free = limitless(instance, [*instance.properties, *declared]) if is_known else []
+    free = independent_budgets(instance, [*instance.properties, *declared]) if is_known else []
     fixed = [
         f"{name}={spell(entries[name], values[name])}"
         for name, entry in entries.items()
@@ -214,7 +214,7 @@ def _row(values: list[int | None]) -> str:
     return " ".join(str(value) for value in values)
 
 
-def unrolled_lines(unrolled: Unrolled) -> list[str]:
+def unrolled_lines(unrolled: BmcResult) -> list[str]:
     """How far Z3 was asked, and how long that took."""
     if unrolled.judged < 0:
         return [f"Z3 {VERSION}: nothing was asked" + (f": {unrolled.refusal}" if unrolled.refusal else "")]
@@ -253,7 +253,7 @@ def as_object(proving: Proving) -> dict[str, Any]:
 
 
 def _attempt_object(proving: Proving, attempt: Attempt) -> dict[str, Any]:
-    counterexample: Counterexample | None = attempt.counterexample
+    counterexample: CounterexampleToInduction | None = attempt.counterexample
     key = key_of(attempt)
     reached = proving.reached.get(key)
     file = proving.files.get(key)

@@ -13,14 +13,14 @@ from types import MappingProxyType
 from typing import Any
 
 from isrcheck.checker.compile.kernels import Kernels
-from isrcheck.checker.explicit.distinct_causes import differing
+from isrcheck.checker.explicit.distinct_causes import distinct_causes
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.agreement import differences
-from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Findings
 from isrcheck.checker.outcome.proof_results import Phase, Proofs
 from isrcheck.checker.outcome.verdict import Word, cut_short, refuse_contradictions, verdicts, with_proofs
-from isrcheck.checker.proofs.premises import resting, with_open_premise
+from isrcheck.checker.proofs.premises import with_established_premise, with_open_premise
 from isrcheck.checker.proofs.proof_cache import proved
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.formula_budget import Memory
@@ -33,7 +33,7 @@ from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import SAMPLE, Traces
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime.session import Session
-from isrcheck.checker.spark.summary import Spread
+from isrcheck.checker.spark.summary import SparkSummary
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
 from isrcheck.checker.symbolic.solver import listen
@@ -130,11 +130,11 @@ class SearchSession:
         found = []
         for verdict in run.verdicts:
             # What leaves the declaration has no expression that could be false, and so no cause to tell it by.
-            for _, _, word in verdict.histories if verdict.prop is not IN_RANGE else ():
+            for _, _, word in verdict.failing_paths if verdict.prop is not IN_RANGE else ():
                 progress = ProgressLine(f"{title(instance)}, causes of {verdict.prop.name}")
                 kernel = self.begin(instance, progress).kernel
                 within = self.budget.limits(limits)
-                one = differing(
+                one = distinct_causes(
                     *(instance, verdict.prop, Word(word), asked, within, kernel, command),
                     *(progress.report, progress.tell),
                 )
@@ -150,7 +150,7 @@ class SearchSession:
 
         assert self.spark is not None, "the command asks for Spark"
         progress = ProgressLine(title(instance))
-        spread: Spread | None = None
+        spread: SparkSummary | None = None
         try:
             beginning = self.begin(instance, progress)
         except Spent as spent:
@@ -172,7 +172,7 @@ class SearchSession:
         files = traces.write(target, instance, found)
         return Run(exploration, found, command, self.count_all, files, spread=spread)
 
-    def _ask_z3(self, instance: Instance) -> Unrolled:
+    def _ask_z3(self, instance: Instance) -> BmcResult:
         """Bounded model checking of an instance."""
         progress = ProgressLine(title(instance))
         Memory.limit(self.limits.memory)
@@ -181,7 +181,7 @@ class SearchSession:
         except Spent as spent:
             progress.clear()
             findings = {prop.name: Findings() for prop in instance.properties}
-            return Unrolled(instance, self.limits, stopped=spent.why, findings=findings)
+            return BmcResult(instance, self.limits, stopped=spent.why, findings=findings)
         unrolled = ask_to_depth(
             instance,
             self.budget.limits(self.limits),
@@ -206,7 +206,7 @@ class SearchSession:
         try:
             unrolled = self._ask_z3(instance)
         except UnsupportedError as error:  # what the explorer found stands
-            unrolled = Unrolled(instance, self.limits, stopped="unsupported", refusal=str(error))
+            unrolled = BmcResult(instance, self.limits, stopped="unsupported", refusal=str(error))
         else:
             differing = differences(run.exploration, unrolled)
             assert not differing, "; ".join([*differing, f"reproduce: {command}"])
@@ -229,7 +229,7 @@ class SearchSession:
             proofs = proofs.joined(self.prove_phase(run, phase, proofs, self.budget.left, progress))
         progress.clear()
         refuse_contradictions(run.verdicts, proofs)
-        proofs = resting(proofs, exploration)
+        proofs = with_established_premise(proofs, exploration)
         found = with_open_premise(with_proofs(run.verdicts, proofs), proofs, exploration)
         command = f"{run.command} --prove"
         proving = traces.write_counterexamples(exploration, proofs, command, run.show)

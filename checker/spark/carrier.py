@@ -1,9 +1,10 @@
-"""One search that is spread over executors, level by level: the same counts and paths as in one process.
+"""The carrier that shares the work of one search among executors: same counts and same paths as in one process.
 
-In:  an instance, limits, a Spark context. Out: an `Exploration`.
+In:  a `SearchContext`, a Spark session.
+Out: states in Spark's partitions, level by level; counts in the context.
 
-It is the search of checker/explicit/search.py with other hands: what a level takes, checker/spark/level.py does in
-tasks, and the states stay in Spark's partitions. The driver sees statistics, and at the end the paths that it asks for.
+Tasks do the work of a level (checker/spark/level.py), and the states stay in Spark's partitions. The driver gets
+statistics, and at the end the paths that it asks for.
 """
 
 from __future__ import annotations
@@ -18,41 +19,41 @@ from typing import Any
 import numpy as np
 from pyspark import StorageLevel
 
-from isrcheck.checker.compile.instance_specification import Subject
+from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext
 from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.engine_digest import SEMANTICS
 from isrcheck.checker.spark.checkpoint import Checkpoints
 from isrcheck.checker.spark.level import Expanded, Level, Ordered, expand, merge, order, scatter
-from isrcheck.checker.spark.partitioning import Pairs, carried
+from isrcheck.checker.spark.partitioning import Pairs, partitioned
 from isrcheck.checker.spark.runtime.environment_check import source_digest
 from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.task_memory import task_memory
-from isrcheck.checker.spark.runtime.task_statistics import run_job, told_by, values_of
+from isrcheck.checker.spark.runtime.task_statistics import run_job, task_statistics, values_of
 from isrcheck.checker.spark.shard_intake import PARENT, STEP
-from isrcheck.checker.spark.shuffle import Outbox
-from isrcheck.checker.spark.states import SpreadStates, Stored
-from isrcheck.checker.spark.summary import Mode, Spread
+from isrcheck.checker.spark.shuffle import ShuffleWriter
+from isrcheck.checker.spark.states import PartitionedStates, StoredLevel
+from isrcheck.checker.spark.summary import Mode, SparkSummary
 from isrcheck.models.language.declare import Kind
 
 KEPT = StorageLevel.MEMORY_AND_DISK
 MOST_OF_LEVEL = (1 << 32) - 1
-"""Predecessors are known by their numbers in their level, in 32 bits."""
+"""Predecessors are stored as 32-bit numbers within their level."""
 
 LEVELS_BETWEEN_CHECKPOINTS = 8
 SECONDS_BETWEEN_CHECKPOINTS = 60.0
 
 
 class OutOfTime(Exception):
-    """The seconds that a search was given are over, in the middle of a job."""
+    """The seconds of the search are used up, in the middle of a job."""
 
 
 class SparkCarrier(Carrier):
     """Shares the work among all executors."""
 
-    visited: SpreadStates
+    visited: PartitionedStates
 
     def __init__(self, context: SearchContext, session: Session, checkpoint: str | None = None) -> None:
         super().__init__(context)
@@ -61,7 +62,7 @@ class SparkCarrier(Carrier):
         self.shards = self.spark.defaultParallelism
         self.task_memory = task_memory(session, context.limits.memory)
         self.lost = ""
-        self.subject = Subject.of(context.instance)
+        self.subject = InstanceSpecification.of(context.instance)
         self.checkpoint = checkpoint
         self.checkpoints: Checkpoints | None = None
         self.taken_up: int | None = None
@@ -69,12 +70,12 @@ class SparkCarrier(Carrier):
         self.kept_at = time.monotonic()
         self.chunks: list[Ordered] = []
         self.shuffled = 0
-        self.visited = SpreadStates(session, context.kernel.layout.words)
+        self.visited = PartitionedStates(session, context.kernel.layout.words)
         context.result.judged = -1
 
-    def spread(self) -> Spread:
+    def spread(self) -> SparkSummary:
         """How the search was divided."""
-        return Spread(
+        return SparkSummary(
             Mode.SEARCH,
             self.session.master,
             self.spark.defaultParallelism,
@@ -85,7 +86,7 @@ class SparkCarrier(Carrier):
         )
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        """A loss of states ends the search, and what was found so far is reported."""
+        """If Spark loses states, the search ends, and what was found so far is reported."""
         if isinstance(error, SparkLostError):
             self.context.result.stopped, self.lost = "lost", str(error)
             return True
@@ -108,7 +109,7 @@ class SparkCarrier(Carrier):
             results.forget(lambda state: state not in self.visited.paths)
 
     def _find_paths(self) -> None:
-        """Ask for the paths to what violates a property, as long as Spark has the states."""
+        """Ask for the paths to violations while Spark still has the states."""
         reached = [number for number, prop in self.context.properties if prop.kind is Kind.SOMETIMES]
         self.visited.find_paths(self.context.results.first_states(without_found=reached))
 
@@ -119,7 +120,7 @@ class SparkCarrier(Carrier):
     def start(self) -> int:
         """The states that the search starts from are a level of their own, each its own predecessor.
 
-        Where a run before this one has come further, and has kept that, this one goes on from there.
+        If an earlier run has left a checkpoint at a greater depth, the search continues from there.
         """
         if self.checkpoint is not None:
             self.checkpoints = Checkpoints(self.session, self.checkpoint, self._question())
@@ -131,11 +132,11 @@ class SparkCarrier(Carrier):
                     self._take_up(self.checkpoints, last)
                 return self.context.expanded
         words, count = self.context.kernel.layout.words, len(self.context.starts)
-        outbox = Outbox(words, self.shards, count, depth=0)
+        outbox = ShuffleWriter(words, self.shards, count, depth=0)
         self.put_starts(outbox.batch, 0, count)
         columns = {PARENT: outbox.batch.parents, STEP: outbox.batch.steps}
         pairs = [*outbox.send(count, columns), *outbox.rest()]
-        by_shard = carried(self.spark.parallelize(pairs, self.shards), self.shards).persist(KEPT)
+        by_shard = partitioned(self.spark.parallelize(pairs, self.shards), self.shards).persist(KEPT)
         self._finish(self._level(-1, (0, count)), by_shard)
         return 0
 
@@ -144,10 +145,10 @@ class SparkCarrier(Carrier):
         context = self.context
         known = self.visited.levels
         level = self._level(len(known) - 1, known[-1].offsets)
-        expanded, merged = told_by(self.spark), told_by(self.spark)
+        expanded, merged = task_statistics(self.spark), task_statistics(self.spark)
         successors = known[-1].ordered.mapPartitionsWithIndex(partial(expand, level, expanded))
         # What arrives at a shard, and what it has seen, stand in the same partition: nothing of it moves.
-        arriving = self.spark.union([carried(successors, self.shards), *self.visited.by_shard])
+        arriving = self.spark.union([partitioned(successors, self.shards), *self.visited.by_shard])
         assert arriving.getNumPartitions() == self.shards, "a shard is a partition"
         new = arriving.mapPartitionsWithIndex(partial(merge, level, merged), preservesPartitioning=True)
         if not self._finish(level, new.persist(KEPT)):
@@ -165,18 +166,18 @@ class SparkCarrier(Carrier):
         self._find_paths()
 
     def _finish(self, level: Level, by_shard: Pairs) -> bool:
-        """Put the new states in order, and keep them; False where time is over before that is done."""
-        told = told_by(self.spark)
-        scattered = carried(by_shard.mapPartitions(partial(scatter, level)), self.shards)
-        ordered = scattered.mapPartitionsWithIndex(partial(order, level, told), preservesPartitioning=True)
+        """Put the new states in order and persist them; False if time is over before that is done."""
+        statistics = task_statistics(self.spark)
+        scattered = partitioned(by_shard.mapPartitions(partial(scatter, level)), self.shards)
+        ordered = scattered.mapPartitionsWithIndex(partial(order, level, statistics), preservesPartitioning=True)
         ordered = ordered.persist(KEPT)
         try:
             run_job(self.session, ordered.count, self._look_at_the_clock)
         except OutOfTime:
             return False
-        chunks: dict[int, Ordered] = dict(values_of(told))
+        chunks: dict[int, Ordered] = dict(values_of(statistics))
         self.chunks = [chunks[number] for number in range(self.shards)]
-        stored = Stored(ordered, tuple(chunk.states for chunk in self.chunks), _by_steps(self.chunks))
+        stored = StoredLevel(ordered, tuple(chunk.states for chunk in self.chunks), _by_steps(self.chunks))
         if stored.size > MOST_OF_LEVEL:
             raise Full
         if stored.size:
@@ -188,7 +189,7 @@ class SparkCarrier(Carrier):
             raise OutOfTime
 
     def check(self, first: int, last: int) -> None:
-        """Take into account what the tasks that ordered the level saw in its states."""
+        """Add what the tasks that ordered the level found in its states."""
         if not self.visited.levels:  # time was over before the first one was there
             return
         offsets = self.visited.levels[-1].offsets
@@ -203,7 +204,7 @@ class SparkCarrier(Carrier):
     # ------------------------------------------------------------------------------------------------- checkpoints
 
     def _question(self) -> dict[str, Any]:
-        """What another run has to ask as well, of the same program, to go on from here."""
+        """What identifies the search: another run can continue it only if all of this is the same."""
         request = self.context.request
         return {
             "isrcheck": source_digest(),  # how states are packed, and steps numbered
@@ -216,7 +217,7 @@ class SparkCarrier(Carrier):
         }
 
     def close_level(self) -> None:
-        """Write a checkpoint where there has been none for long, and take up what was written in place of the rest."""
+        """Write a checkpoint from time to time, and continue from what was written."""
         levels = self.visited.levels
         since = len(levels) - self.kept
         is_late = time.monotonic() - self.kept_at > SECONDS_BETWEEN_CHECKPOINTS
@@ -244,20 +245,20 @@ class SparkCarrier(Carrier):
             levels[depth].ordered = checkpoints.ordered(depth, self.shards)
 
     def _require_whole(self, checkpoints: Checkpoints, last: int) -> None:
-        """Raise UsageError unless the levels that are taken up next are what was written."""
+        """Raise UsageError unless the levels that are read next are what was written."""
         chunks = {depth: self.visited.levels[depth].chunks for depth in range(self.kept, last + 1)}
         run_job(self.session, lambda: checkpoints.require_whole(last, chunks), self.is_out_of_time)
 
     def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
-        """Go on with levels as they were written, from the first one that is not taken up yet."""
+        """Continue with levels as they were written, from the first one that is not loaded yet."""
         self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
         self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
 
     def _restore(self, checkpoints: Checkpoints, statistics: Mapping[str, Any]) -> None:
-        """Be where an earlier run was when it wrote this; the newest level is still to be looked at."""
+        """Restore the state that an earlier run saved; the newest level is not judged yet."""
         self.shards, self.taken_up = statistics["shards"], checkpoints.written[-1]
         for depth, (chunks, by_steps) in enumerate(statistics["levels"]):
-            stored = Stored(checkpoints.ordered(depth, self.shards), tuple(chunks), dict(by_steps))
+            stored = StoredLevel(checkpoints.ordered(depth, self.shards), tuple(chunks), dict(by_steps))
             self.visited.append(stored, [])
         context, result = self.context, self.context.result
         result.levels, result.generated, result.depth, result.judged, self.shuffled = statistics["result"]

@@ -1,6 +1,7 @@
-"""The explorer on Spark: one question, divided as it was asked for.
+"""The explorer on Spark, in the mode that was requested.
 
-In:  a running session, what was asked of Spark, an instance, limits. Out: an `Exploration` and its `Spread`.
+In:  a running session, the request, an instance, limits.
+Out: an `Exploration` and its `SparkSummary`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from isrcheck.checker.spark.parts import explore_parts
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
-from isrcheck.checker.spark.summary import Mode, Spread
+from isrcheck.checker.spark.summary import Mode, SparkSummary
 from isrcheck.models.language.model import Instance
 
 
@@ -31,10 +32,10 @@ def explore_on_spark(
     *,
     count_all: bool,
     report: Callable[[Progress], None],
-) -> tuple[Exploration, Spread]:
-    """Search an instance within limits; the time that Spark needed to start does not count.
+) -> tuple[Exploration, SparkSummary]:
+    """Search an instance within limits; the time to start Spark does not count.
 
-    Raises LeavesDeclaration, UsageError; where Spark loses something, what was found so far is given.
+    Raises LeavesDeclaration, UsageError; if Spark loses something, what was found so far is returned.
     """
     require_same(session)
     request = SearchRequest(count_all=count_all)

@@ -81,7 +81,7 @@ def _trace_rows(run: Run) -> Iterator[Row]:
     """Every history that shows how a property fails, also where its file could not be written."""
     instance = run.explored.instance
     for verdict in run.verdicts:
-        for _, witness, word in verdict.histories:
+        for _, witness, word in verdict.failing_paths:
             name = verdict.prop.name
             trace = from_steps(instance, witness.initial, witness.steps, name, run.command, word)
             for position in range(trace.length + 1):

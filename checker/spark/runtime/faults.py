@@ -1,8 +1,8 @@
-"""What Spark, Py4J and PySpark raise, as one line that says what, where and the cure.
+"""Explains the errors of Spark, Py4J and PySpark in one line: what, where, the cure.
 
-In:  an exception, and what a session knows of itself (`Evidence`).
-Out: a UsageError (the set-up is wrong: it has to be put right first) or a SparkLostError (something was lost while it
-     ran: what was found so far counts, the rest is undecided); the whole text of Java in a file that the line names.
+In:  an exception, and what is known about the session (`Evidence`).
+Out: a UsageError (the set-up is wrong and must be corrected first) or a SparkLostError (something was lost during the
+     search: what was found so far counts, the rest is undecided); the full Java text in a file that the line names.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ EMPTY_WORDS = ("WARNING:", "Picked up ", "Error: Could not create", "Error: A fa
 
 
 class SparkLostError(Exception):
-    """Spark lost something in the middle of a search: memory, a disk, executors, itself. Undecided: exit code 3."""
+    """Spark lost something during a search: memory, a disk, executors, itself. Undecided: exit code 3."""
 
 
 @dataclass
 class Evidence:
-    """What is known of a session when something goes wrong."""
+    """What is known about a session when an error occurs."""
 
     log: Path
     """What Java and the workers of a local master printed."""
@@ -52,7 +52,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Rule:
-    """A fault that is known: how its text is recognised, what is said, and which kind of error it is."""
+    """A known fault: how its text is recognised, the message, and the kind of error."""
 
     pattern: str
     """What its groups matched stands in the line as {0}, {1}, ..."""
@@ -134,11 +134,11 @@ RULES = (
 
 @contextlib.contextmanager
 def explained(evidence: Evidence) -> Iterator[None]:
-    """Errors of Spark that are raised in the block become a UsageError or a SparkLostError.
+    """Turn the errors of Spark in the block into a UsageError or a SparkLostError.
 
-    Errors of ours on an executor are raised as what they are; an error that has nothing to do with Spark passes. An
-    interrupt can come while an answer is read, and leave a connection on which nothing more can be asked: what then
-    fails while the interrupt ends the session is still the interrupt.
+    Errors of isrcheck on an executor are raised unchanged; errors unrelated to Spark pass through. An interrupt can
+    come while an answer is read, and leave an unusable connection. An error that follows while the interrupt ends the
+    session still counts as the interrupt.
     """
     try:
         yield
@@ -153,14 +153,14 @@ def explained(evidence: Evidence) -> Iterator[None]:
 
 
 def _came_of_an_interrupt(error: BaseException | None) -> bool:
-    """Whether an error was raised while an interrupt was on its way."""
+    """Whether an error was raised while an interrupt was being handled."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
 
 
 def explanation(error: Exception, evidence: Evidence) -> Exception:
-    """What to raise in place of an error of Spark: one line."""
+    """The error that replaces an error of Spark: one line."""
     text, is_whole = _text_of(error)
     ours = _ours(text)
     if ours is not None:
@@ -187,7 +187,7 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
 
 
 def innermost(text: str) -> str:
-    """The line of a text of Java or Python that says what went wrong first."""
+    """The line of a Java or Python text that names the first cause."""
     raised = _last_raised(text)
     if raised is None:
         causes = re.findall(r"^(?:Caused by: |Exception in thread \S+ |: )([\w.$]+: \S.*)$", text, re.MULTILINE)
@@ -197,7 +197,7 @@ def innermost(text: str) -> str:
 
 
 def _last_raised(text: str) -> str | None:
-    """The exception at the end of the last traceback of Python."""
+    """The exception at the end of the last Python traceback."""
     _, mark, rest = text.rpartition("Traceback (most recent call last):\n")
     if not mark:
         return None
@@ -210,7 +210,7 @@ def _last_raised(text: str) -> str | None:
 
 
 def _ours(text: str) -> Exception | None:
-    """An error of isrcheck that was raised on an executor: bad input, or engines that disagree."""
+    """An error of isrcheck that was raised on an executor: bad input, or disagreeing engines."""
     raised = _last_raised(text) or ""
     name, _, message = raised.partition(": ")
     if name == "AssertionError":
@@ -221,7 +221,7 @@ def _ours(text: str) -> Exception | None:
 
 
 def _is_of_spark(error: Exception, evidence: Evidence) -> bool:
-    """Whether an error comes from Spark, or from talking to it."""
+    """Whether an error comes from Spark, or from the connection to it."""
     if _packages(error) & {"pyspark", "py4j"}:
         return True
     # A connection to Java that is no more; PySpark passes these on as they are. A broken pipe is our own output's.
@@ -230,7 +230,7 @@ def _is_of_spark(error: Exception, evidence: Evidence) -> bool:
 
 
 def _text_of(error: Exception) -> tuple[str, bool]:
-    """All that an error says, and whether Java was there to say it."""
+    """The full text of an error, and whether Java could be asked for it."""
     if isinstance(error, ConnectionError | EOFError):
         return f"{type(error).__name__}: {error}", False
     try:
@@ -266,7 +266,7 @@ def _read(log: Path) -> str:
 
 
 def _keep(text: str, folder: Path | None) -> str:
-    """Where the whole text lies, as the end of a line."""
+    """Where the full text is stored, as the end of a line."""
     for place in dict.fromkeys((folder, None)):
         try:
             if place is not None:

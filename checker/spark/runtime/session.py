@@ -1,10 +1,10 @@
-"""A Spark session, from Java to the last process that has to go, quiet in between.
+"""A Spark session, from the start of Java to the end of its last process, without output in between.
 
-In:  `SparkOptions`: which master, what was set by hand, how much memory.
-Out: a `Session`, for as long as the block lasts. What spark-submit has configured wins over everything here.
+In:  `SparkOptions`: the master, the user's settings, the memory.
+Out: a `Session`, for the duration of the block. Settings of spark-submit take precedence over everything here.
 
-What Java and the workers print goes into a file of the session's own scratch folder, so that stdout and stderr stay
-the command's; checker/spark/runtime/faults.py reads it where something went wrong.
+The output of Java and the workers goes to a file in the session's scratch folder, so that stdout and stderr belong to
+the command; checker/spark/runtime/faults.py reads it after an error.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ DEFAULTS = {
 
 @dataclass(frozen=True)
 class SparkOptions:
-    """What a person may set for a session."""
+    """The user's settings for a session."""
 
     master: str | None = None  # None: what spark-submit or spark-defaults.conf says, else every core of this machine
     conf: tuple[tuple[str, str], ...] = ()
@@ -110,18 +110,18 @@ class Session:
 
     @cached_property
     def spark(self) -> SparkSession:
-        """The same session for data frames; made when it is first asked for."""
+        """The same session for data frames, created on first use."""
         from pyspark.sql import SparkSession
 
         return SparkSession.builder.getOrCreate()
 
     @property
     def is_local(self) -> bool:
-        """Whether the executors are threads of this machine's driver."""
+        """Whether the executors are threads of the driver."""
         return is_local(self.master)
 
     def executors(self) -> int:
-        """How many executors there are at this moment; the driver of a local master counts as one."""
+        """The number of executors at this moment; the driver of a local master counts as one."""
         known: int = _java(self.context).sc().getExecutorMemoryStatus().size()
         return known if self.is_local else known - 1
 
@@ -133,7 +133,7 @@ def is_local(master: str) -> bool:
 
 @contextlib.contextmanager
 def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Iterator[Session]:
-    """Spark for as long as the block lasts. Raises UsageError where it cannot be had, in a bounded time.
+    """Run Spark for the duration of the block. Raises UsageError within a bounded time if it cannot start.
 
     Errors of Spark that leave the block are one line: a UsageError, or a SparkLostError of
     checker/spark/runtime/faults.py.
@@ -162,7 +162,7 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
 
 
 def _java(context: SparkContext) -> Any:
-    """The SparkContext of Java: PySpark has no public word for it, and none for some of what it tells."""
+    """The Java SparkContext: PySpark has no public access to it, nor to some of its information."""
     return context._jsc  # noqa: SLF001
 
 
@@ -176,7 +176,7 @@ def _require_packages() -> None:
 
 
 def _require_master(master: str | None) -> None:
-    """Spark would try for a minute, and then say so on a page of Java."""
+    """Check that the master answers: Spark itself would try for a minute, and then print a page of Java text."""
     if master is None or not master.startswith("spark://"):
         return
     reasons = []
@@ -194,7 +194,7 @@ def _require_master(master: str | None) -> None:
 
 @contextlib.contextmanager
 def _scratch(options: SparkOptions) -> Iterator[Path]:
-    """A folder of the session's own for whatever Spark writes, gone at the end."""
+    """A folder of the session for everything that Spark writes, removed at the end."""
     if options.local_dir is not None and "," in str(options.local_dir):
         raise UsageError(f"{options.local_dir}: Spark takes a comma for the end of a folder's name; name another one")
     try:
@@ -213,7 +213,7 @@ def _scratch(options: SparkOptions) -> Iterator[Path]:
 
 
 def _given(options: SparkOptions, submitted: bool) -> dict[str, str]:
-    """What is set by hand: entries of Spark's configuration."""
+    """The user's settings: entries of Spark's configuration."""
     given = dict(options.conf)
     if options.master is not None:
         given["spark.master"] = options.master
@@ -233,12 +233,12 @@ def _is_on_loopback(master: str) -> bool:
 
 
 def _is_packaged(given: Mapping[str, str]) -> bool:
-    """Whether executors are given an environment of their own, which holds isrcheck and a Python."""
+    """Whether executors get an environment of their own, with isrcheck and a Python."""
     return any(given.get(name) for name in ("spark.archives", "spark.yarn.dist.archives", "spark.submit.pyFiles"))
 
 
 def _environment(given: Mapping[str, str], scratch: Path, submitted: bool) -> dict[str, str]:
-    """What has to be in the environment before Java starts, and for the workers of a local master."""
+    """Environment variables that must be set before Java starts, and for the workers of a local master."""
     environment = {"PYTHONSAFEPATH": "1"}  # a file of the current folder is no module
     if given.get("spark.pyspark.python"):
         environment["PYSPARK_PYTHON"] = given["spark.pyspark.python"]
@@ -260,12 +260,12 @@ def _environment(given: Mapping[str, str], scratch: Path, submitted: bool) -> di
 
 
 def _quoted(word: str) -> str:
-    """A word for Spark's launcher, which knows double quotes and backslashes."""
+    """A word for Spark's launcher, which understands double quotes and backslashes."""
     return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _defaults(master: str, given: Mapping[str, str], scratch: Path) -> dict[str, str]:
-    """What is set where neither the user nor spark-submit has."""
+    """Settings that apply if neither the user nor spark-submit has set them."""
     defaults = DEFAULTS | {"spark.local.dir": str(scratch)}
     if _is_on_loopback(master):
         defaults |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
@@ -284,7 +284,7 @@ def _defaults(master: str, given: Mapping[str, str], scratch: Path) -> dict[str,
 
 @contextlib.contextmanager
 def _gateway(given: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
-    """A Java that listens to Py4J: a process of our own, or the one of spark-submit."""
+    """A Java that listens to Py4J: a process of our own, or that of spark-submit."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -307,7 +307,7 @@ def _gateway(given: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _nothing_held() -> Iterator[None]:
-    """Where a start fails, PySpark's own variables alone hold Java's input open: they are cleared, and Java ends."""
+    """If a start fails, clear PySpark's variables: they alone hold Java's input open, and Java then ends."""
     try:
         yield
     except BaseException as error:
@@ -318,7 +318,7 @@ def _nothing_held() -> Iterator[None]:
 
 
 def _end(gateway: Any) -> None:
-    """Have a Java of our own end; at once, if it takes its time."""
+    """End a Java of our own; kill it if that takes too long."""
     process: subprocess.Popen[bytes] = gateway.proc
     try:
         with contextlib.suppress(Exception):
@@ -359,7 +359,7 @@ def _context(gateway: Any, given: Mapping[str, str], options: SparkOptions, scra
 
 
 def _stop(context: SparkContext) -> None:
-    """Stop it, but wait for no longer than a person would: a Java that is busy or gone may never answer."""
+    """Stop the session, but do not wait long: a Java that is busy or gone may never answer."""
 
     def stop() -> None:
         with warnings.catch_warnings():
@@ -387,7 +387,7 @@ def _require_same_version(context: SparkContext) -> None:
 
 @contextlib.contextmanager
 def _python_as_it_was() -> Iterator[None]:
-    """What PySpark changes of this process is put back: environment, module path, the handler of Ctrl-C."""
+    """Restore what PySpark changes in this process: environment, module path, the handler of Ctrl-C."""
     environment, path, handler = dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT)
     # Py4J logs each interrupt and broken connection, with a traceback, to the root: nobody listens there by default.
     silent = logging.NullHandler()
@@ -406,7 +406,7 @@ def _python_as_it_was() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupts_put_off() -> Iterator[None]:
-    """A first Ctrl-C is kept until the end of the block; a second one counts at once."""
+    """Delay a first Ctrl-C to the end of the block; a second one counts at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -430,7 +430,7 @@ def _interrupts_put_off() -> Iterator[None]:
 
 
 def _await_executors(session: Session) -> None:
-    """A cluster without room keeps an application waiting for ever, and says nothing."""
+    """Wait for an executor: a cluster without room keeps an application waiting forever, without a message."""
     if session.is_local or session.context.getConf().get("spark.dynamicAllocation.enabled") == "true":
         return
     end = time.monotonic() + session.options.seconds_to_start
@@ -445,7 +445,7 @@ def _await_executors(session: Session) -> None:
 
 @contextlib.contextmanager
 def _watch(session: Session) -> Iterator[None]:
-    """While jobs run: when there has been no executor for too long, end them, which would wait for ever."""
+    """Cancel running jobs if there has been no executor for too long; they would wait forever."""
     if session.is_local:
         yield
         return

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.visited_set import Batch, Full, Store
+from isrcheck.checker.explicit.visited_set import Batch, Full, VisitedSet
 from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Words
@@ -83,7 +83,7 @@ class Search:
         self.steps = instance.first_steps[-1]
         self.room = max(ROOM, 2 * self.steps)
         self.batch = Batch.of(self.room, self.words)
-        self.store = Store(self.words + 1, self.steps + len(instance.initial_states), limits.memory)
+        self.store = VisitedSet(self.words + 1, self.steps + len(instance.initial_states), limits.memory)
         self.rules = Rules(script, self.cells, self.monitor, is_idempotent)
         unlimited = [budget for budget in BUDGETS if budget != "retries" or is_idempotent]
         values = {f"{budget}_left": getattr(instance.configuration, budget) for budget in unlimited}

@@ -1,6 +1,6 @@
 """The slice of a model, held against steps of the model itself.
 
-In:  a `Slice`, and steps of an instance whose sizes are whatever they are.
+In:  a `UnboundedAbstraction`, and steps of an instance whose sizes are whatever they are.
 Out: whether the slice allows such a step, once what it does not keep is forgotten.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.proofs.unbounded_abstraction import Slice, SlicedStep
+from isrcheck.checker.proofs.unbounded_abstraction import AbstractStep, UnboundedAbstraction
 from isrcheck.checker.resources.formula_budget import Answer
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE
 from isrcheck.checker.symbolic.one_hot_integers import Truth
@@ -39,7 +39,7 @@ class Projected:
 class Projection:
     """One slice, and the questions about it that fix a configuration, a state and a step."""
 
-    def __init__(self, sliced: Slice, properties: Sequence[Property] = ()) -> None:
+    def __init__(self, sliced: UnboundedAbstraction, properties: Sequence[Property] = ()) -> None:
         self.sliced = sliced
         self.properties = properties
         self.solver = sliced.solver()
@@ -76,7 +76,7 @@ class Projection:
         entries = self.sliced.evaluator.entries
         return [self._equals(value, getattr(instance.configuration, name)) for name, value in entries.items()]
 
-    def steps(self, action: str, arguments: Sequence[int | None]) -> Iterator[SlicedStep]:
+    def steps(self, action: str, arguments: Sequence[int | None]) -> Iterator[AbstractStep]:
         """The steps of the slice that a step of the model can be."""
         for step in self.sliced.steps:
             if step.action == action and all(
@@ -93,7 +93,7 @@ class Projection:
             for step in self.steps(*one.step)
         )
 
-    def _say(self, step: SlicedStep, truths: Truths) -> Iterator[int]:
+    def _say(self, step: AbstractStep, truths: Truths) -> Iterator[int]:
         for name, truth in truths:
             holds, asked = self._of_states[name] if name in self._of_states else self._of_steps[name, id(step)]
             yield from (asked, holds if truth else -holds)

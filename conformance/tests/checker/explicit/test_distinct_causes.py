@@ -12,7 +12,7 @@ from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit import distinct_causes
-from isrcheck.checker.explicit.distinct_causes import differing
+from isrcheck.checker.explicit.distinct_causes import distinct_causes
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
@@ -253,7 +253,7 @@ def of_doors(monkeypatch, tmp_path, limits, asked=9):
     path.write_text(DOORS)
     instance = registry.load_file(path).instance()
     prop = instance.model.properties[0]
-    return differing(
+    return distinct_causes(
         *(instance, prop, Word.PERMITTED, asked, limits, kernel_of(instance), "check doors.py"),
         *(lambda progress: None, lambda what, seconds: None),
     )

@@ -16,7 +16,7 @@ from conformance.tests.checker.symbolic.test_bounded_model_checking import same_
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Witness
+from isrcheck.checker.outcome.exploration import StepPath
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
@@ -325,7 +325,7 @@ def nothing_beside(s):
 
 def test_a_loop_variable_that_is_assigned_is_an_index_like_any_other(tmp_path: Path) -> None:
     found = explore(instance_of(tmp_path, ASSIGNED), Limits(1))
-    assert found.findings["in_range"].found.witness == Witness(0, (0,))
+    assert found.findings["in_range"].found.path == StepPath(0, (0,))
     assert found.levels == [1]
 
 

@@ -14,7 +14,7 @@ from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings
 from isrcheck.checker.outcome.proof_results import Phase
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.proofs import proof_cache, prove
-from isrcheck.checker.proofs.budget_independence import limitless
+from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.resources.formula_budget import Answer, UndecidedError
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.symbolic import bounded_model_checking
@@ -339,7 +339,7 @@ def test_a_budget_is_without_limit_only_where_nothing_else_depends_on_it(tmp_pat
         "class State", 'class Time(Domain, size="crashes"):\n    pass\n\n\nclass State'
     )
     instance = instance_of(tmp_path, text)
-    assert (limitless(instance, instance.properties) == ["crashes"]) == is_free
+    assert (independent_budgets(instance, instance.properties) == ["crashes"]) == is_free
 
 
 def test_a_proof_over_more_steps_is_for_the_budget_that_was_given(check):

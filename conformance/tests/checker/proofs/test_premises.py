@@ -268,8 +268,8 @@ def test_what_the_explorer_found_stands_where_z3_cannot_be_asked(check, monkeypa
     def refused(*given, **more):
         raise UnsupportedError("model.py:1: in early: the symbolic engine does not read `New`; use --engine local")
 
-    monkeypatch.setattr(bounded_model_checking if how == "compare" else prove, "Relation", refused)
-    monkeypatch.setattr(induction, "Relation", refused)
+    monkeypatch.setattr(bounded_model_checking if how == "compare" else prove, "TransitionRelation", refused)
+    monkeypatch.setattr(induction, "TransitionRelation", refused)
     text = OVER_WHAT_IS_OPEN[: OVER_WHAT_IS_OPEN.index("@always(every")]
     words = ("--engine", "all") if how == "compare" else ()
     code, out, _ = check(text, "--bound", "5", *words)

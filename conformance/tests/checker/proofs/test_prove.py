@@ -11,7 +11,7 @@ import z3
 
 from conformance.tests.support.engine import ALL_THE_WATER, JUGS, instance_of, joined, proofs_of, proving
 from isrcheck.checker import cli
-from isrcheck.checker.outcome.exploration import Finding, Witness
+from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.outcome.proof_results import Phase, Proof, Proofs
 from isrcheck.checker.outcome.verdict import Word, exit_code, verdicts, with_proofs
 from isrcheck.checker.proofs import induction, proof_cache, prove
@@ -491,7 +491,7 @@ def test_a_proof_for_every_length_that_the_search_contradicts_exits_70(kafka, mo
 
     def wrongly(*given, **more):
         found = explore(*given, **more)
-        found.findings["high_watermark_monotonic"].found = Finding(1, Witness(0, ()))
+        found.findings["high_watermark_monotonic"].found = Finding(1, StepPath(0, ()))
         return found
 
     monkeypatch.setattr(session, "explore", wrongly)

@@ -13,7 +13,7 @@ import pytest
 
 from conformance.tests.support.symbolic import states_of
 from conformance.tests.support.unbounded_abstraction import Projection
-from isrcheck.checker.proofs.unbounded_abstraction import OPEN, Slice
+from isrcheck.checker.proofs.unbounded_abstraction import OPEN, UnboundedAbstraction
 from isrcheck.checker.resources.formula_budget import Answer
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
@@ -54,7 +54,7 @@ def steps_looked_for(
     """Look for steps of random walks in the slice, with what the properties say of them; how many, of which actions."""
     chance = random.Random(f"{protocol} {replicas} {own_switches}")
     instances = drawn(chance, protocol, replicas, own_switches=own_switches)
-    sliced = Slice(next(instances))
+    sliced = UnboundedAbstraction(next(instances))
     properties = [prop for prop in (*KAFKA.properties, *KAFKA.lemmas) if prop.every_length]
     assert {prop.name for prop in properties} >= {"offsets_ordered", "high_watermark_monotonic"}
     asked, actions = 0, set()
@@ -86,7 +86,7 @@ def test_that_is_more_than_two_thousand_steps() -> None:
 
 
 def test_what_is_kept_has_the_same_shape_for_every_size() -> None:
-    sliced = Slice(KAFKA.instance("2.1"))
+    sliced = UnboundedAbstraction(KAFKA.instance("2.1"))
     by_offset = {"log_record", "log_epoch", "response_record", "response_epoch", "exposed_record"}
     others = {"read_committed_record", "pending", "acknowledged", "transaction_of", "transaction_state"}
     by_epoch = {"metadata_leader", "metadata_isr", "epoch_cache"}
@@ -99,7 +99,7 @@ def test_what_is_kept_has_the_same_shape_for_every_size() -> None:
 @pytest.mark.parametrize("clamp", [True, False], ids=["clamped", "not clamped"])
 def test_the_order_of_offsets_is_inductive_exactly_with_the_clamp(protocol: str, clamp: bool) -> None:
     instance = KAFKA.instance(protocol, {"replicas": 2, "HW_CLAMPED_AT_TRUNCATION": clamp})
-    sliced = Slice(instance)
+    sliced = UnboundedAbstraction(instance)
     claims = [p for p in (*instance.properties, *instance.lemmas) if p.every_length]
     of_states, of_steps = [p for p in claims if not p.of_steps], [p for p in claims if p.of_steps]
     known = [literal for prop in of_states for literal in sliced.ask(prop, [sliced.before])]

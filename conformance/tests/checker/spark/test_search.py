@@ -15,7 +15,7 @@ import pytest
 
 from conformance.tests.checker.explicit.test_search import COUNTERS, written
 from isrcheck.checker import cli
-from isrcheck.checker.compile.instance_specification import Subject
+from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
 from isrcheck.checker.explicit.explore import explore
@@ -32,7 +32,7 @@ from isrcheck.checker.spark.parts import Answer, Merge, begin
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime import environment_check
 from isrcheck.checker.spark.runtime.session import SparkOptions
-from isrcheck.checker.spark.summary import Mode, Spread
+from isrcheck.checker.spark.summary import Mode, SparkSummary
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
@@ -44,7 +44,9 @@ def asked(mode: Mode, split_depth: int | None = None, checkpoint: Path | None = 
     return SparkRequest(mode, split_depth, SparkOptions(), None if checkpoint is None else str(checkpoint))
 
 
-def on_spark(session, instance: Instance, limits: Limits, how: SparkRequest, **more) -> tuple[Exploration, Spread]:
+def on_spark(
+    session, instance: Instance, limits: Limits, how: SparkRequest, **more
+) -> tuple[Exploration, SparkSummary]:
     given = {"count_all": False, "report": lambda progress: None} | more
     return explore_on_spark(session, how, instance, limits, kernel_of(instance), **given)
 
@@ -110,7 +112,7 @@ def test_one_search_finds_what_leaves_the_declaration_as_one_process_does(local_
     here = explore(instance, Limits(None, MEMORY), count_all=count_all)
     there, _ = on_spark(local_spark, instance, Limits(None, MEMORY), asked(Mode.SEARCH), count_all=count_all)
     assert everything(there) == everything(here)
-    assert here.findings["in_range"].found.witness is not None
+    assert here.findings["in_range"].found.path is not None
 
 
 @pytest.mark.parametrize("depth", [0, 1])
@@ -119,7 +121,7 @@ def test_parts_find_the_same_least_path_to_what_leaves_the_declaration(local_spa
     here = explore(instance, Limits(None, MEMORY))
     there, _ = on_spark(local_spark, instance, Limits(None, MEMORY), asked(Mode.PARTS, depth))
     assert [verdict.text for verdict in verdicts(there)] == [verdict.text for verdict in verdicts(here)]
-    assert there.findings["in_range"].found.witness == here.findings["in_range"].found.witness
+    assert there.findings["in_range"].found.path == here.findings["in_range"].found.path
     assert there.levels == here.levels
 
 
@@ -146,7 +148,7 @@ def test_time_that_is_over_leaves_it_undecided(local_spark, mode):
 
 
 def witnesses(found: Exploration) -> dict[str, object]:
-    return {name: (one.found.witness, one.permitted.witness) for name, one in found.findings.items()}
+    return {name: (one.found.path, one.permitted.path) for name, one in found.findings.items()}
 
 
 @pytest.mark.parametrize("split_depth", [None, 0, 1, 3])
@@ -424,11 +426,11 @@ def test_a_folder_that_holds_something_else_is_left_alone(local_spark, tmp_path)
 
 
 def test_an_executor_has_to_have_the_same_text_of_a_model():
-    subject = Subject.of(registered("kafka"))
+    subject = InstanceSpecification.of(registered("kafka"))
     assert subject.instance().configuration == registered("kafka").configuration
     assert subject.files == ()
     with pytest.raises(UsageError, match="kafka: an executor has another text of this model"):
-        Subject(**{**vars(subject), "digest": "0"}).instance()
+        InstanceSpecification(**{**vars(subject), "digest": "0"}).instance()
 
 
 # ------------------------------------------------------------------------------------------------------- the command

@@ -22,7 +22,7 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.text import Run
-from isrcheck.checker.spark.summary import Mode, Overlap, Spread
+from isrcheck.checker.spark.summary import Mode, Overlap, SparkSummary
 from isrcheck.checker.tables import write
 from isrcheck.checker.tables.columns import TABLES, documentation
 from isrcheck.checker.tables.edges import MOST_OF_A_LEVEL
@@ -250,7 +250,7 @@ def spread_run():
     instance = registry.load_file(Path("stairs.py")).instance(values={"most": 127})
     exploration = explore(instance, Limits())
     overlap = Overlap(2, {3: 1, 0: 1, 1: 2})
-    spread = Spread(Mode.PARTS, "local[2]", 2, 2, 2, 1, 2, overlap, start_seconds=1.5)
+    spread = SparkSummary(Mode.PARTS, "local[2]", 2, 2, 2, 1, 2, overlap, start_seconds=1.5)
     return Run(exploration, verdicts(exploration), "check stairs.py --engine spark", spread=spread)
 
 
