@@ -62,7 +62,7 @@ def _instance(subject: InstanceSpecification) -> Instance:
     model = _model(subject.name, subject.files)
     if model.digest != subject.digest:
         raise DifferingModelError(
-            f"{subject.name}: an executor has another text of this model; give driver and executors the same isrcheck"
+            f"{subject.name}: an executor has another version of this model; give driver and executors one isrcheck"
         )
     return model.instance(subject.protocol, dict(subject.values), dict(subject.swaps))
 
@@ -100,7 +100,7 @@ def _files_of(model: Model) -> tuple[tuple[str, str], ...]:
     for file, path in model.sources.items():
         if paths.setdefault(path, file) != file:
             raise UsageError(
-                f"{file}: {paths[path]} is found by the same name, so one of them cannot be sent; rename one"
+                f"{file}: {paths[path]} has the same import name, so only one of them can be sent; rename one"
             )
     return tuple(
         (path, Path(file).read_bytes().decode("utf-8", "surrogateescape"))

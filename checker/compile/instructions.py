@@ -7,19 +7,15 @@ Out: instructions, inlined at that position.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
 
 from isrcheck.checker.compile.layout import Bits, Layout
+from isrcheck.checker.compile.native import I64, Builder, Operation, Value
 
-I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
-
-Builder = Any
-Value = Any
-Operation = Callable[..., Value]
-"""Takes the builder and integers; returns an integer, a truth value, or nothing."""
+I8, I32 = ir.IntType(8), ir.IntType(32)
 
 
 def _at(builder: Builder, address: Value, kind: Any, offset: Value | int = 0) -> Value:

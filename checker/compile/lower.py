@@ -18,7 +18,15 @@ from collections.abc import Iterable, Sequence
 
 from isrcheck.checker.compile.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL, PRELUDE
 from isrcheck.checker.compile.layout import ERROR_BYTES, Layout
-from isrcheck.checker.outcome.kernel_results import EntryKind, offset, offset_of_status
+from isrcheck.checker.outcome.kernel_results import (
+    FAILED_OFFSET,
+    STATE_OFFSET,
+    STEP_OFFSET,
+    SUCCESSORS_OFFSET,
+    EntryKind,
+    offset,
+    offset_of_status,
+)
 from isrcheck.models.language.model import Instance, Place, Property
 from isrcheck.models.language.syntax import CHOICES, FOLDS, STATE_NAMES, TAKEN, Function, stored
 from isrcheck.models.language.text.chains import alternatives, branches, summands, summed
@@ -37,7 +45,9 @@ class KernelText:
     def __init__(self, instance: Instance, layout: Layout) -> None:
         self.instance = instance
         self.layout = layout
-        self.parts: list[str] = [PRELUDE]
+        offsets = {"successors_offset": SUCCESSORS_OFFSET, "failed_offset": FAILED_OFFSET}
+        prelude = PRELUDE.format(state_offset=STATE_OFFSET, step_offset=STEP_OFFSET, **offsets)
+        self.parts: list[str] = [prelude]
         self.status = offset_of_status(len(instance.model.properties))
         self.names: dict[Function, str] = {}
         self.numbers = itertools.count()

@@ -15,8 +15,14 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from isrcheck.checker.compile.instructions import I1, I64, Builder, Operation, Value
 from isrcheck.models.language.text.chains import alternatives, branches, summands
+
+I1, I64 = ir.IntType(1), ir.IntType(64)
+
+Builder = Any
+Value = Any
+Operation = Callable[..., Value]
+"""A memory operation: takes the builder and integers; returns an integer, a truth value, or nothing."""
 
 OPTIMIZATION = 3
 SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}

@@ -42,7 +42,7 @@ PATIENCE = 5.0
 
 
 @dataclass
-class _Search:
+class _CauseSearch:
     """The state of the work on one property."""
 
     instance: Instance
@@ -76,7 +76,7 @@ def distinct_causes(
     began = time.monotonic()
     left = float("inf") if limits.seconds is None else limits.seconds - exploration.seconds
     left = min(left, PATIENCE) if exploration.stopped == "interrupt" else left
-    state = _Search(instance, prop, word, command, began + left, stopped=exploration.stopped)
+    state = _CauseSearch(instance, prop, word, command, began + left, stopped=exploration.stopped)
     try:
         for path in _candidates(search, first.ends):
             if len(state.found) == asked:
@@ -85,7 +85,7 @@ def distinct_causes(
                 state.stopped = state.stopped or "seconds"
                 break
             _look_at(state, path)
-            tell(f"{state.looked_at:,} of {len(first.ends):,} histories looked at", time.monotonic() - began)
+            tell(f"{state.looked_at:,} of {len(first.ends):,} paths examined", time.monotonic() - began)
     except KeyboardInterrupt:
         state.stopped = "interrupt"
     stopped = None if len(state.found) == asked and state.stopped != "interrupt" else state.stopped
@@ -115,7 +115,7 @@ def _candidates(search: Search, ends: Sequence[End]) -> Iterator[StepPath]:
             yield path
 
 
-def _look_at(state: _Search, path: StepPath) -> None:
+def _look_at(state: _CauseSearch, path: StepPath) -> None:
     state.looked_at += 1
     instance, name = state.instance, state.prop.name
     candidate = from_steps(instance, path.initial, path.steps, name, state.command, state.word.value)

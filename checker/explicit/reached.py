@@ -22,15 +22,15 @@ from isrcheck.models.run import Cells
 class Reached:
     """The states that a search has visited, for queries."""
 
-    def __init__(self, kernel: Kernel, store: Any, levels: Sequence[int], starts: Sequence[Start]) -> None:
+    def __init__(self, kernel: Kernel, visited: Any, levels: Sequence[int], starts: Sequence[Start]) -> None:
         self.kernel = kernel
-        self.store = store
+        self.visited = visited
         self.levels = levels
         self.starts = starts
 
     def sample(self, most: int) -> list[Cells]:
         """About `most` of the states, spread evenly over the search."""
-        count = self.store.count
+        count = self.visited.count
         return self._unpacked(range(0, count, max(1, count // most)))
 
     def first_of_levels(self, most: int) -> Iterator[list[Cells]]:
@@ -39,14 +39,14 @@ class Reached:
             yield self._unpacked(range(first, min(first + most, last)))
 
     def _unpacked(self, numbers: Iterable[int]) -> list[Cells]:
-        return [self.kernel.layout.unpack([int(word) for word in one]) for one in self.store.states_at(numbers)]
+        return [self.kernel.layout.unpack([int(word) for word in one]) for one in self.visited.states_at(numbers)]
 
     def find(self, cells: Sequence[int | None]) -> StepPath | None:
         """The path to the first state that has these cells; None stands for any value."""
-        number = self.store.first_where(lambda states: self._matching(states, cells))
+        number = self.visited.first_where(lambda states: self._matching(states, cells))
         if number is None:
             return None
-        position, steps = self.store.path(number)
+        position, steps = self.visited.path(number)
         return StepPath(self.starts[position].number, tuple(steps))
 
     def _matching(self, states: NDArray[np.uint64], cells: Sequence[int | None]) -> NDArray[np.bool_]:

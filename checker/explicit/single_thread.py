@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from isrcheck.checker.explicit.attempts import Attempts
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext
+from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
 
 CHUNK = 1 << 16
@@ -37,7 +37,7 @@ class SingleThread(Carrier):
         super().__init__(context)
         layout, steps = context.kernel.layout, context.instance.first_steps[-1]
         self.keep = keep
-        self.attempts = Attempts(context.kernel)
+        self.runner = KernelRunner(context.kernel)
         self.room = max(4 * steps, BATCH_BYTES // (8 * layout.words + 16))
         self.batch = Batch.of(self.room, layout.words)
         self.visited = VisitedSet(layout.words, steps, context.limits.memory) if visited is None else visited
@@ -55,7 +55,7 @@ class SingleThread(Carrier):
         context = self.context
         for low in range(first, last, CHUNK):
             states = self.visited.states.ctypes.data
-            self.attempts.check(*(states, low, min(low + CHUNK, last)), self.before, context.active, context.results)
+            self.runner.check(*(states, low, min(low + CHUNK, last)), self.before, context.active, context.results)
             if self.is_out_of_time():
                 return
 
@@ -74,7 +74,7 @@ class SingleThread(Carrier):
     def attempt(self, first: int, last: int) -> tuple[int, int]:
         """Take every step from some states; returns the next state, and how many successors the batch has now."""
         context = self.context
-        return self.attempts.expand(
+        return self.runner.expand(
             *(self.visited.states.ctypes.data, first, last, self.before, self.after, self.batch, self.room),
             *(context.fired, context.active, context.results),
         )

@@ -20,8 +20,8 @@ from typing import Self
 
 import numpy as np
 
-from isrcheck.checker.explicit.attempts import Attempts
 from isrcheck.checker.explicit.carrier import Carrier, SearchContext
+from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.shards import Lane, Shards
 from isrcheck.checker.explicit.single_thread import CHUNK
 from isrcheck.checker.outcome.kernel_results import KernelResults
@@ -68,7 +68,7 @@ class Threads(Carrier):
         kernel, instance = context.kernel, context.instance
         words, steps = kernel.layout.words, instance.first_steps[-1]
         self.threads = threads = context.limits.threads
-        self.attempts = Attempts(kernel)
+        self.runner = KernelRunner(kernel)
         self.visited = Shards(words, steps, context.limits.memory, threads)
         self.lane_room = max(4 * steps, LANE_BYTES // (8 * words + 16))
         self.lanes = [Lane.of(words, self.lane_room, MOST_CHUNK, threads) for _ in range(LANES_A_THREAD * threads)]
@@ -132,7 +132,7 @@ class Threads(Carrier):
                 return
             shard, low, high = pieces[number]
             states = self.visited.stores[shard].states.ctypes.data
-            self.attempts.check(
+            self.runner.check(
                 states, low, high, context.kernel.layout.buffer(context.instance), context.active, results[number]
             )
 
@@ -174,7 +174,7 @@ class Threads(Carrier):
         results.clear()
         if task.done == 0:
             self.visited.gather(lane.chunk, task.first, task.first + task.size, task.locals_there)
-        task.done, task.generated = self.attempts.expand(
+        task.done, task.generated = self.runner.expand(
             *(lane.chunk.ctypes.data, task.done, task.size, *self.buffers[task.lane], lane.batch, self.lane_room),
             *(self.all_fired[task.lane], self.context.active, results),
         )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.attempts import Attempts
+from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.visited_set import Batch
 from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
 from isrcheck.models import run
@@ -27,12 +27,12 @@ from isrcheck.models.run import Cells
 class ViolatingStates:
     """Judges one property in the states of one visited set (checker/explicit/visited_set.py)."""
 
-    def __init__(self, instance: Instance, kernel: Kernel, store: Any, prop: Property) -> None:
+    def __init__(self, instance: Instance, kernel: Kernel, visited: Any, prop: Property) -> None:
         count = len(instance.model.properties)
         self.instance = instance
         self.kernel = kernel
-        self.attempts = Attempts(kernel)
-        self.store = store
+        self.runner = KernelRunner(kernel)
+        self.visited = visited
         self.prop = prop
         self.number = instance.model.properties.index(prop)
         self.active: NDArray[np.int8] = np.zeros(count + 1, np.int8)
@@ -63,8 +63,8 @@ class ViolatingStates:
         """Among the steps from a state: those that violate the property, and those where the failure is permitted."""
         found: tuple[list[int], list[int]] = ([], [])
         self.results.clear()
-        _, count = self.attempts.expand(
-            self.store.states.ctypes.data,
+        _, count = self.runner.expand(
+            self.visited.states.ctypes.data,
             state,
             state + 1,
             self.buffer,
@@ -77,7 +77,7 @@ class ViolatingStates:
         )
         if not any(self._counts()):
             return found  # the kernel counts only, and names the first
-        before = tuple(self.kernel.layout.unpack([int(word) for word in self.store.state(state)]))
+        before = tuple(self.kernel.layout.unpack([int(word) for word in self.visited.state(state)]))
         for number in map(int, self.batch.steps[:count]):
             step = self.instance.step(number)
             after = run.take(self.instance, before, step)
@@ -89,7 +89,7 @@ class ViolatingStates:
 
     def _count(self, first: int, last: int) -> tuple[int, int]:
         self.results.clear()
-        self.attempts.check(self.store.states.ctypes.data, first, last, self.buffer, self.active, self.results)
+        self.runner.check(self.visited.states.ctypes.data, first, last, self.buffer, self.active, self.results)
         return self._counts()
 
     def _counts(self) -> tuple[int, int]:

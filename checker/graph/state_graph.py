@@ -193,10 +193,10 @@ class _Drawing:
         self.search = search
         self.instance = search.context.instance
         self.kernel = search.context.kernel
-        self.store = search.visited
+        self.visited = search.visited
         self.expanded = search.context.expanded
         self.fold = fold
-        self.count = self.store.count
+        self.count = self.visited.count
         self.nodes: list[Node] = []
         self.edges: dict[tuple[int, int], Edge] = {}
         self.transitions = 0
@@ -209,7 +209,7 @@ class _Drawing:
         node_of = np.arange(self.count)
         first_states = node_of
         if self.fold:
-            rows = self.store.states[: self.count * self.store.words].reshape(-1, self.store.words)
+            rows = self.visited.states[: self.count * self.visited.words].reshape(-1, self.visited.words)
             places = [self.instance.places[name] for name in self.fold]
             cells = [cell for place in places for cell in range(place.offset, place.offset + place.count)]
             columns = [self.kernel.layout.column(rows, cell) for cell in cells]
@@ -229,7 +229,7 @@ class _Drawing:
         return node_of
 
     def _cells(self, state: int) -> Cells:
-        return tuple(self.kernel.layout.unpack([int(word) for word in self.store.state(state)]))
+        return tuple(self.kernel.layout.unpack([int(word) for word in self.visited.state(state)]))
 
     def _fields(self, cells: Cells) -> dict[str, str]:
         names = self.fold or tuple(self.instance.places)
@@ -263,11 +263,11 @@ class _Drawing:
     def _transitions(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
         """The states, steps and states thereafter of everything that can be done, in the order of the states."""
         context = SearchContext(self.instance, self.search.context.limits, self.kernel, EVERY_STATE)
-        again = SingleThread(context, self.store)
+        again = SingleThread(context, self.visited)
         batch, at = again.batch, 0
         while at < self.expanded:
             at, size = again.attempt(at, min(at + CHUNK, self.expanded))
-            targets = self.store.places_of(batch.states[: size * self.store.words])
+            targets = self.visited.places_of(batch.states[: size * self.visited.words])
             assert size == 0 or targets.min() >= 0, "every successor of an expanded state was seen"
             yield batch.parents[:size].astype(np.int64), batch.steps[:size].astype(np.int64), targets
 
@@ -276,9 +276,9 @@ class _Drawing:
         for prop in self.instance.properties:
             if prop.kind is Kind.SOMETIMES:
                 continue
-            failing = ViolatingStates(self.instance, self.kernel, self.store, prop)
+            failing = ViolatingStates(self.instance, self.kernel, self.visited, prop)
             self._judge(failing)
-            self.errs = self.errs or failing.attempts.careful is not None
+            self.errs = self.errs or failing.runner.careful is not None
 
     def _judge(self, failing: ViolatingStates) -> None:
         name = failing.prop.name
@@ -313,7 +313,7 @@ class _Drawing:
     def _ends(self, state: int, number: int) -> tuple[int, int]:
         after = run.take(self.instance, self._cells(state), self.instance.step(number))
         assert after is not None, "the kernel took this step"
-        (target,) = self.store.places_of(self.kernel.layout.pack(after))
+        (target,) = self.visited.places_of(self.kernel.layout.pack(after))
         return int(self.node_of[state]), int(self.node_of[target])
 
     def graph(self, loops: bool) -> StateGraph:

@@ -10,16 +10,16 @@ from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings
 
 
-def differences(exploration: Exploration, unrolled: BmcResult) -> list[str]:
+def differences(exploration: Exploration, bmc_result: BmcResult) -> list[str]:
     """The differences in verdicts or shortest lengths, with both sides named."""
     # Who has searched to the end speaks of every depth.
-    judged = [one.judged for one in (exploration, unrolled) if not one.exhausted]
+    judged = [one.judged for one in (exploration, bmc_result) if not one.exhausted]
     # Behind the last state there may still be a step that errs.
-    depth = min(judged, default=max(exploration.judged, unrolled.judged) + 1)
+    depth = min(judged, default=max(exploration.judged, bmc_result.judged) + 1)
     found = []
-    for name in dict.fromkeys([*exploration.findings, *unrolled.findings]):
+    for name in dict.fromkeys([*exploration.findings, *bmc_result.findings]):
         # What is broken only by one of them may be missing with the other one: the implicit property.
-        ours, theirs = (one.findings.get(name, Findings()) for one in (exploration, unrolled))
+        ours, theirs = (one.findings.get(name, Findings()) for one in (exploration, bmc_result))
         decided = _depth(ours.found, depth)
         if decided != _depth(theirs.found, depth):
             found.append(_line(name, "found", ours.found, theirs.found))
@@ -36,8 +36,8 @@ def _depth(finding: Finding, most: int) -> int | None:
 
 
 def _line(name: str, what: str, ours: Finding, theirs: Finding) -> str:
-    told = [
+    spelled = [
         f"at step {one.path.depth}, steps {' '.join(map(str, one.path.steps))}" if one.path else "never"
         for one in (ours, theirs)
     ]
-    return f"{name}: {what} by the explorer {told[0]}; by Z3 {told[1]}"
+    return f"{name}: {what} by the explorer {spelled[0]}; by Z3 {spelled[1]}"

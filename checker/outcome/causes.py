@@ -49,15 +49,15 @@ class DistinctCauses:
         if len(self.found) == self.asked:
             if self.exploration.stopped is not None:
                 why = WHY_STOPPED[self.exploration.stopped]
-                return f"as many as were asked for; there may be more, and some with fewer faults: {why}"
-            return "as many as were asked for; there may be more"
+                return f"as many as requested; there may be more, some with fewer faults: {why}"
+            return "as many as requested; there may be more"
         exploration = self.exploration
         far = "in the whole state space" if exploration.exhausted else f"to depth {exploration.judged}"
-        states = f"a shortest history to each of {self.candidates:,} first failures"
+        states = f"a shortest path to each of {self.candidates:,} first failures"
         alike = self.candidates - self.looked_at
         if alike:
-            states += f", of which {alike:,} are the same actions in the same order as {MOST_ALIKE} that were looked at"
-        return f"no other was found {far}: {states}"
+            states += f", of which {alike:,} take the same actions in the same order as {MOST_ALIKE} that were examined"
+        return f"no other cause was found {far} in {states}"
 
 
 MOST_ALIKE = 4

@@ -38,12 +38,12 @@ SAFE, UNEXPECTED, UNDECIDED, USAGE, VIOLATED, DISAGREE, INTERRUPTED = 0, 10, 3, 
 """Exit codes of `check`."""
 
 WHY_STOPPED = {
-    "memory": "the memory that it was given is used up",
-    "seconds": "the time that it was given is used up",
+    "memory": "its memory limit is reached",
+    "seconds": "its time limit is reached",
     "interrupt": "it was interrupted",
     "unknown": "Z3 does not know",
-    "unsupported": "it cannot be asked about this model",
-    "lost": "Spark lost what it worked with",
+    "unsupported": "it does not support this model",
+    "lost": "Spark lost part of its data",
 }
 
 
@@ -174,7 +174,7 @@ def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Fin
     if permitted is not None and permitted.path is not None:
         return Verdict(prop, Word.PERMITTED, permitted.path.depth, permitted.count, permitted.path, permitted, note)
     if findings.erred.path is not None:
-        note = f"it cannot be asked at step {findings.erred.path.depth}"
+        note = f"it cannot be evaluated at step {findings.erred.path.depth}"
     if note:
         return Verdict(prop, Word.UNDECIDED, None, note=note)
     if prop.kind is Kind.SOMETIMES:

@@ -27,11 +27,11 @@ def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[
     functions = list(with_callees([function for function in actions if function is not None]))
     asked = frozenset(name for claim in claims for name in claim.function.reads)
     names = [name for name, entry in instance.model.entries.items() if entry.is_budget and not entry.is_bound]
-    told = [*functions, *with_callees([claim.function for claim in claims])]
+    functions_and_claims = [*functions, *with_callees([claim.function for claim in claims])]
     found = []
     for name in names:
         fields = _started_by(instance, name) if getattr(instance.configuration, name) else None
-        is_read = any(_reads(function, name) for function in told)
+        is_read = any(_reads(function, name) for function in functions_and_claims)
         if fields is None or is_read or fields & asked:
             continue
         if all(_only_counts_down(function, field) for function in functions for field in fields):

@@ -15,8 +15,8 @@ from typing import Protocol
 from isrcheck.checker.outcome.proof_results import CounterexampleToInduction
 from isrcheck.checker.proofs.unbounded_abstraction import OPEN, AbstractStep, UnboundedAbstraction
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
-from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger, Truth
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
+from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
 from isrcheck.checker.symbolic.solver import Solver, Values, once
 from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation, ports
@@ -33,7 +33,7 @@ FEW = 12
 
 
 @dataclass(frozen=True)
-class Question:
+class InductionQuery:
     """Can a claim be violated? It cannot if all demanded literals together with `broken` are unsatisfiable."""
 
     claim: str
@@ -51,7 +51,7 @@ class Decision:
     counterexample: CounterexampleToInduction | None = None
 
 
-class System(Protocol):
+class InductionSystem(Protocol):
     """The interface of a system."""
 
     instance: Instance
@@ -60,10 +60,10 @@ class System(Protocol):
     def hypothesis(self, claim: str) -> int:
         """The literal that assumes a claim before a step."""
 
-    def questions(self, claim: str) -> Iterator[Question]:
+    def questions(self, claim: str) -> Iterator[InductionQuery]:
         """The questions that must all be answered NO for every step to preserve a claim."""
 
-    def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
+    def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
         """Answer a question under hypotheses."""
 
 
@@ -102,18 +102,18 @@ class BoundedSystem:
         found = self.circuit.replaced(self.circuit.cone([literal]), self.images)
         return found[literal] if literal > 0 else -found[-literal]
 
-    def questions(self, claim: str) -> Iterator[Question]:
+    def questions(self, claim: str) -> Iterator[InductionQuery]:
         """One question about all steps at once. `in_range` is asked about the state before a step, where every claim
         is true."""
         holds = self.hypothesis(claim)
         if claim == IN_RANGE.name:
-            yield Question(claim, (), -holds)
+            yield InductionQuery(claim, (), -holds)
             return
         if claim in self.extra or not self.claims[claim].of_steps:
             holds = self.after(holds)
-        yield Question(claim, (self.relation.one_step, self.relation.stays), -holds)
+        yield InductionQuery(claim, (self.relation.one_step, self.relation.stays), -holds)
 
-    def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
+    def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
         """All hypotheses go to Z3 at once; which of them the answer needs is asked afterwards."""
         demanded = [self.relation.one_value, *question.demanded, question.broken]
         answer, values = once(self.circuit, [*demanded, *hypotheses], deadline)
@@ -121,7 +121,7 @@ class BoundedSystem:
             return Decision(answer, counterexample=self._counterexample(question, values))
         return Decision(answer, self._used(question, hypotheses, deadline) if answer is Answer.NO else frozenset())
 
-    def _used(self, question: Question, hypotheses: Sequence[int], deadline: float) -> frozenset[int]:
+    def _used(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> frozenset[int]:
         """The hypotheses that an answer NO needs; all of them if minimising would take long."""
         if len(self.circuit.left) > MOST_NODES and len(hypotheses) > FEW:
             return frozenset(hypotheses)
@@ -129,7 +129,7 @@ class BoundedSystem:
         answer = self._solver.check(*question.demanded, *hypotheses, question.broken)
         return frozenset(self._solver.core()) if answer is Answer.NO else frozenset(hypotheses)
 
-    def _counterexample(self, question: Question, values: Values) -> CounterexampleToInduction:
+    def _counterexample(self, question: InductionQuery, values: Values) -> CounterexampleToInduction:
         """A state, a step, and the state after it."""
         before = self._cells(self.relation.before, values)
         if question.claim == IN_RANGE.name:  # it demands no step, so that there need not be a state after it
@@ -165,17 +165,19 @@ class AbstractSystem:
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance
-        self.slice = UnboundedAbstraction(instance, budget)
-        self.circuit = self.slice.circuit
+        self.abstraction = UnboundedAbstraction(instance, budget)
+        self.circuit = self.abstraction.circuit
         self.claims = {claim.name: claim for claim in claims}
         self._hypotheses: dict[str, int] = {}
-        self._questions: dict[str, list[Question]] = {}
+        self._questions: dict[str, list[InductionQuery]] = {}
         self._solvers: dict[int, Solver] = {}
 
     def hypothesis(self, claim: str) -> int:
         """The claim before the step."""
         if claim not in self._hypotheses:
-            self._hypotheses[claim] = self.circuit.both(*self.slice.ask(self.claims[claim], [self.slice.before]))
+            self._hypotheses[claim] = self.circuit.both(
+                *self.abstraction.ask(self.claims[claim], [self.abstraction.before])
+            )
         return self._hypotheses[claim]
 
     def read(self, claim: str) -> None:
@@ -184,52 +186,56 @@ class AbstractSystem:
             self.hypothesis(claim)
         self.questions(claim)
 
-    def questions(self, claim: str) -> Iterator[Question]:
+    def questions(self, claim: str) -> Iterator[InductionQuery]:
         """One for each step that writes what the claim asks about."""
         if claim not in self._questions:
             self._questions[claim] = list(self._asked(self.claims[claim]))
         return iter(self._questions[claim])
 
-    def _asked(self, claim: Property) -> Iterator[Question]:
+    def _asked(self, claim: Property) -> Iterator[InductionQuery]:
         if claim is IN_RANGE:
-            yield from (Question(claim.name, (), step.error, step) for step in self.slice.steps if step.error != FALSE)
+            yield from (
+                InductionQuery(claim.name, (), step.error, step)
+                for step in self.abstraction.steps
+                if step.error != FALSE
+            )
             return
-        places = [self.slice.places[name] for name in claim.function.reads]
+        places = [self.abstraction.places[name] for name in claim.function.reads]
         cells = [
             cell
             for place in places
             if OPEN not in place.sizes
             for cell in range(place.offset, place.offset + place.count)
         ]
-        for step in self.slice.steps:
+        for step in self.abstraction.steps:
             if not claim.of_steps and not self._writes_open(step, claim) and self._leaves(step, cells):
                 continue
-            states = [self.slice.before, step.after] if claim.of_steps else [step.after]
-            holds, within = self.slice.ask(claim, states, step.taken)
+            states = [self.abstraction.before, step.after] if claim.of_steps else [step.after]
+            holds, within = self.abstraction.ask(claim, states, step.taken)
             kept = self.circuit.both(holds, within)
             if kept != TRUE:
-                yield Question(claim.name, (step.enabled,), -kept, step)
+                yield InductionQuery(claim.name, (step.enabled,), -kept, step)
 
     def _leaves(self, step: AbstractStep, cells: Iterable[int]) -> bool:
-        return all(step.after[cell] is self.slice.before[cell] for cell in cells)
+        return all(step.after[cell] is self.abstraction.before[cell] for cell in cells)
 
     def _writes_open(self, step: AbstractStep, claim: Property) -> bool:
         """Whether the step may write to an array over an open domain that the claim reads; such arrays have no
         cells."""
         functions = [self.instance.function(slot) for slot in step.taken]
         written = {name for function in functions if function is not None for name in function.writes}
-        return any(OPEN in self.slice.places[name].sizes for name in written & claim.function.reads)
+        return any(OPEN in self.abstraction.places[name].sizes for name in written & claim.function.reads)
 
-    def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
+    def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
         """Each step has a solver of its own, which need not know the others."""
-        solver = self._solvers.setdefault(id(question.step), self.slice.solver())
+        solver = self._solvers.setdefault(id(question.step), self.abstraction.solver())
         solver.deadline = deadline
         answer = solver.check(*question.demanded, *hypotheses, question.broken)
         if answer is Answer.YES:
             return Decision(answer, counterexample=self._counterexample(question, solver))
         return Decision(answer, frozenset(solver.core()) if answer is Answer.NO else frozenset())
 
-    def _counterexample(self, question: Question, solver: Solver) -> CounterexampleToInduction:
+    def _counterexample(self, question: InductionQuery, solver: Solver) -> CounterexampleToInduction:
         """A state of the abstraction, a step, and the state after it, with small numbers if possible."""
         step = question.step
         assert step is not None
@@ -238,14 +244,14 @@ class AbstractSystem:
 
         def cells(state: Sequence[Value]) -> tuple[int | None, ...]:
             found: dict[str, list[int]] = {}
-            for name in self.slice.kept:
-                place = self.slice.places[name]
+            for name in self.abstraction.kept:
+                place = self.abstraction.places[name]
                 found[name] = [
                     int(values.holds(value.literal))
                     if isinstance(value, Truth)
                     else int(value)
                     if isinstance(value, int)
-                    else self.slice.arithmetic.value(model, value)
+                    else self.abstraction.arithmetic.value(model, value)
                     for value in state[place.offset : place.offset + place.count]
                 ]
             return tuple(
@@ -257,22 +263,23 @@ class AbstractSystem:
         arguments = " ".join("?" if one is None else str(one) for one in step.arguments)
         says = f"{step.action} {arguments}".rstrip()
         chosen = {
-            name: self.slice.arithmetic.value(model, value)
-            for name, value in self.slice.evaluator.entries.items()
+            name: self.abstraction.arithmetic.value(model, value)
+            for name, value in self.abstraction.evaluator.entries.items()
             if not isinstance(value, Truth) and self.instance.model.entries[name].is_bound
         }
         if chosen:
             says += f" with {', '.join(f'{name}={value}' for name, value in chosen.items())}"
-        return CounterexampleToInduction(question.claim, cells(self.slice.before), None, says, cells(step.after))
+        return CounterexampleToInduction(question.claim, cells(self.abstraction.before), None, says, cells(step.after))
 
     def _prefer_small(self, solver: Solver) -> None:
         """Ask again for numbers within the bounds, in case there is such an answer."""
-        arithmetic = self.slice.arithmetic
+        arithmetic = self.abstraction.arithmetic
         small = [
             arithmetic.compare("<=", cell, self.instance.places[name].high)
-            for name in self.slice.kept
-            for cell in self.slice.before[
-                self.slice.places[name].offset : self.slice.places[name].offset + self.slice.places[name].count
+            for name in self.abstraction.kept
+            for cell in self.abstraction.before[
+                self.abstraction.places[name].offset : self.abstraction.places[name].offset
+                + self.abstraction.places[name].count
             ]
             if not isinstance(cell, bool | Truth)
         ]

@@ -89,23 +89,23 @@ def premises(instance: Instance, proofs: Proofs, exploration: Exploration | BmcR
     found = [one for one in proofs.proofs.values() if one.prop is not IN_RANGE]
     if not found:
         return []
-    told = [Premise(IN_RANGE.name, how_in_range(proofs, exploration), _says_in_range(proofs, exploration))]
+    rows = [Premise(IN_RANGE.name, how_in_range(proofs, exploration), _says_in_range(proofs, exploration))]
     count = len(instance.initial_states)
     states = "the initial state" if count == 1 else f"each of the {count:,} initial states"
-    told.append(
-        Premise("initial states", Established.CHECKED, f"every claim of states was asked in {states}, one by one")
-    )
+    rows.append(Premise("initial states", Established.CHECKED, f"every claim about states was evaluated in {states}"))
     lemmas = [lemma.name for lemma in instance.lemmas if any(lemma.name in one.lemmas for one in found)]
     if lemmas:
-        says = "each was proved itself, for this configuration, beside what rests on it"
-        told.append(Premise("lemmas", Established.PROVED, says))
+        says = "each was proved for this configuration, together with the claims that rest on it"
+        rows.append(Premise("lemmas", Established.PROVED, says))
     if any(one.steps > 1 for one in found):
-        says = "a shortest path to a failure comes through no state twice"
-        told.append(Premise("simple paths", Established.CHECKED, says))
+        says = "a shortest path to a failure visits no state twice"
+        rows.append(Premise("simple paths", Established.CHECKED, says))
     if any(one.every_length for one in found):
-        says = "whatever is open, no step leaves a range or an index of fixed size; of open ones nothing is assumed"
-        told.append(Premise("every length", Established.PROVED, says))
-    return told
+        says = (
+            "for all open bounds, no step leaves a range or an index of fixed size; nothing is assumed about open ones"
+        )
+        rows.append(Premise("every length", Established.PROVED, says))
+    return rows
 
 
 def _says_in_range(proofs: Proofs, exploration: Exploration | BmcResult) -> str:
@@ -115,10 +115,10 @@ def _says_in_range(proofs: Proofs, exploration: Exploration | BmcResult) -> str:
         return nothing
     if proof is None:
         found = exploration.distinct if isinstance(exploration, Exploration) else 0
-        searched = f"a search to the end came through all {found:,} of them"
+        searched = f"an exhaustive search visited all {found:,} of them"
         # A search asks what has to be reached until it is: beyond that nothing is known of it, and nothing rests on it.
         is_asked_on = any(prop.kind is Kind.SOMETIMES for prop in exploration.instance.properties)
-        return f"{nothing}: {searched}" + (", asking what has to be reached until it was" if is_asked_on else "")
+        return f"{nothing}: {searched}" + (", judging what has to be reached until it was" if is_asked_on else "")
     how = "by induction" if proof.steps == 1 else f"by {proof.steps}-induction"
     return f"{nothing}: proved {how}{where(proof)}{using(proof)}"
 

@@ -16,7 +16,13 @@ from dataclasses import dataclass
 
 from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
 from isrcheck.checker.proofs.candidates import Candidate, candidates
-from isrcheck.checker.proofs.induction import MOST_NODES, AbstractSystem, BoundedSystem, System, holds_initially
+from isrcheck.checker.proofs.induction import (
+    MOST_NODES,
+    AbstractSystem,
+    BoundedSystem,
+    InductionSystem,
+    holds_initially,
+)
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
 from isrcheck.checker.symbolic.solver import Solver, telling_interrupts
@@ -46,7 +52,7 @@ Report = Callable[[str], None]
 
 
 def induct(
-    system: System,
+    system: InductionSystem,
     claims: Sequence[str],
     goals: Sequence[str],
     deadline: float,
@@ -85,7 +91,7 @@ def _note(found: Induction, results: Mapping[str, frozenset[str] | Counterexampl
 
 
 def _kept(
-    system: System, claim: str, assumed: Sequence[str], deadline: float, report: Report
+    system: InductionSystem, claim: str, assumed: Sequence[str], deadline: float, report: Report
 ) -> frozenset[str] | CounterexampleToInduction | Answer:
     """The claims that are needed to preserve this one; or a counterexample to induction; or why Z3 did not decide."""
     report(f"proving {claim}")
@@ -253,12 +259,12 @@ class _Proving:
         lemmas = [lemma for lemma in self.instance.lemmas if lemma.every_length]
         claims = self._claims([*(p for p in asked if not p.of_steps), *lemmas], every_length=True)
         goals = [prop for prop in asked if prop.of_steps]
-        self.report("slicing")
+        self.report("building the unbounded abstraction")
         try:
             system = AbstractSystem(self.instance, [*claims, *goals, IN_RANGE], self.budget)
         except UnsupportedError as error:
             for prop in asked:
-                self._lose(prop, Attempt(prop, True, f"there is no slice: {error}"))
+                self._lose(prop, Attempt(prop, True, f"the unbounded abstraction cannot be built: {error}"))
             return
         claims, goals = self._asked_of(system, claims), [*self._asked_of(system, goals), IN_RANGE]
         induction = induct(
@@ -284,14 +290,14 @@ class _Proving:
                 system.read(claim.name)
                 found.append(claim)
             except UnsupportedError as error:
-                self._lose(claim, Attempt(claim, True, f"the slice cannot be asked about it: {error}"))
+                self._lose(claim, Attempt(claim, True, f"the unbounded abstraction cannot evaluate it: {error}"))
         return found
 
     def refuse(self, error: UsageError, *, every_length: bool) -> None:
         """Z3 cannot be used: note the reason for every open property."""
         for prop in self.open:
             if prop.every_length or not every_length:
-                self._lose(prop, Attempt(prop, every_length, f"Z3 cannot be asked: {error}"))
+                self._lose(prop, Attempt(prop, every_length, f"Z3 cannot check this model: {error}"))
 
     def within_bounds(self) -> None:
         """Induction on the bounded transition system."""
@@ -303,7 +309,7 @@ class _Proving:
         goals = [prop for prop in self.open if prop.of_steps]
         premises = self.premises
         asked_about = [*claims, *goals, *premises]
-        self.report("building the step relation")
+        self.report("building the transition relation")
         system = BoundedSystem(self.instance, asked_about, self.budget)
         induction = Induction({}, {}, {})
         # Layer by layer, as the lemmas are declared: what holds by itself does not rest on what comes later.

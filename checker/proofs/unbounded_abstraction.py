@@ -23,10 +23,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.checker.symbolic.evaluator import Evaluator, UnsupportedError
 from isrcheck.checker.symbolic.linear_integers import LinearArithmetic, LinearInteger
-from isrcheck.checker.symbolic.one_hot_integers import Truth
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicState, Value, as_truth
 from isrcheck.models.language.declare import Entry, Subset, size_of
@@ -113,7 +112,7 @@ class UnboundedAbstraction:
                 arguments.append([(ordinal, choice.argument(ordinal)) for ordinal in range(choice.count)])
             elif issubclass(domain, Subset):
                 raise UnsupportedError(
-                    f"{function.path}:{function.line}: {function.name} takes a subset of what is open"
+                    f"{function.path}:{function.line}: {function.name} takes a subset of an open domain"
                 )
             else:
                 arguments.append([(None, self.arithmetic.number(0, None))])
@@ -174,10 +173,10 @@ Before = tuple[list[list[Value]], dict[str, Value], int, int]
 class AbstractEvaluator(Evaluator):
     """Evaluates functions in which some domains are open."""
 
-    def __init__(self, sliced: UnboundedAbstraction) -> None:
-        super().__init__(sliced.instance, sliced.circuit, sliced.arithmetic)
-        self.slice = sliced
-        self.places = sliced.places
+    def __init__(self, abstraction: UnboundedAbstraction) -> None:
+        super().__init__(abstraction.instance, abstraction.circuit, abstraction.arithmetic)
+        self.abstraction = abstraction
+        self.places = abstraction.places
         self.entries: dict[str, Value] = {}
         self.written: dict[Target, int] | None = None
         self.looping: Frame | None = None
@@ -199,7 +198,7 @@ class AbstractEvaluator(Evaluator):
 
     def entry(self, name: str) -> Value:
         """The value of a configuration entry; an open entry has an arbitrary value, always the same one."""
-        if name not in self.slice.open:
+        if name not in self.abstraction.open:
             return super().entry(name)
         if name not in self.entries:
             declared: Entry = self.instance.model.entries[name]
@@ -223,7 +222,7 @@ class AbstractEvaluator(Evaluator):
         known = self.read.setdefault(place.name, {})
         key = (id(state), *indices)
         if key not in known:
-            known[key] = self.slice.any_value(place)
+            known[key] = self.abstraction.any_value(place)
         return known[key]
 
     def _note_indices(self, place: Place, indices: Sequence[Value]) -> None:
@@ -269,7 +268,7 @@ class AbstractEvaluator(Evaluator):
 
     def size(self, expression: ast.expr) -> int:
         """The value of a range argument; OPEN if it depends on an open entry."""
-        if any(isinstance(node, ast.Attribute) and node.attr in self.slice.open for node in ast.walk(expression)):
+        if any(isinstance(node, ast.Attribute) and node.attr in self.abstraction.open for node in ast.walk(expression)):
             return OPEN
         return super().size(expression)
 
@@ -286,7 +285,7 @@ class AbstractEvaluator(Evaluator):
             return super().fold(call)
         if call.func.id == "sum":
             raise UnsupportedError(
-                f"{self.frame.function.path}:{call.lineno}: in {self.frame.function.name}: a sum over what is open"
+                f"{self.frame.function.path}:{call.lineno}: in {self.frame.function.name}: a sum over an open domain"
             )
         self._look_into(generator)
         return Truth(self.circuit.variable())
@@ -473,10 +472,10 @@ class AbstractEvaluator(Evaluator):
         kind, name = target
         if kind == "local":
             return self.arithmetic.number(None, None)
-        return self.slice.any_value(next(p for p in self._cells() if p.offset <= int(name) < p.offset + p.count))
+        return self.abstraction.any_value(next(p for p in self._cells() if p.offset <= int(name) < p.offset + p.count))
 
     def _cells(self) -> Sequence[Place]:
-        return [self.places[name] for name in self.slice.kept]
+        return [self.places[name] for name in self.abstraction.kept]
 
     def _bounds(self, found: Round, target: Target) -> Sequence[str]:
         """ ">=" if no iteration decreases a cell, "<=" if none increases it: how it compares with its value before
@@ -484,7 +483,7 @@ class AbstractEvaluator(Evaluator):
         begun, after = found.begun[target], found.after[target]
         if target[0] == "local" or not isinstance(begun, LinearInteger):
             return ()
-        solver = self.slice.solver(self.circuit.budget.deadline)
+        solver = self.abstraction.solver(self.circuit.budget.deadline)
         signs = (">=", "<=")
         return [sign for sign in signs if solver.check(-self.arithmetic.compare(sign, after, begun)) is Answer.NO]
 

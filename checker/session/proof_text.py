@@ -183,7 +183,7 @@ def _shown(proving: Proving, attempt: Attempt) -> str:
         text += f", from a state that the explorer does not reach (these bounds searched to depth {exploration.judged})"
         text += "" if attempt.every_length else "; it is reached later, or a lemma has to exclude it"
     if attempt.every_length:
-        text += "; the slice cannot decide it"
+        text += "; the unbounded abstraction cannot decide it"
     if key in proving.commands:
         text += f"; {proving.commands[key]}"
     return text

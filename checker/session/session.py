@@ -182,20 +182,20 @@ class SearchSession:
             progress.clear()
             findings = {prop.name: Findings() for prop in instance.properties}
             return BmcResult(instance, self.limits, stopped=spent.why, findings=findings)
-        unrolled = ask_to_depth(
+        bmc_result = ask_to_depth(
             instance,
             self.budget.limits(self.limits),
             report=lambda depth, seconds, nodes: progress.tell(f"Z3 at depth {depth}, {nodes:,} nodes", seconds),
         )
         progress.clear()
-        return unrolled
+        return bmc_result
 
     def unroll(self, instance: Instance, target: str, traces: Traces) -> Run:
         """Ask Z3 about an instance, judge what was found, and write its traces."""
-        unrolled = self._ask_z3(instance)
-        found = verdicts(unrolled)
+        bmc_result = self._ask_z3(instance)
+        found = verdicts(bmc_result)
         command = f"{command_of(target, instance, self.limits.depth)} --engine z3"
-        return Run(unrolled, found, command, traces=traces.write(target, instance, found))
+        return Run(bmc_result, found, command, traces=traces.write(target, instance, found))
 
     def compare(self, run: Run) -> Run:
         """Ask Z3 what the explorer was asked. Raises AssertionError where they disagree."""
@@ -204,15 +204,15 @@ class SearchSession:
             return run
         instance, command = run.exploration.instance, f"{run.command} --engine all"
         try:
-            unrolled = self._ask_z3(instance)
+            bmc_result = self._ask_z3(instance)
         except UnsupportedError as error:  # what the explorer found stands
-            unrolled = BmcResult(instance, self.limits, stopped="unsupported", refusal=str(error))
+            bmc_result = BmcResult(instance, self.limits, stopped="unsupported", refusal=str(error))
         else:
-            differing = differences(run.exploration, unrolled)
+            differing = differences(run.exploration, bmc_result)
             assert not differing, "; ".join([*differing, f"reproduce: {command}"])
-        cut = unrolled.stopped if not unrolled.is_complete else None
-        found = [cut_short(verdict, cut, unrolled.judged) for verdict in run.verdicts] if cut else run.verdicts
-        return replace(run, second=unrolled, command=command, verdicts=found)
+        cut = bmc_result.stopped if not bmc_result.is_complete else None
+        found = [cut_short(verdict, cut, bmc_result.judged) for verdict in run.verdicts] if cut else run.verdicts
+        return replace(run, second=bmc_result, command=command, verdicts=found)
 
     def prove(self, run: Run, traces: Traces) -> Run:
         """Look for proofs of what the search did not break; see whether it reaches what stands in their way."""

@@ -25,7 +25,7 @@ from isrcheck.checker.explicit.visited_set import Full
 from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.engine_digest import SEMANTICS
 from isrcheck.checker.spark.checkpoint import Checkpoints
-from isrcheck.checker.spark.level import Expanded, Level, Ordered, expand, merge, order, scatter
+from isrcheck.checker.spark.level import Expanded, LevelTask, Ordered, expand, merge, order, scatter
 from isrcheck.checker.spark.partitioning import Pairs, partitioned
 from isrcheck.checker.spark.runtime.environment_check import source_digest
 from isrcheck.checker.spark.runtime.faults import SparkLostError
@@ -113,9 +113,9 @@ class SparkCarrier(Carrier):
         reached = [number for number, prop in self.context.properties if prop.kind is Kind.SOMETIMES]
         self.visited.find_paths(self.context.results.first_states(without_found=reached))
 
-    def _level(self, depth: int, offsets: Sequence[int]) -> Level:
+    def _level(self, depth: int, offsets: Sequence[int]) -> LevelTask:
         active = tuple(int(one) for one in self.context.active[:-1])
-        return Level(self.subject, self.shards, self.task_memory, depth, tuple(offsets), active)
+        return LevelTask(self.subject, self.shards, self.task_memory, depth, tuple(offsets), active)
 
     def start(self) -> int:
         """The states that the search starts from are a level of their own, each its own predecessor.
@@ -165,7 +165,7 @@ class SparkCarrier(Carrier):
         context.expanded = last
         self._find_paths()
 
-    def _finish(self, level: Level, by_shard: Pairs) -> bool:
+    def _finish(self, level: LevelTask, by_shard: Pairs) -> bool:
         """Put the new states in order and persist them; False if time is over before that is done."""
         statistics = task_statistics(self.spark)
         scattered = partitioned(by_shard.mapPartitions(partial(scatter, level)), self.shards)

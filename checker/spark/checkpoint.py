@@ -31,7 +31,7 @@ from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.shuffle import ShuffleWriter
 from isrcheck.models.messages.errors import UsageError
 
-Row = tuple[int, int, int, int, bytearray, int]
+LevelRow = tuple[int, int, int, int, bytearray, int]
 
 VERSION = 3
 SEARCH = "search.json"
@@ -61,11 +61,13 @@ class Checkpoints:
     def _require_same(self) -> None:
         there = self._json(SEARCH)
         if there.get("kind") != "checkpoint" or there.get("version") != VERSION:
-            raise UsageError(f"--checkpoint {self.folder.name}: {SEARCH} is not of this isrcheck; name a new folder")
+            raise UsageError(
+                f"--checkpoint {self.folder.name}: {SEARCH} is of another version of isrcheck; name a new folder"
+            )
         for what, ours in self.question.items():
             if there.get(what) != json.loads(json.dumps(ours)):
                 raise UsageError(
-                    f"--checkpoint {self.folder.name}: it keeps another search (another {what}); name a new folder"
+                    f"--checkpoint {self.folder.name}: it belongs to another search (another {what}); name a new folder"
                 )
 
     def _json(self, name: str) -> dict[str, Any]:
@@ -161,7 +163,7 @@ def _statistics(last: int) -> str:
     return f"depth-{last:04}.json"
 
 
-def _row(depth: int, pair: tuple[int, bytes]) -> Row:
+def _row(depth: int, pair: tuple[int, bytes]) -> LevelRow:
     chunk, packed = pair
     blob = unpack(packed)
     return depth, chunk, blob.about["first"], blob.size, bytearray(packed), zlib.crc32(packed)
@@ -171,7 +173,7 @@ def _pair(row: Any) -> tuple[int, bytes]:
     """The first column of a row, and its blob."""
     number, packed, checksum = row
     if zlib.crc32(packed) != checksum:
-        raise UsageError("--checkpoint: a state in it is not what was written; name a new folder")
+        raise UsageError("--checkpoint: a state in it is damaged; name a new folder")
     return number, bytes(packed)
 
 

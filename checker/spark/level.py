@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.attempts import Attempts
+from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.visited_set import Full, VisitedSet
 from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.spark.blobs import Blob, pack, unpack
@@ -43,7 +43,7 @@ Link = tuple[int, int, bytes]
 
 
 @dataclass(frozen=True)
-class Level:
+class LevelTask:
     """What the tasks of a level need: the instance, how the states are divided, and which properties are judged.
 
     `depth` is that of the states that are expanded. `offsets` are the numbers at which its chunks begin, and the end of
@@ -92,11 +92,11 @@ class _Buffers:
         self.after = kernel.layout.buffer(instance)
         self.active = np.array([*active, 0], np.int8)
         self.results = KernelResults(len(active))
-        self.attempts = Attempts(kernel)
+        self.runner = KernelRunner(kernel)
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
 
 
-def expand(level: Level, statistics: TaskStatistics, chunk: int, ordered: Blobs) -> Iterator[tuple[int, bytes]]:
+def expand(level: LevelTask, statistics: TaskStatistics, chunk: int, ordered: Blobs) -> Iterator[tuple[int, bytes]]:
     """Take every step from every state of a chunk; yields successors by shard, with predecessor and step."""
     instance, kernel = level.subject.instance(), level.subject.kernel()
     words, steps = kernel.layout.words, instance.first_steps[-1]
@@ -111,7 +111,7 @@ def expand(level: Level, statistics: TaskStatistics, chunk: int, ordered: Blobs)
         origin = blob.states.ctypes.data - 8 * words * first
         at, last = first, first + blob.size
         while at < last:
-            at, count = work.attempts.expand(
+            at, count = work.runner.expand(
                 *(origin, at, min(at + EXPANDED, last), work.before, work.after, batch, room),
                 *(work.fired, work.active, work.results),
             )
@@ -122,12 +122,12 @@ def expand(level: Level, statistics: TaskStatistics, chunk: int, ordered: Blobs)
     statistics.add({chunk: Expanded(generated, tuple(work.fired.tolist()), work.results.words)})
 
 
-def merge(level: Level, statistics: TaskStatistics, shard: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
+def merge(level: LevelTask, statistics: TaskStatistics, shard: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
     """Remove the states that a shard has visited; yields the new ones, in order. Successors come first in the input,
     then visited states."""
     instance, kernel = level.subject.instance(), level.subject.kernel()
     words = kernel.layout.words
-    store = VisitedSet(words, instance.first_steps[-1], level.memory)
+    visited = VisitedSet(words, instance.first_steps[-1], level.memory)
     waiting: list[Blob] = []
     seen: NDArray[np.bool_] | None = None
     size = 0
@@ -140,33 +140,33 @@ def merge(level: Level, statistics: TaskStatistics, shard: int, arriving: Blobs)
                 size += len(packed)
                 continue
             if seen is None:
-                seen = _take_in_order(store, waiting)
-            places = store.places_of(blob.states)
+                seen = _take_in_order(visited, waiting)
+            places = visited.places_of(blob.states)
             seen[places[places >= 0]] = True
         if seen is None:
-            seen = _take_in_order(store, waiting)
+            seen = _take_in_order(visited, waiting)
     except Full:
         statistics.add({shard: Merged(size, is_full=True)})
         return
     new = np.flatnonzero(~seen)
     statistics.add({shard: Merged(size, is_full=False)})
-    rows = store.states[: store.count * words].reshape(-1, words)
+    rows = visited.states[: visited.count * words].reshape(-1, words)
     for low in range(0, len(new), BLOB_STATES):
         part = new[low : low + BLOB_STATES]
-        columns = {PARENT: store.parents[part], STEP: store.steps[part]}
+        columns = {PARENT: visited.parents[part], STEP: visited.steps[part]}
         yield shard, pack(words, rows[part].reshape(-1), columns, depth=level.depth + 1)
 
 
-def _take_in_order(store: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_]:
+def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_]:
     """Insert successors in the order of their predecessors, whatever the order of arrival; all count as unseen."""
-    arrivals = ShardIntake(store)
+    arrivals = ShardIntake(visited)
     for blob in sorted(waiting, key=lambda blob: (blob.about["origin"], blob.about["number"])):
         arrivals.take(blob)
     waiting.clear()
-    return np.zeros(store.count, bool)
+    return np.zeros(visited.count, bool)
 
 
-def scatter(level: Level, new: Blobs) -> Iterator[tuple[int, bytes]]:
+def scatter(level: LevelTask, new: Blobs) -> Iterator[tuple[int, bytes]]:
     """Send new states to the chunk of the next level that the predecessor's number selects."""
     total = level.offsets[-1]
     cuts = np.array([-(-chunk * total // level.shards) for chunk in range(level.shards + 1)])
@@ -181,7 +181,7 @@ def scatter(level: Level, new: Blobs) -> Iterator[tuple[int, bytes]]:
                 yield chunk, pack(blob.words, rows[part].reshape(-1), columns)
 
 
-def order(level: Level, statistics: TaskStatistics, chunk: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
+def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
     """Put a chunk of the next level in order, and judge the properties of its states."""
     instance, kernel = level.subject.instance(), level.subject.kernel()
     words = kernel.layout.words
@@ -195,7 +195,7 @@ def order(level: Level, statistics: TaskStatistics, chunk: int, arriving: Blobs)
     sorting = np.argsort(parents.astype(np.uint64) << np.uint64(32) | steps, kind="stable")
     states = np.concatenate([blob.states for blob in blobs]).reshape(-1, words)[sorting].reshape(-1)
     parents, steps = parents[sorting], steps[sorting]
-    work.attempts.check(states.ctypes.data, 0, len(sorting), work.before, work.active, work.results)
+    work.runner.check(states.ctypes.data, 0, len(sorting), work.before, work.active, work.results)
     by_steps = np.bincount(steps)
     statistics.add(
         {

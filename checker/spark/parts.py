@@ -58,7 +58,7 @@ BEFORE = -1
 
 
 @dataclass(frozen=True)
-class Question:
+class PartTask:
     """The task of each part; `deadline` is a time of day, because executors share no other clock."""
 
     subject: InstanceSpecification
@@ -72,14 +72,14 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class PartResult:
     """The result of the search of one part."""
 
     record: Record
 
 
 @dataclass(frozen=True)
-class Counted:
+class ShardCount:
     """The content of a shard: distinct states by depth, and by the set of parts that found them."""
 
     levels: tuple[int, ...]
@@ -91,7 +91,7 @@ class Counted:
 
 
 def search_part(
-    question: Question, statistics: TaskStatistics, number: int, starts: Sequence[Start]
+    question: PartTask, statistics: TaskStatistics, number: int, starts: Sequence[Start]
 ) -> Iterator[tuple[int, bytes]]:
     """Search from some starts; reports the result to the driver, and yields the states, by shard, with their depths."""
     seconds = None if question.deadline is None else max(0.0, question.deadline - time.time())
@@ -107,50 +107,50 @@ def search_part(
     )
     search = Search(SearchContext(instance, limits, kernel, request))
     result = search.run()
-    statistics.add({number: Answer(unjudged_record_of(result))})
+    statistics.add({number: PartResult(unjudged_record_of(result))})
     yield from _seen(search, question.first_depth, question.shards, number)
 
 
 def _seen(search: Search, first_depth: int, shards: int, number: int) -> Iterator[tuple[int, bytes]]:
-    words, store, levels = search.context.kernel.layout.words, search.visited, search.result.levels
+    words, visited, levels = search.context.kernel.layout.words, search.visited, search.result.levels
     depths = np.repeat(np.arange(first_depth, first_depth + len(levels), dtype=np.uint32), levels)
     outbox = ShuffleWriter(words, shards, origin=number)
-    yield from outbox.send_all(store.states[: store.count * words], {DEPTH: depths})
+    yield from outbox.send_all(visited.states[: visited.count * words], {DEPTH: depths})
     yield from outbox.rest()
 
 
-def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -> Iterator[Counted]:
+def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -> Iterator[ShardCount]:
     """The content of a shard, each state once: how many at which depth, and how many per set of parts."""
-    store = VisitedSet(words, 1, memory)
-    arrivals = ShardIntake(store)
+    visited = VisitedSet(words, 1, memory)
+    arrivals = ShardIntake(visited)
     parts: NDArray[np.uint64] = np.zeros(0, np.uint64)
     depths: NDArray[np.uint32] = np.zeros(0, np.uint32)
     for _, packed in arrived:
         blob = unpack(packed)
-        known = store.count
+        known = visited.count
         try:
             arrivals.take(blob)
         except Full:
-            yield Counted((), {}, is_full=True)
+            yield ShardCount((), {}, is_full=True)
             return
-        if store.count > len(parts):
-            parts = np.concatenate([parts[:known], np.zeros(2 * store.count - known, np.uint64)])
-            depths = np.concatenate([depths[:known], np.full(2 * store.count - known, FAR, np.uint32)])
+        if visited.count > len(parts):
+            parts = np.concatenate([parts[:known], np.zeros(2 * visited.count - known, np.uint64)])
+            depths = np.concatenate([depths[:known], np.full(2 * visited.count - known, FAR, np.uint32)])
         # A blob holds no state twice, so that each place is written once.
-        places = store.places_of(blob.states)
+        places = visited.places_of(blob.states)
         depths[places] = np.minimum(depths[places], blob.columns[DEPTH])
         if blob.about["origin"] != BEFORE:
             parts[places] |= np.uint64(1 << blob.about["origin"])
-    sets, counts = np.unique(parts[: store.count], return_counts=True)
-    levels = np.bincount(depths[: store.count])
-    yield Counted(tuple(levels.tolist()), dict(zip(sets.tolist(), counts.tolist(), strict=True)))
+    sets, counts = np.unique(parts[: visited.count], return_counts=True)
+    levels = np.bincount(depths[: visited.count])
+    yield ShardCount(tuple(levels.tolist()), dict(zip(sets.tolist(), counts.tolist(), strict=True)))
 
 
 # -------------------------------------------------------------------------------------------------------- on the driver
 
 
 @dataclass(frozen=True)
-class Beginning:
+class SplitSearch:
     """The search before the parts start: its result, and the states that are divided, with their paths."""
 
     search: Search
@@ -169,7 +169,7 @@ class Beginning:
         return result.stopped is not None or not result.frontier or result.depth == result.limits.depth
 
 
-def begin(prepared: Prepared, limits: Limits, split_depth: int | None) -> Beginning:
+def begin(prepared: Prepared, limits: Limits, split_depth: int | None) -> SplitSearch:
     """Find the initial states, or those at the split depth (None: the first depth with enough states)."""
     depths = [depth for depth in (limits.depth, split_depth) if depth is not None]
     enough = ENOUGH_STARTS if split_depth is None else None
@@ -182,7 +182,7 @@ def begin(prepared: Prepared, limits: Limits, split_depth: int | None) -> Beginn
         Start(number, layout.unpack([int(word) for word in words]))
         for number, words in enumerate(search.visited.states_at(numbers))
     ]
-    return Beginning(search, starts, [search.path(number) for number in numbers])
+    return SplitSearch(search, starts, [search.path(number) for number in numbers])
 
 
 def explore_parts(
@@ -202,7 +202,7 @@ def explore_parts(
     if beginning.is_all:
         return result, spread
     count = min(MOST_PARTS, PARTS_A_CORE * cores, len(beginning.starts))
-    question = Question(
+    question = PartTask(
         InstanceSpecification.of(began_with.instance),
         beginning.depth,
         limits.depth,
@@ -235,15 +235,15 @@ def explore_parts(
             )
         )
 
-    def count_states() -> list[Counted]:
+    def count_states() -> list[ShardCount]:
         words, memory = began_with.kernel.layout.words, question.memory
         searched = spark.parallelize(parts, count).flatMap(lambda part: search_part(question, statistics, *part))
         seen = spark.union([searched, spark.parallelize(before, 1)])
         routed = partitioned(seen, cores)
-        counted: list[Counted] = routed.mapPartitions(lambda arrived: count_shard(words, memory, arrived)).collect()
+        counted: list[ShardCount] = routed.mapPartitions(lambda arrived: count_shard(words, memory, arrived)).collect()
         return counted
 
-    counted: Sequence[Counted] = ()
+    counted: Sequence[ShardCount] = ()
     stopped, lost = None, ""
     try:
         counted = run_job(session, count_states, look)
@@ -272,7 +272,7 @@ def _sum(columns: Sequence[Sequence[int]]) -> list[int]:
     return [sum(one) for one in zip_longest(*columns, fillvalue=0)]
 
 
-def _overlap(parts: int, counted: Sequence[Counted]) -> Overlap:
+def _overlap(parts: int, counted: Sequence[ShardCount]) -> Overlap:
     together: Counter[int] = Counter()
     for shard in counted:
         together.update(shard.states_by_parts)
@@ -282,11 +282,11 @@ def _overlap(parts: int, counted: Sequence[Counted]) -> Overlap:
 class Merge:
     """Merges the result before the parts started with that of each part."""
 
-    def __init__(self, beginning: Beginning, count_all: bool) -> None:
+    def __init__(self, beginning: SplitSearch, count_all: bool) -> None:
         self.beginning = beginning
         self.count_all = count_all
 
-    def merged(self, answers: Mapping[int, Answer], stopped: str | None) -> Exploration:
+    def merged(self, answers: Mapping[int, PartResult], stopped: str | None) -> Exploration:
         """One exploration; counts are sums over the parts."""
         result, instance = self.beginning.search.result, self.beginning.search.context.instance
         parts = [exploration_of(answer.record, instance, result.limits) for _, answer in sorted(answers.items())]

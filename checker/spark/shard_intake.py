@@ -19,19 +19,19 @@ PARENT, STEP = "parent", "step"
 class ShardIntake:
     """Inserts blobs into a visited set, with predecessors and steps if the blobs have them."""
 
-    def __init__(self, store: VisitedSet) -> None:
-        self.store = store
-        self.batch = Batch.of(ROOM, store.words)
+    def __init__(self, visited: VisitedSet) -> None:
+        self.visited = visited
+        self.batch = Batch.of(ROOM, visited.words)
         self.batch.parents[:] = 0
         self.batch.steps[:] = 0
 
     def take(self, blob: Blob) -> None:
         """Insert the states of a blob, in order. Raises Full."""
-        words, batch = self.store.words, self.batch
+        words, batch = self.visited.words, self.batch
         for low in range(0, blob.size, ROOM):
             size = min(ROOM, blob.size - low)
             batch.states[: size * words] = blob.states[low * words : (low + size) * words]
             if PARENT in blob.columns:
                 batch.parents[:size] = blob.columns[PARENT][low : low + size]
                 batch.steps[:size] = blob.columns[STEP][low : low + size].astype(np.uint32)
-            self.store.add(batch, size)
+            self.visited.add(batch, size)

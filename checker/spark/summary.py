@@ -94,7 +94,7 @@ def _spread_lines(spread: SparkSummary) -> list[str]:
     if spread.mode is Mode.SEARCH:
         lines = [f"{where}; one search in {spread.parts} shards, {spread.shuffled / (1 << 20):,.1f} MiB shuffled"]
         if spread.taken_up is not None:
-            lines.append(f"taken up from its checkpoint at depth {spread.taken_up}; counts are of the whole search")
+            lines.append(f"continued from its checkpoint at depth {spread.taken_up}; counts cover the whole search")
         return lines
     if not spread.parts:
         return [f"{where}; nothing was left to divide at depth {spread.split_depth}"]

@@ -11,6 +11,7 @@ of a model that cannot matter cost nothing later.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from isrcheck.checker.resources.formula_budget import STEPS_BETWEEN_LOOKS, FormulaBudget
 
@@ -18,6 +19,13 @@ TRUE, FALSE = 1, -1
 
 MANY = 1 << 16
 """Processing this many nodes takes about ten milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A truth value that depends on variables."""
+
+    literal: int
 
 
 class AndInverterGraph:

@@ -102,7 +102,7 @@ class _BoundedModelChecker:
         self.watched = [prop for prop in instance.properties if not only or prop.name in only]
         self.result.findings = {prop.name: Findings() for prop in self.watched}
         self.budget = FormulaBudget(self.deadline)
-        self.told = 0
+        self.added = 0
         self.open = [Goal(prop, False) for prop in self.watched]
         self.open += [Goal(prop, True) for prop in self.watched if prop.permitted is not None]
         self.nodes = 0
@@ -300,8 +300,8 @@ class _BoundedModelChecker:
 
     def _easy(self, *demanded: int) -> Values | None:
         """The same, for queries that leave little to search."""
-        self.solver.add(*self.behaviour[self.told :])
-        self.told = len(self.behaviour)
+        self.solver.add(*self.behaviour[self.added :])
+        self.added = len(self.behaviour)
         answer = self.solver.check(*demanded)
         if not answer.is_known:
             raise UndecidedError(answer)

@@ -114,7 +114,7 @@ class Evaluator(SymbolicExecution):
             function = self.frame.function
             line = getattr(node, "lineno", function.line)
             raise UnsupportedError(
-                f"{function.path}:{line}: in {function.name}: the symbolic engine does not read"
+                f"{function.path}:{line}: in {function.name}: the symbolic engine does not support"
                 f" `{type(node).__name__}`; use --engine local"
             )
         found: Callable[[Any], Any] = method

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
@@ -24,13 +23,6 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """A truth value that depends on variables."""
-
-    literal: int
 
 
 class OneHotInteger:

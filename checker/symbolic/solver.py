@@ -229,14 +229,14 @@ class Solver:
         self.context = self.solver.ctx.ref()
         # What Z3 calls each literal.
         self.sides: dict[int, z3.Ast] = {}
-        self.told: set[int] = set()
+        self.defined: set[int] = set()
         self.assumed: tuple[int, ...] = ()
 
     def _define(self, literals: Iterable[int]) -> None:
         left, right, sides, arithmetic = self.circuit.left, self.circuit.right, self.sides, self.arithmetic
         following: list[int] = []
-        for node in self.circuit.cone(literals, self.told):
-            self.told.add(node)
+        for node in self.circuit.cone(literals, self.defined):
+            self.defined.add(node)
             formula = None if arithmetic is None else arithmetic.formula(node)
             if formula is None:
                 sides[node], sides[-node] = _named(node)
@@ -294,6 +294,6 @@ class Solver:
         model = self.solver.model()
 
         def of(node: int) -> bool:
-            return node in self.told and z3.is_true(model.eval(z3.BoolRef(self.sides[node]), model_completion=True))
+            return node in self.defined and z3.is_true(model.eval(z3.BoolRef(self.sides[node]), model_completion=True))
 
         return Values(self.circuit, of)

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
-from isrcheck.checker.symbolic.one_hot_integers import Truth
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.models.language.model import Instance, Place
 from isrcheck.models.language.syntax import Function
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from isrcheck.checker.resources.formula_budget import FormulaBudget
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.checker.symbolic.evaluator import Evaluator
-from isrcheck.checker.symbolic.one_hot_integers import OneHotArithmetic, OneHotInteger, Truth
+from isrcheck.checker.symbolic.one_hot_integers import OneHotArithmetic, OneHotInteger
 from isrcheck.checker.symbolic.symbolic_state import Value, as_truth
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step

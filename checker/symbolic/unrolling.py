@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from isrcheck.checker.outcome.exploration import StepPath
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE
-from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger, Truth
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Truth
+from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
 from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.checker.symbolic.transition_relation import TransitionRelation, plain_state, ports, replaced
 from isrcheck.models.language.model import Property
 
 
 @dataclass(frozen=True)
-class Level:
+class UnrolledLevel:
     """One depth: the state, the step selectors, and the constraints on the step that is taken."""
 
     state: Sequence[Value]
@@ -39,7 +39,7 @@ class Unrolling:
         self.relation = relation
         self.circuit = relation.circuit
         self.initial: list[int] = []
-        self.levels: list[Level] = []
+        self.levels: list[UnrolledLevel] = []
         self.roots = self._roots()
         self.cone = self.circuit.cone(self.roots)
         enabled = [one.enabled for one in relation.transitions]
@@ -114,7 +114,7 @@ class Unrolling:
             for name, one in relation.properties.items()
         }
         self.levels.append(
-            Level(state, taken, image(relation.one_step), image(relation.error), image(relation.stays), asked)
+            UnrolledLevel(state, taken, image(relation.one_step), image(relation.error), image(relation.stays), asked)
         )
 
     def at(self, prop: Property, depth: int) -> tuple[int, int, int]:

@@ -85,7 +85,7 @@ RULES = (
     ),
     Rule(
         r"All masters are unresponsive",
-        "the master does not answer as one: name the address and the port under which it takes applications",
+        "no Spark master answers there: name the address and the port at which it accepts applications",
         UsageError,
     ),
     Rule(
@@ -100,32 +100,32 @@ RULES = (
     ),
     Rule(
         r"No space left on device|Disk quota exceeded|Not enough space",
-        "the disk is full: make room, or name a folder with more for what Spark writes",
+        "the disk is full: free some space, or name a folder with more space for Spark's files",
         SparkLostError,
     ),
     Rule(
         r"OutOfMemoryError|MemoryError|Container killed by YARN for exceeding|[Oo]ut of memory|OOMKilled",
-        "Spark ran out of memory: give its processes more, or cut the search into more parts",
+        "Spark ran out of memory: give its processes more, or divide the search into more parts",
         SparkLostError,
     ),
     Rule(
         r"Python worker exited unexpectedly|Python worker process terminated",
-        "a Python worker ended while it worked, most often killed for want of memory: leave it more",
+        "a Python worker ended during its work, most likely killed for lack of memory: leave it more memory",
         SparkLostError,
     ),
     Rule(
         r"ExecutorLostFailure \(executor \S+ [^)]*\)(?: Reason: ([^\n]*))?",
-        "executors were lost as often as Spark tries again ({0})",
+        "executors were lost in every attempt that Spark makes ({0})",
         SparkLostError,
     ),
     Rule(
         r"FetchFailed|MetadataFetchFailed|Shuffle block .* not found",
-        "what executors had written was lost with them, as often as Spark tries again",
+        "executors were lost with their shuffle files, in every attempt that Spark makes",
         SparkLostError,
     ),
     Rule(
         r"SparkContext was shut ?down|stopped SparkContext|Application has been killed|Master removed our application",
-        "Spark was ended from outside while it worked",
+        "Spark was stopped from outside during the job",
         SparkLostError,
     ),
 )
@@ -179,7 +179,7 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
             groups = (group.strip() if group else "no reason given" for group in found.groups())
             return rule.kind(f"{rule.line.format(*groups)}{host}; {kept}")
     if evidence.is_up and not is_whole and (evidence.java is None or _has_ended(evidence.java)):
-        return SparkLostError(f"the Java process of Spark ended while it worked{_how(evidence.java)}; {kept}")
+        return SparkLostError(f"the Java process of Spark ended during the job{_how(evidence.java)}; {kept}")
     cause = innermost(said)
     if evidence.is_up:
         return SparkLostError(f"Spark failed: {cause}; {kept}")
@@ -279,4 +279,4 @@ def _keep(text: str, folder: Path | None) -> str:
         except OSError:
             continue
         return f"all of it: {file.name}"
-    return "there was no room to keep what Java says"
+    return "the full text could not be stored"

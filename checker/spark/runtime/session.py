@@ -196,7 +196,9 @@ def _require_master(master: str | None) -> None:
 def _scratch(options: SparkOptions) -> Iterator[Path]:
     """A folder of the session for everything that Spark writes, removed at the end."""
     if options.local_dir is not None and "," in str(options.local_dir):
-        raise UsageError(f"{options.local_dir}: Spark takes a comma for the end of a folder's name; name another one")
+        raise UsageError(
+            f"{options.local_dir}: Spark treats a comma as the end of a folder's name; name another folder"
+        )
     try:
         folder = Path(tempfile.mkdtemp(prefix="isrcheck-spark-", dir=options.local_dir)).absolute()
     except OSError as error:

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.tests.checker.compile.test_kernel import random_state, spelled
-from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
-from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger, Truth
+from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph, Truth
+from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
 from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.checker.symbolic.transition_relation import (
     PropertyLiterals,

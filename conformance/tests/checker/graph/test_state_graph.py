@@ -324,7 +324,7 @@ def test_a_search_that_is_cut_short_draws_nothing_and_is_undecided(check, tmp_pa
     code, out, _ = check("graph kafka --protocol 0.10 -o x.html --seconds 0.000001")
     assert (code, out) == (
         3,
-        "UNDECIDED: the time that it was given is used up at 3 states, and half a graph would mislead; give a smaller"
+        "UNDECIDED: its time limit is reached at 3 states, and half a graph would mislead; give a smaller"
         " --bound, or more of it\n",
     )
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []

@@ -191,8 +191,8 @@ def test_a_model_without_a_slice_is_proved_within_its_bounds(check):
     code, found, proofs = proofs_of(check, NO_SLICE)
     assert (code, found) == (0, {"low": "PROVED"})
     (lost,) = proofs["not_proved"]
-    assert lost["why"].startswith("there is no slice: ")
-    assert lost["why"].endswith("model.py:20: in up: a sum over what is open")
+    assert lost["why"].startswith("the unbounded abstraction cannot be built: ")
+    assert lost["why"].endswith("model.py:20: in up: a sum over an open domain")
 
 
 # ------------------------------------------------------------------------------------------------------- within bounds

@@ -475,7 +475,10 @@ def test_what_the_slice_cannot_decide_is_told_as_that(kafka):
     assert re.search(r"^offsets_ordered +NO VIOLATION TO DEPTH 1 \(not proved\)$", out, re.MULTILINE)
     told = "offsets_ordered: not proved for every length: a step breaks it: follower_reconciles"
     assert told in joined(out)
-    assert "the explorer does not reach (these bounds searched to depth 1); the slice cannot decide it" in joined(out)
+    assert (
+        "the explorer does not reach (these bounds searched to depth 1); the unbounded abstraction cannot decide it"
+        in joined(out)
+    )
     assert re.search(r"^    log_end_offset [\d ]+ -> [\d ]+$", out, re.MULTILINE)
 
 

@@ -372,18 +372,18 @@ NEVER = {
 
 @pytest.mark.parametrize("name", NEVER)
 def test_what_no_round_does_the_slice_does_not_do(name: str, loops: tuple[Model, Projection]) -> None:
-    sliced = loops[1].sliced
+    abstraction = loops[1].abstraction
     (step,) = loops[1].steps(f"act_{list(LOOPS).index(name)}", (0,))
 
     def side(text: str | int) -> Value:
         if isinstance(text, int):
             return text
         when, field = text.split()
-        return {"before": sliced.before, "after": step.after}[when][sliced.places[field].offset]
+        return {"before": abstraction.before, "after": step.after}[when][abstraction.places[field].offset]
 
     left, sign, right = NEVER[name]
-    never = sliced.evaluator.compare(sign, side(left), side(right))
-    solver = sliced.solver()
+    never = abstraction.evaluator.compare(sign, side(left), side(right))
+    solver = abstraction.solver()
     assert (solver.check(step.enabled, never), solver.check(step.enabled, -never)) == (Answer.NO, Answer.YES)
 
 
@@ -410,11 +410,13 @@ def test_a_size_is_open_where_what_is_open_is_asked_for_it(tmp_path: Path, name:
     prelude = prelude.replace("class Place(", f"class Odd(Domain, size={size}):\n    pass\n\n\nclass Place(")
     prelude = prelude.replace("    setting,", "    setting, switch,") + "    odd = field(Odd, values=Flag)\n"
     prelude += f"    wide = field(values=between(0, {size}))\n"
-    sliced = UnboundedAbstraction(registry.load_file(written(tmp_path, "", "s.f = True", prelude=prelude)).instance())
-    assert sliced.open == {"n", "m"}
-    assert sliced.places["odd"].sizes == (expected,)
-    assert sliced.places["wide"].high == expected
-    assert ("odd" in sliced.kept) == (expected != OPEN)
+    abstraction = UnboundedAbstraction(
+        registry.load_file(written(tmp_path, "", "s.f = True", prelude=prelude)).instance()
+    )
+    assert abstraction.open == {"n", "m"}
+    assert abstraction.places["odd"].sizes == (expected,)
+    assert abstraction.places["wide"].high == expected
+    assert ("odd" in abstraction.kept) == (expected != OPEN)
 
 
 def test_a_range_may_be_open_below_and_may_be_one_value(tmp_path: Path) -> None:
@@ -440,7 +442,7 @@ def test_an_argument_may_be_open(tmp_path: Path) -> None:
     )
     model = registry.load_file(path)
     projection = Projection(UnboundedAbstraction(model.instance()))
-    assert {step.arguments for step in projection.sliced.steps} == {(0, None), (1, None)}
+    assert {step.arguments for step in projection.abstraction.steps} == {(0, None), (1, None)}
     chance = random.Random(7)
     for size in range(5):
         instance = model.instance(None, {"n": size})
@@ -451,8 +453,8 @@ def test_an_argument_may_be_open(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ("s.x = sum(s.a[i] for i in range(s.n))", "in act_0: a sum over what is open"),
-        ("s.f = some[0]", "act_0 takes a subset of what is open"),
+        ("s.x = sum(s.a[i] for i in range(s.n))", "in act_0: a sum over an open domain"),
+        ("s.f = some[0]", "act_0 takes a subset of an open domain"),
     ],
 )
 def test_what_the_slice_does_not_know_is_refused(tmp_path: Path, body: str, says: str) -> None:

@@ -267,7 +267,7 @@ def test_checkpoints_and_executors(load: Load, local_spark, tmp_path: Path) -> N
         return found.levels
 
     assert levels("5") == [1, 1, 1]
-    with pytest.raises(UsageError, match=r"kept: it keeps another search \(another model\); name a new folder"):
+    with pytest.raises(UsageError, match=r"kept: it belongs to another search \(another model\); name a new folder"):
         levels("3")
 
 
@@ -276,7 +276,7 @@ def test_what_is_sent_is_all_that_the_model_is_made_of(load: Load) -> None:
     assert [path for path, _ in subject.files] == ["counter.py", "lib/limits.py"]
     assert subject.files[1][1] == "LIMIT = 5\n"
     others = InstanceSpecification.of(load("3").instance()).files
-    with pytest.raises(UsageError, match="counter: an executor has another text of this model"):
+    with pytest.raises(UsageError, match="counter: an executor has another version of this model"):
         replace(subject, files=others).instance()
 
 

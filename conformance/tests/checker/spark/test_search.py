@@ -28,7 +28,7 @@ from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark import carrier
 from isrcheck.checker.spark.checkpoint import Checkpoints
 from isrcheck.checker.spark.engine import explore_on_spark
-from isrcheck.checker.spark.parts import Answer, Merge, begin
+from isrcheck.checker.spark.parts import Merge, PartResult, begin
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime import environment_check
 from isrcheck.checker.spark.runtime.session import SparkOptions
@@ -233,7 +233,7 @@ def test_the_states_that_are_divided_are_counted_once(local_spark, tmp_path):
 def test_parts_that_are_lost_have_judged_nothing():
     instance, limits = registered("kafka"), Limits(4, MEMORY)
     beginning = begin(lambda some, _: SearchContext(instance, some, kernel_of(instance)), limits, 0)
-    answers = {0: Answer(record_of(explore(instance, limits, initial=0)))}
+    answers = {0: PartResult(record_of(explore(instance, limits, initial=0)))}
     merged = Merge(beginning, count_all=False).merged(answers, "lost")
     assert (merged.stopped, merged.judged) == ("lost", 0)
     assert verdicts(merged)[0].bare == "UNDECIDED (lost; none to depth 0)"
@@ -413,7 +413,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(local_spark, tmp_path)
     assert names_in(tmp_path / "letters") == {"to_mother.txt"}
     kept = tmp_path / "kept"
     on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=kept))
-    with pytest.raises(UsageError, match=r"kept: it keeps another search \(another configuration\)"):
+    with pytest.raises(UsageError, match=r"kept: it belongs to another search \(another configuration\)"):
         on_spark(
             local_spark,
             registered("examples/two_phase_commit", resource_managers=2),
@@ -429,7 +429,7 @@ def test_an_executor_has_to_have_the_same_text_of_a_model():
     subject = InstanceSpecification.of(registered("kafka"))
     assert subject.instance().configuration == registered("kafka").configuration
     assert subject.files == ()
-    with pytest.raises(UsageError, match="kafka: an executor has another text of this model"):
+    with pytest.raises(UsageError, match="kafka: an executor has another version of this model"):
         InstanceSpecification(**{**vars(subject), "digest": "0"}).instance()
 
 

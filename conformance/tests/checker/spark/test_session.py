@@ -152,7 +152,7 @@ with spark_session(options, silent) as session:
     print(session.context.parallelize(range(10), 2).sum())
 """)  # fmt: skip
     line, total = out.splitlines()
-    ended = "the Java process of Spark ended while it worked (killed by signal 9); all of it: "
+    ended = "the Java process of Spark ended during the job (killed by signal 9); all of it: "
     assert line.startswith(ended)
     assert "What Java printed:" in Path(line.removeprefix(ended)).read_text()
     assert (code, total, err) == (0, "45", "")

@@ -146,7 +146,7 @@ def test_what_is_not_known_is_refused_by_name(tmp_path: Path, line: str, refused
     evaluator = Evaluator(instance, AndInverterGraph(), OneHotArithmetic(AndInverterGraph()))
     with pytest.raises(UnsupportedError) as refusal:
         evaluator.act(new_state(instance, evaluator.arithmetic), function, [])
-    expected = f"{path}:{last}: in act: the symbolic engine does not read `{refused}`; use --engine local"
+    expected = f"{path}:{last}: in act: the symbolic engine does not support `{refused}`; use --engine local"
     assert str(refusal.value) == expected
 
 

@@ -23,7 +23,7 @@ Buffer = NDArray[np.int8]
 Counts = NDArray[np.int64]
 
 
-class Attempts:
+class KernelRunner:
     """Runs a kernel, from any number of threads."""
 
     def __init__(self, kernel: Kernel) -> None:
