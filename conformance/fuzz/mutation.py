@@ -267,8 +267,8 @@ BUGS = (
         "settings_fixed",
         "checker/proofs/unbounded_abstraction",
         "a proof for every length takes settings as they are",
-        "if name not in self.slice.open:",
-        "if name not in self.slice.open or not self.instance.model.entries[name].is_bound:",
+        "if name not in self.abstraction.open:",
+        "if name not in self.abstraction.open or not self.instance.model.entries[name].is_bound:",
         tests=PROOFS,
     ),
     Bug(
@@ -322,8 +322,8 @@ BUGS = (
         "any_cell_left",
         "checker/proofs/induction",
         "a step that leaves one cell alone keeps every claim",
-        "return all(step.after[cell] is self.slice.before[cell] for cell in cells)",
-        "return any(step.after[cell] is self.slice.before[cell] for cell in cells)",
+        "return all(step.after[cell] is self.abstraction.before[cell] for cell in cells)",
+        "return any(step.after[cell] is self.abstraction.before[cell] for cell in cells)",
         tests=PROOFS,
     ),
     Bug(
