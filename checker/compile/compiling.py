@@ -63,7 +63,7 @@ def compiled(text: str, layout: Layout) -> bytes:
         )
     except subprocess.TimeoutExpired:
         raise OutOfTimeError from None
-    # Where no process can be started, or it failed, what is wrong shows here.
+    # If the process cannot be started or fails, compiling here shows the error.
     return child.stdout if child.returncode == 0 else code_of(text, layout)
 
 

@@ -82,7 +82,7 @@ def _model(name: str, files: tuple[tuple[str, str], ...]) -> Model:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode("utf-8", "surrogateescape"))
         model = registry.load_file(Path(folder) / files[0][0])
-        # While the files are there.
+        # Compute the digest while the files exist.
         assert model.digest
         return model
 
@@ -105,5 +105,5 @@ def _files_of(model: Model) -> tuple[tuple[str, str], ...]:
     return tuple(
         (path, Path(file).read_bytes().decode("utf-8", "surrogateescape"))
         for path, file in paths.items()
-        if not path.startswith("isrcheck/models/")  # of this program, which executors have
+        if not path.startswith("isrcheck/models/")  # executors have the models of isrcheck
     )

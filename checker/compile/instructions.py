@@ -24,7 +24,7 @@ def _at(builder: Builder, address: Value, kind: Any, offset: Value | int = 0) ->
     The address is the base and the offset the index, so that LLVM can tell how two cells of one state are related. An
     address is never 0; if LLVM cannot exclude that a base is 0, it must not treat the path to it as unreachable.
     """
-    # llvmlite knows fewer attributes than LLVM, and refuses the others in its own `add`.
+    # llvmlite's `add` refuses attributes that it does not know, although LLVM does.
     set.add(builder.function.attributes, "null_pointer_is_valid")
     if isinstance(offset, int):
         offset = ir.Constant(I64, offset)
@@ -137,7 +137,7 @@ def unpacker(layout: Layout) -> Operation:
         first = ir.Constant(I32, 0)
         everywhere = ir.Constant(ir.VectorType(I32, LANES), [0] * LANES)
         packed = [builder.load(_at(builder, words, I64, 8 * word)) for word in range(layout.words)]
-        # In the order of the bytes, since a group writes LANES bytes and the next one corrects what was too many.
+        # In byte order: a group always writes LANES bytes, and the next group overwrites the surplus.
         for group in _groups(layout):
             one = builder.insert_element(undefined, packed[group[0].word], first)
             wide = builder.shuffle_vector(one, undefined, everywhere)

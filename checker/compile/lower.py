@@ -125,20 +125,20 @@ class KernelText:
         lines: list[str] = []
         indent = 3 * INDENT
         if any(choice.count == 0 for choice in choices):
-            return [f"{indent}pass"]  # no step, so no guard is asked either
+            return [f"{indent}pass"]  # there are no steps, so no guard is evaluated
         for depth in range(len(choices) + 1):
-            # A version of an action may give its parameters other names.
+            # An alternative of an action may give its parameters other names.
             missing = {parameter.name for parameter in function.choices[depth:]}
             known = []
             while guards and depth < len(choices) and not missing & _names(guards[0]):
                 known.append(lowering.value(guards.pop(0)))
-            if known:  # in one line: Python counts how deep lines are indented
+            if known:  # in one line, because Python limits the depth of indentation
                 lines.append(f"{indent}if {' and '.join(known)}:")
                 indent += INDENT
             if depth < len(choices):
                 lines.append(f"{indent}for p{depth} in range({choices[depth].count}):")
                 indent += INDENT
-        # What is left of the guards, and the writes, are the action's own function.
+        # The remaining guards and the writes are a function of their own.
         hoisted = len(_leading_guards(function)) - len(guards)
         name = self.function(function, is_action=True, skip=hoisted)
         arguments = "".join(f", p{depth}" for depth in range(len(choices)))
@@ -188,7 +188,7 @@ class _Lowering:
         self.places = kernel.instance.places
         self.subsets = {p.name for p in function.parameters if p.is_subset}
         self.renamed: dict[str, str] = {}
-        # What is known of a local name: it lies in 0..limit-1.
+        # For local names the known limit: the value is in 0..limit-1.
         self.limits: dict[str, int] = {}
         if is_action:
             slot = next(n for n, one in enumerate(kernel.instance.model.slots) if function in one.alternatives)
@@ -299,7 +299,7 @@ class _Lowering:
         return repr(expression.value)
 
     def value_Name(self, expression: ast.Name) -> str:
-        # The variable of a fold may hide a constant of the same name.
+        # The variable of a fold may shadow a constant.
         if expression.id in self.function.constants and expression.id not in self.renamed:
             return f"({self.function.constants[expression.id]!r})"
         return self.name(expression.id)
@@ -455,7 +455,7 @@ class _Lowering:
         """A fold inside an expression: a function of its own, with the names that it uses as parameters."""
         free = _free_names(call)
         if any(parameter.is_subset and parameter.name in free for parameter in self.function.parameters):
-            free.add(self.function.states[0])  # where an index outside a subset is noted
+            free.add(self.function.states[0])  # which notes an index outside a subset
         used = sorted({self.name(one) for one in free if one in self.own or one in self.renamed})
         name = f"{self.function.name}_fold_{next(self.kernel.numbers)}"
         body = self.fold_lines(call, INDENT)

@@ -315,6 +315,6 @@ class _Function:
         sign = {"min": "<", "max": ">"}[name]
         best = values[0]
         for value in values[1:]:
-            # As Python does: of equal ones the first, which is the same here.
+            # Among equal values the first one counts, as in Python.
             best = self.builder.select(self.builder.icmp_signed(sign, value, best), value, best)
         return best

@@ -123,7 +123,7 @@ def _look_at(state: _CauseSearch, path: StepPath) -> None:
     states, _ = follow(instance, candidate.states[0], steps)
     verdict = judgements(instance, state.prop, states, steps)[-1]
     if verdict != state.word.value:
-        return  # what permits it has nothing to do with it: it is among those that break the promise
+        return  # without the irrelevant steps, this is a failure of the other kind
     trace = from_steps(instance, path.initial, [step.number for step in steps], name, state.command, verdict)
     cause = cause_of(trace)
     is_shorter = cause in state.found and trace.length < state.found[cause].length

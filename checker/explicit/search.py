@@ -103,7 +103,7 @@ class Search:
         if request.count_all:
             return
         if not of_steps and context.errors is None:
-            # Of everything that a path of this length can err in, properties of states are judged last.
+            # On a path of this length, properties of states are the last that can leave the declaration.
             context.errors = context.results.error_count or None
         for number, prop in context.properties:
             is_decided = context.results.count(number, request.decisive)

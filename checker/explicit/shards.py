@@ -117,7 +117,7 @@ class Shards:
         self.words = words
         self.stores = [VisitedSet(words, steps, memory // shards) for _ in range(shards)]
         for store in self.stores:
-            store.bytes_of_state += 1  # its owner
+            store.bytes_of_state += 1  # the shard of the state
         self.owners: NDArray[np.uint8] = reserve(min(MOST_STATES, sum(store.room for store in self.stores)), np.uint8)
         self.numbered = 0
         self.opened = [0] * shards

@@ -128,7 +128,7 @@ class Threads(Carrier):
 
         def judge(number: int) -> None:
             if number < 0:
-                self.visited.number_level()  # beside the judging, which does not need the numbers yet
+                self.visited.number_level()  # in parallel with the checks, which do not need the numbers yet
                 return
             shard, low, high = pieces[number]
             states = self.visited.stores[shard].states.ctypes.data
@@ -156,7 +156,7 @@ class Threads(Carrier):
             self._take_in(tasks, free)
             if self.is_out_of_time():
                 return
-            # So that a chunk's successors fit in its lane, nearly always.
+            # A size for which the successors of a chunk nearly always fit in its lane.
             size = max(1, min(MOST_CHUNK, self.lane_room * (self.context.expanded - first) // max(1, 2 * generated)))
         self.visited.close_level()
 

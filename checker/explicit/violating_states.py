@@ -56,7 +56,7 @@ class ViolatingStates:
                 found[permitted > 0].extend(range(low, high))
             elif broken or permitted:
                 middle = (low + high) // 2
-                waiting += [(middle, high), (low, middle)]  # the lower half is taken up first
+                waiting += [(middle, high), (low, middle)]  # the lower half is processed first
         return found
 
     def steps(self, state: int) -> tuple[list[int], list[int]]:
@@ -76,7 +76,7 @@ class ViolatingStates:
             self.results,
         )
         if not any(self._counts()):
-            return found  # the kernel counts only, and names the first
+            return found  # the kernel only counts, and names the first one
         before = tuple(self.kernel.layout.unpack([int(word) for word in self.visited.state(state)]))
         for number in map(int, self.batch.steps[:count]):
             step = self.instance.step(number)

@@ -51,7 +51,7 @@ def compiled(*signatures: Any) -> Callable[[Callable[..., Any]], Callable[..., A
         try:
             made: Callable[..., Any] = njit(list(signatures), cache=True, nogil=True)(function)
         except Exception:
-            # No folder can be written to, or what lies there is damaged: compiled for this run alone.
+            # No writable cache, or a damaged one: compile for this run only.
             made = njit(list(signatures), nogil=True)(function)
         return made
 
@@ -112,14 +112,14 @@ def sift(states: Any, words: Any, size: Any, recent: Any, kept: Any, hashes: Any
     for i in range(size):
         mixed = hash_state(states, i * words, words)
         at = np.int64(mixed & mask) * entry_words
-        # Bit 63 is not part of a slot of `recent`; set, it tells an entry from an empty one.
+        # Bit 63 is not part of the slot; it is set in every entry that is not empty.
         mark = mixed | TOP
         difference = recent[at] ^ mark
         recent[at] = mark
         for word in range(words):
             difference |= recent[at + 1 + word] ^ states[i * words + word]
             recent[at + 1 + word] = states[i * words + word]
-        # Written either way, and kept only where it differs: whether it does cannot be foreseen by a processor.
+        # Written without a branch, because the processor could not predict it.
         kept[count] = i
         hashes[count] = mixed
         count += difference != ZERO
@@ -211,7 +211,7 @@ def move(old: Any, new: Any, bits: Any) -> None:
     mask = np.int64(len(new) - 1)
     for entry in old:
         if entry != ZERO:
-            # The table never has more than 2^32 slots, so the 32 bits that are kept are enough.
+            # The table never has more than 2^32 slots, so the stored 32 bits are enough.
             slot = np.int64((entry & ~LOW) >> shift)
             while new[slot] != ZERO:
                 slot = (slot + 1) & mask
@@ -308,7 +308,7 @@ class VisitedSet:
         does."""
         done = first
         while done < last:
-            # What the table takes is not there for states.
+            # The memory of the table is not available for states.
             left = (self.memory - self.table.nbytes) // self.bytes_of_state
             room = min(self.room, int(FULLNESS * len(self.table)), max(1, left))
             done, self.count = merge(
@@ -332,7 +332,7 @@ class VisitedSet:
                 self._grow()
 
     def _grow(self) -> None:
-        # Both tables exist while entries move over.
+        # Both tables exist while entries are moved.
         needed = self.count * self.bytes_of_state + 3 * self.table.nbytes
         if self.count >= self.room or self.bits == 32 or needed > self.memory:
             raise Full

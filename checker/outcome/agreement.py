@@ -12,13 +12,13 @@ from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings
 
 def differences(exploration: Exploration, bmc_result: BmcResult) -> list[str]:
     """The differences in verdicts or shortest lengths, with both sides named."""
-    # Who has searched to the end speaks of every depth.
+    # An exhaustive result counts for every depth.
     judged = [one.judged for one in (exploration, bmc_result) if not one.exhausted]
-    # Behind the last state there may still be a step that errs.
+    # A step from the last states may still leave the declaration.
     depth = min(judged, default=max(exploration.judged, bmc_result.judged) + 1)
     found = []
     for name in dict.fromkeys([*exploration.findings, *bmc_result.findings]):
-        # What is broken only by one of them may be missing with the other one: the implicit property.
+        # The implicit property `in_range` has findings only where it is violated.
         ours, theirs = (one.findings.get(name, Findings()) for one in (exploration, bmc_result))
         decided = _depth(ours.found, depth)
         if decided != _depth(theirs.found, depth):

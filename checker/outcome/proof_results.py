@@ -78,7 +78,7 @@ class Proofs:
         attempts = [*self.attempts, *other.attempts]
         return Proofs(
             proofs,
-            # An attempt within bounds that a later phase made good is no news.
+            # A failed attempt within bounds does not matter if a later phase succeeded.
             [one for one in attempts if one.every_length or one.prop.name not in proofs],
             self.lost | other.lost,
             self.seconds + other.seconds,

@@ -190,7 +190,7 @@ def overall(found: Sequence[Verdict], *, is_complete: bool) -> Word:
     """The gravest of several verdicts; if the search was cut short, UNDECIDED at best."""
     words = {verdict.word for verdict in found}
     if words == {Word.NOT_APPLICABLE}:
-        return Word.NOT_APPLICABLE  # what nobody asked holds no more than it fails
+        return Word.NOT_APPLICABLE  # nothing was judged
     settled = {Word.PROVED, Word.REACHED, Word.NOT_APPLICABLE}
     if not is_complete and (not words or words - settled):
         words.add(Word.UNDECIDED)

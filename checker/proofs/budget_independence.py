@@ -58,7 +58,7 @@ def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
     found: set[str] = set()
     entry = instance.model.entries[name]
     assert entry.most is not None, "a budget that shapes nothing ends somewhere"
-    # The widest ranges first: in those inside no number has to be looked at again (models/language/intervals.py).
+    # The widest ranges first, so that the analysis of narrower ones is reused (models/language/intervals.py).
     for budget in reversed(range(entry.least, entry.most + 1)):
         try:
             other = instance.model.instance(instance.protocol.name or None, {**values, name: budget}, instance.swaps)

@@ -96,8 +96,8 @@ def _constants(system: BoundedSystem, atoms: Sequence[_Atom]) -> Iterator[Candid
 
 def _implications(circuit: AndInverterGraph, one: _Atom, other: _Atom) -> Iterator[Candidate]:
     if one.truths.all() or not one.truths.any() or other.truths.all() or not other.truths.any():
-        return  # what is always so, or never, is a candidate already
-    # A single cell stands beside every cell of the other field.
+        return  # constants are candidates already
+    # A single cell is paired with every cell of the other field.
     count = max(one.place.count, other.place.count)
     mine, theirs = (list(atom.literals) * (count // atom.place.count) for atom in (one, other))
     pairs = list(zip(mine, theirs, strict=True))

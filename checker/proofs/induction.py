@@ -132,7 +132,7 @@ class BoundedSystem:
     def _counterexample(self, question: InductionQuery, values: Values) -> CounterexampleToInduction:
         """A state, a step, and the state after it."""
         before = self._cells(self.relation.before, values)
-        if question.claim == IN_RANGE.name:  # it demands no step, so that there need not be a state after it
+        if question.claim == IN_RANGE.name:  # no step is required, so there may be no state after it
             return self._out_of_range(before, values)
         step = next(one.step for one in self.relation.transitions if values.holds(one.taken))
         after = self._cells(self.relation.after, values)
@@ -286,5 +286,5 @@ class AbstractSystem:
         assumed = solver.assumed
         if solver.check(*assumed, *small) is not Answer.YES:
             answer = solver.check(*assumed)
-            if answer is not Answer.YES:  # it was, a moment ago; by now there is no time left
+            if answer is not Answer.YES:  # it was YES before; now there is no time left
                 raise UndecidedError(answer)

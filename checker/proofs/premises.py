@@ -116,7 +116,7 @@ def _says_in_range(proofs: Proofs, exploration: Exploration | BmcResult) -> str:
     if proof is None:
         found = exploration.distinct if isinstance(exploration, Exploration) else 0
         searched = f"an exhaustive search visited all {found:,} of them"
-        # A search asks what has to be reached until it is: beyond that nothing is known of it, and nothing rests on it.
+        # A search judges `sometimes` properties only until they are reached; nothing rests on later states.
         is_asked_on = any(prop.kind is Kind.SOMETIMES for prop in exploration.instance.properties)
         return f"{nothing}: {searched}" + (", judging what has to be reached until it was" if is_asked_on else "")
     how = "by induction" if proof.steps == 1 else f"by {proof.steps}-induction"

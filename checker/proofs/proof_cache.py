@@ -40,7 +40,7 @@ def proved(
     A lack of time is cached, too, for callers that are not patient: they get the same answer again.
     """
     if phase is not Phase.WITH_MORE:
-        known = None  # neither asks what the other one has proved
+        known = None  # these phases do not use each other's proofs
     path = _path(instance, properties, phase, failing, [] if known is None else list(known.proofs))
     content = kept(path)
     if content is not None:

@@ -68,7 +68,7 @@ def induct(
     while True:
         round_ = {claim: _kept(system, claim, [*known, *left], deadline, report) for claim in left}
         for result in round_.values():
-            if isinstance(result, Answer):  # whatever else is claimed would have to do without it, for no reason
+            if isinstance(result, Answer):  # dropping it would weaken the other claims without a reason
                 raise UndecidedError(result)
         lost = [claim for claim, result in round_.items() if not isinstance(result, frozenset)]
         _note(found, {claim: round_[claim] for claim in lost})
@@ -238,7 +238,7 @@ class _Proving:
 
     def _why_not_initially(self, claim: Property) -> str | None:
         if claim.of_steps:
-            return None  # it says nothing yet at the start
+            return None  # it does not apply to an initial state
         try:
             return None if holds_initially(self.instance, claim, self.budget) else "it is false in an initial state"
         except ModelError as error:
@@ -312,7 +312,7 @@ class _Proving:
         self.report("building the transition relation")
         system = BoundedSystem(self.instance, asked_about, self.budget)
         induction = Induction({}, {}, {})
-        # Layer by layer, as the lemmas are declared: what holds by itself does not rest on what comes later.
+        # In layers, in the order of the lemma files, so that claims do not rest on unnecessary lemmas.
         layers = list(dict.fromkeys(claim.function.path for claim in claims if claim.kind is Kind.LEMMA))
         for position in range(len(layers) + 1):
             asked = [
@@ -322,14 +322,14 @@ class _Proving:
                 and (claim.kind is not Kind.LEMMA or claim.function.path in layers[:position])
             ]
             is_last = position == len(layers)
-            # The premise is asked about in every layer, so that proofs stand where a later layer is cut short.
+            # The premise is checked in every layer, so that proofs remain valid if a later layer is cut short.
             aims = [premise.name for premise in premises if premise.name not in induction.kept]
             aims += [goal.name for goal in goals] if is_last else []
             known = [name for name in induction.kept if name != IN_RANGE.name]
             try:
                 layer = induct(system, asked, aims, self.deadline, self.report, known)
             except (UndecidedError, KeyboardInterrupt):
-                # What the layers before have shown stands, whatever becomes of this one.
+                # The results of earlier layers remain valid.
                 self._conclude(Induction(induction.kept, {}, {}), asked_about, started, every_length=False)
                 raise
             induction = Induction(induction.kept | layer.kept, layer.broken, layer.unknown)
@@ -341,7 +341,7 @@ class _Proving:
         by_name = {claim.name: claim for claim in claims}
         for name in induction.kept:
             prop = by_name[name]
-            # A proof of what is known to fail is kept, too: it shows that one of the two is wrong.
+            # A proof of a property that is known to fail is kept, too: it shows that one of the two is wrong.
             is_wanted = name not in self.settled or (every_length and name in self.failing)
             if prop.kind is not Kind.LEMMA and name not in self.found.proofs and is_wanted:
                 lemmas = _rests_on(induction.kept, name)
@@ -410,7 +410,7 @@ class _Proving:
                     continue
                 self.report(f"proving {prop.name} by {steps}-induction")
                 held = [self._stands(prop, anywhere, depth) for depth in range(int(prop.of_steps), steps)]
-                # The step that breaks a property of steps may lead back to where the path was before.
+                # The step that violates a property of transitions may lead back to an earlier state of the path.
                 simple = [] if prop.of_steps else is_new
                 if not self._can(solvers[1], *held, *simple, -self._stands(prop, anywhere, steps)):
                     lemmas = tuple(claim.name for claim in self.invariants)

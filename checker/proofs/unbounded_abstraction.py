@@ -152,7 +152,7 @@ class _Watched:
         self.was_asked = False
 
     def __getattr__(self, name: str) -> Any:
-        # Whoever asks for all of it asks for what is open, too.
+        # `items` reads open entries, too.
         self.was_asked |= name == "items" or name in self.is_open
         return getattr(self.configuration, name)
 
@@ -338,11 +338,11 @@ class AbstractEvaluator(Evaluator):
         before = [list(state.cells) for state in states], dict(frame.locals), self.alive, self.error
         if self._leaves_everything(statement):
             read = self.read
-            self._round(statement, before, {}, {})  # for where it errs
+            self._round(statement, before, {}, {})  # to note where it leaves the declaration
             self.read = read
             return
         targets: dict[Target, bool] = {}
-        while True:  # what a round writes may depend on what earlier rounds wrote
+        while True:  # what an iteration writes may depend on what earlier iterations wrote
             found = self._round(statement, before, targets, {})
             truths = {
                 target: targets.get(target, True)
@@ -359,7 +359,7 @@ class AbstractEvaluator(Evaluator):
             one = self._round(statement, before, targets, bounds)
             was_written = self.circuit.both(self.circuit.variable(), one.written.get(target, FALSE))
             found_ends.append((target, self.choose(was_written, one.after[target], self._value_of(target))))
-        # One more round, for where the function returns from within the loop.
+        # One more iteration, for a return from within the loop.
         if any(isinstance(node, ast.Return) for node in ast.walk(statement)):
             self._round(statement, before, targets, bounds, keep=True)
         self.read = {}
@@ -430,7 +430,7 @@ class AbstractEvaluator(Evaluator):
         for target, is_truth in targets.items():
             begun[target] = Truth(self.circuit.variable()) if is_truth else self._any_number(target)
             for sign in bounds.get(target, ()):
-                # Only where the loop is reached: elsewhere what it was may be out of its range.
+                # Only if the loop is reached: otherwise the earlier value may be out of its range.
                 stands = self.arithmetic.compare(sign, begun[target], self._value_of(target))
                 self.arithmetic.define(begun[target], self.circuit.either(-self._here(), stands))
             self._set_value(target, begun[target])
@@ -442,7 +442,7 @@ class AbstractEvaluator(Evaluator):
         branch, outer, around = frame.branch, self.written, self.looping
         frame.branch = self.circuit.both(branch, inside)
         self.written, self.looping = {}, frame
-        if not is_new:  # it is still there after the loop
+        if not is_new:  # the variable is still visible after the loop
             self._note(variable, TRUE)
         self.block(statement.body)
         written, self.written, self.looping = self.written, outer, around

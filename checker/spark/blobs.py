@@ -42,7 +42,7 @@ def pack(words: int, states: NDArray[np.uint64], columns: Mapping[str, NDArray[A
     fields = [pa.field(STATE, pa.binary(8 * words))]
     arrays = [pa.Array.from_buffers(pa.binary(8 * words), count, [None, pa.py_buffer(flat)])]
     for name, column in columns.items():
-        # Buffers as they are: `pa.array` would import pandas first, where that is installed.
+        # Raw buffers: `pa.array` would import pandas, if that is installed.
         kind = pa.from_numpy_dtype(column.dtype)
         arrays.append(pa.Array.from_buffers(kind, count, [None, pa.py_buffer(np.ascontiguousarray(column))]))
         fields.append(pa.field(name, kind))

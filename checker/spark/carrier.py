@@ -105,7 +105,7 @@ class SparkCarrier(Carrier):
             if self.context.result.stopped != "interrupt":
                 self.context.result.stopped = "lost"
         if self.lost:
-            # What there is no path to counts as not found, in a search that is undecided.
+            # The search is undecided; a finding without a path does not count.
             results.forget(lambda state: state not in self.visited.paths)
 
     def _find_paths(self) -> None:
@@ -147,7 +147,7 @@ class SparkCarrier(Carrier):
         level = self._level(len(known) - 1, known[-1].offsets)
         expanded, merged = task_statistics(self.spark), task_statistics(self.spark)
         successors = known[-1].ordered.mapPartitionsWithIndex(partial(expand, level, expanded))
-        # What arrives at a shard, and what it has seen, stand in the same partition: nothing of it moves.
+        # Successors and visited states of a shard are in the same partition, so the union moves nothing.
         arriving = self.spark.union([partitioned(successors, self.shards), *self.visited.by_shard])
         assert arriving.getNumPartitions() == self.shards, "a shard is a partition"
         new = arriving.mapPartitionsWithIndex(partial(merge, level, merged), preservesPartitioning=True)
@@ -159,7 +159,7 @@ class SparkCarrier(Carrier):
         for chunk in chunks:
             context.fired += np.array(chunk.fired)
             context.results.add(self._results_of(chunk.results), partial(operator.add, first))
-        # What the steps have shown counts, also where there is no room for the states that they lead to.
+        # The results of the steps count even if there is no room for their successors.
         if any(shard.is_full for shard in values_of(merged).values()):
             raise Full
         context.expanded = last
@@ -190,7 +190,7 @@ class SparkCarrier(Carrier):
 
     def check(self, first: int, last: int) -> None:
         """Add what the tasks that ordered the level found in its states."""
-        if not self.visited.levels:  # time was over before the first one was there
+        if not self.visited.levels:  # time was over before the first level was complete
             return
         offsets = self.visited.levels[-1].offsets
         assert last - first == offsets[-1], "only the newest level is judged"
@@ -207,7 +207,7 @@ class SparkCarrier(Carrier):
         """What identifies the search: another run can continue it only if all of this is the same."""
         request = self.context.request
         return {
-            "isrcheck": source_digest(),  # how states are packed, and steps numbered
+            "isrcheck": source_digest(),  # the packing of states and the numbering of steps
             "semantics": SEMANTICS,
             "model": [self.subject.name, self.subject.digest, self.subject.protocol],
             "configuration": [list(pair) for pair in (*self.subject.values, *self.subject.swaps)],

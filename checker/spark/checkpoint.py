@@ -49,7 +49,7 @@ class Checkpoints:
         self.question = {"kind": "checkpoint", "version": VERSION, **question}
         self.written: list[int] = []
         self.digests: list[str] = []
-        # What a run that was cut short has left half written is not there.
+        # Ignore what an interrupted run has left incomplete.
         names = [name for name in self.folder.names() if not name.endswith(".partial")]
         if SEARCH in names:
             self._require_same()
@@ -108,7 +108,7 @@ class Checkpoints:
         name = _statistics(last)
         if name in self.folder.names():
             raise UsageError(f"--checkpoint {self.folder.name}: another run has written {name}; name a new folder")
-        # What a run that was cut short has left there is not whole.
+        # Remove what an interrupted run has left incomplete.
         self.folder.remove(_levels(last))
         rows = self.session.context.union([pairs.map(partial(_row, depth)) for depth, pairs in levels.items()])
         self.session.spark.createDataFrame(rows, SCHEMA, verifySchema=False).write.parquet(

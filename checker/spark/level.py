@@ -107,7 +107,7 @@ def expand(level: LevelTask, statistics: TaskStatistics, chunk: int, ordered: Bl
     generated, first = 0, level.offsets[chunk]
     for _, packed in ordered:
         blob = unpack(packed)
-        # As if the whole level stood there, so that states are known by their numbers in it.
+        # A virtual origin of the whole level, so that states are addressed by their numbers in it.
         origin = blob.states.ctypes.data - 8 * words * first
         at, last = first, first + blob.size
         while at < last:

@@ -136,7 +136,7 @@ def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -
         if visited.count > len(parts):
             parts = np.concatenate([parts[:known], np.zeros(2 * visited.count - known, np.uint64)])
             depths = np.concatenate([depths[:known], np.full(2 * visited.count - known, FAR, np.uint32)])
-        # A blob holds no state twice, so that each place is written once.
+        # A blob contains no state twice, so each position is written once.
         places = visited.places_of(blob.states)
         depths[places] = np.minimum(depths[places], blob.columns[DEPTH])
         if blob.about["origin"] != BEFORE:
@@ -259,10 +259,10 @@ def explore_parts(
     if counted and not any(shard.is_full for shard in counted):
         merged.levels = _sum([shard.levels for shard in counted])
         if merged.stopped is None:
-            # A part may have come to a state on a longer way than another one.
+            # A part may have reached a state on a longer path than another part.
             merged.depth = len(merged.levels) - 1
             merged.judged = min(merged.judged, merged.depth)
-            # What was found at the bound was not expanded; everything else was, by the part that found it first.
+            # States at the bound were not expanded; all others were, by the part that found them first.
             merged.frontier = merged.levels[limits.depth] if len(merged.levels) - 1 == limits.depth else 0
         spread = replace(spread, overlap=_overlap(count, counted))
     return merged, spread
@@ -293,7 +293,7 @@ class Merge:
         first = self.beginning.depth
         reasons = [stopped, *(part.stopped for part in parts)]
         depth = first + max((part.depth for part in parts), default=0)
-        # A part that nothing is left of has judged whatever lies deeper; one that did not end, its starts alone.
+        # An exhausted part has judged every depth; a part without a result, only its starts.
         judged = [part.judged for part in parts if not part.exhausted] + [0] * (stopped is not None)
         return replace(
             result,
@@ -322,7 +322,7 @@ class Merge:
         permitted = self._finding(before.permitted, [one.permitted for one in parts_found])
         erred = self._finding(before.erred, [one.erred for one in parts_found])
         if not self.count_all and found.path:
-            # One search would have looked no deeper; the part that has this did not know of the other.
+            # A single search would have stopped earlier; the part did not know of the other's result.
             permitted, erred = _until(permitted, found.path.depth), _until(erred, found.path.depth)
         return Findings(found, permitted, erred)
 

@@ -126,7 +126,7 @@ class PartitionedStates:
             found = level.ordered.mapPartitionsWithIndex(partial(predecessors, wanted))
             return [list(self.session.context.runJob(found, list, [chunk])) for chunk in wanted]
 
-        # In a thread of its own: one that Ctrl-C has torn out of a talk with Java cannot talk to it any more.
+        # In another thread: after Ctrl-C has interrupted a call to Java, a thread cannot call Java again.
         answers = run_job(self.session, ask, lambda: None)
         links: dict[int, Link] = {}
         for chunk, answer in zip(wanted, answers, strict=True):

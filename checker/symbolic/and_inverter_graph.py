@@ -177,7 +177,7 @@ class AndInverterGraph:
         for node in nodes:
             for side in (left[node], right[node]):
                 if side:
-                    # Only as it stands can it go into another conjunction, not its negation.
+                    # Only the conjunction itself can be merged into another one, not its negation.
                     uses[abs(side)] = uses.get(abs(side), 0) + (1 if side > 0 else 2)
         self.budget.look()
         found = [[1], *([literal] for literal in demanded)]

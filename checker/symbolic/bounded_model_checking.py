@@ -114,7 +114,7 @@ class _BoundedModelChecker:
         self.unrolling = Unrolling(self.relation)
         self.order = Order(self.relation, with_errors=False)
         self.errs = False
-        # What every behaviour up to the last depth is; and what orders its last two steps.
+        # Constraints on every path to the last depth; and those on the order of its last two steps.
         self.behaviour = list(self.unrolling.begin())
         self.last_order: list[int] = []
         self.solver = Solver(self.circuit, self.deadline)
@@ -146,7 +146,7 @@ class _BoundedModelChecker:
         level = unrolling.levels[depth - 1]
         arithmetic = self.relation.arithmetic
         self.behaviour += [level.one_step, *self.last_order, *([level.stays] if self.errs else [])]
-        # True of every state anyway; said again, it lets Z3 see sooner what a step rules out.
+        # Redundant, but it lets Z3 propagate earlier what a step excludes.
         self.behaviour += [
             arithmetic.has_one_value(cell) for cell in unrolling.levels[depth].state if isinstance(cell, OneHotInteger)
         ]
@@ -186,7 +186,7 @@ class _BoundedModelChecker:
         decided = {goal.prop for goal in self.open if self._finding(goal.prop, False).path is not None}
         self.open = [goal for goal in self.open if goal.prop not in decided]
         leaving = found[0][1]
-        # As in the explorer, nobody takes a step once all is decided.
+        # As in the explorer, no step is taken once everything is decided.
         if leaving is not None and self._is_open():
             self._find_least_step(depth, error, leaving)
 
@@ -201,7 +201,7 @@ class _BoundedModelChecker:
         said = {goal: self._said(goal.prop, depth) for goal in goals}
         errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}
         in_order = self.circuit.all(self.last_order)
-        # A property of transitions asks about the last step as it is: it cannot change places.
+        # A property of transitions depends on the last step, which cannot be reordered.
         erring = self.circuit.any(
             literal if prop.of_steps else self.circuit.both(literal, in_order) for prop, literal in errors.items()
         )
@@ -227,7 +227,7 @@ class _BoundedModelChecker:
                 errors.pop(prop)
                 self._note_error(prop, self.unrolling.path(depth, found.holds))
             for goal in reached:
-                # It stands, even if there is no time left to look for a lesser path.
+                # This path counts even if there is no time left to find a lesser one.
                 self._note(goal, self.unrolling.path(depth, found.holds))
                 least = self._least(goal, sought.pop(goal), depth, found)
                 self._finding(goal.prop, goal.is_permitted).path = least
@@ -262,7 +262,7 @@ class _BoundedModelChecker:
         if IN_RANGE.name in self.result.findings:
             return
         for path in (self.unrolling.path(depth, found.holds), None):
-            # The first one stands, even if there is no time left to look for a lesser one.
+            # The first path counts even if there is no time left to find a lesser one.
             path = path or self._least_path([error], depth, found)
             self._note_broken_range(StepPath(path.initial, (*path.steps, self._erring_step(path))))
 
@@ -278,7 +278,7 @@ class _BoundedModelChecker:
 
     def _said(self, prop: Property, depth: int) -> tuple[int, int, int]:
         if prop.of_steps and depth == 0:
-            # There is no step yet: nothing is broken, and nothing reached.
+            # There is no step yet, so nothing is violated or reached.
             return (FALSE if prop.kind is Kind.SOMETIMES else -FALSE), FALSE, FALSE
         return self.unrolling.at(prop, depth)
 
@@ -319,7 +319,7 @@ class _BoundedModelChecker:
     def _least_path(self, demanded: list[int], depth: int, found: Values) -> StepPath:
         """The least path on which all these literals are true; `found` is one such path."""
         places = [self.unrolling.initial, *(level.taken for level in self.unrolling.levels[:depth])]
-        # Mostly what was found is the least one already, and one question says so.
+        # Usually this path is the least one already; one query confirms it.
         less = FALSE
         for options in reversed(places):
             chosen = next(i for i, option in enumerate(options) if found.holds(option))

@@ -91,7 +91,7 @@ class Evaluator(SymbolicExecution):
                 frame.locals[parameter.name] = argument
         self.block(function.body)
         self.frame = outer
-        # Where nothing can be reached there is no value either, and nobody takes it.
+        # If no return is reachable there is no value, and the result is not used.
         return 0 if frame.result is None else frame.result
 
     # ----------------------------------------------------------------------------------------------------- statements
@@ -196,7 +196,7 @@ class Evaluator(SymbolicExecution):
                 one if one is other else self.choose(condition, one, other)
                 for one, other in zip(then, state.cells, strict=True)
             ]
-        # A local that only one side knows is not read afterwards, unless the other side has returned.
+        # A local of only one side is read afterwards only if the other side has returned.
         merged = then_locals | frame.locals
         for name in then_locals.keys() & frame.locals.keys():
             if then_locals[name] is not frame.locals[name]:

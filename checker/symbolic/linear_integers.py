@@ -117,7 +117,7 @@ class LinearArithmetic:
         assert isinstance(opposite, LinearInteger)
         if sign == "==":
             return self._atom(sign, opposite)
-        # -t <= 0 where t is not below 0, that is, where not t + 1 <= 0.
+        # -t <= 0 exactly if not t < 0, that is, if not t + 1 <= 0.
         return -self._atom("<=", LinearInteger(opposite.terms, opposite.constant + 1))
 
     def _atom(self, sign: str, number: LinearInteger) -> int:
@@ -137,7 +137,7 @@ class LinearArithmetic:
 
     def _formula(self, node: int) -> z3.BoolRef:
         sign, number = self._atoms[node]
-        # Sums of two sides, so that most formulas compare two variables.
+        # Terms are split between the two sides, so that most formulas compare two variables.
         sides: list[list[z3.ArithRef | int]] = [[], []]
         for variable, factor in number.terms:
             name = self.names[variable]

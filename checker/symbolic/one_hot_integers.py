@@ -98,7 +98,7 @@ class OneHotArithmetic:
             return a + b
         if isinstance(a, int):
             a, b = b, a
-        if a is b:  # of one number no two cases are true at once
+        if a is b:  # a number has only one value at a time
             return OneHotInteger({2 * value: literal for value, literal in _items(a).items()})
         if isinstance(b, int):
             return OneHotInteger({value + b: literal for value, literal in _items(a).items()})

@@ -90,7 +90,7 @@ def _watched(solver: z3.Solver, deadline: float) -> Iterator[threading.Event]:
                 solver.interrupt()
 
     watcher = threading.Thread(target=watch, daemon=True)
-    # What Python finds unused in another thread must not be given back to Z3 while it works.
+    # Python must not release Z3's objects from another thread while Z3 works.
     was_collecting = gc.isenabled()
     gc.disable()
     watcher.start()
@@ -114,7 +114,7 @@ def ask(
     left = deadline - time.monotonic()
     if left <= 0:
         return Answer.SECONDS
-    # Always set: what Z3 was told for the question before would go on counting.
+    # Always set, because the timeout of the previous query would still apply.
     solver.set("timeout", int(min(left * 1000 + 1, MOST_MILLISECONDS)))
     solver.set(ctrl_c=not is_quick)
     if Memory.is_full():
@@ -176,7 +176,7 @@ def once(
         solver = z3.Tactic("sat", ctx=context).solver()
         for name, value in STRATEGY.items():
             solver.set(name, value)
-        # Part by part, for Z3 cannot be interrupted while it reads.
+        # In parts, because Z3 cannot be interrupted while it reads.
         for first in range(0, len(clauses), CLAUSES_AT_ONCE):
             circuit.budget.look()
             part = clauses[first : first + CLAUSES_AT_ONCE]
@@ -227,7 +227,7 @@ class Solver:
         self.solver = z3.SolverFor("QF_FD") if arithmetic is None else z3.SimpleSolver()
         self.solver.set("core.minimize", True)
         self.context = self.solver.ctx.ref()
-        # What Z3 calls each literal.
+        # Z3's name for each literal.
         self.sides: dict[int, z3.Ast] = {}
         self.defined: set[int] = set()
         self.assumed: tuple[int, ...] = ()
@@ -257,7 +257,7 @@ class Solver:
             self.add(*dict.fromkeys(following))
 
     def _clause(self, *literals: int) -> None:
-        # Straight to Z3's own functions: their wrappers take ten times as long, and there are 100,000 clauses.
+        # Z3's C functions directly: the wrappers take ten times as long, and there are 100,000 clauses.
         sides = [self.sides[literal] for literal in literals]
         clause = z3.Z3_mk_or(self.context, len(sides), (z3.Ast * len(sides))(*sides)) if len(sides) > 1 else sides[0]
         z3.Z3_solver_assert(self.context, self.solver.solver, clause)
@@ -277,7 +277,7 @@ class Solver:
         def question() -> z3.CheckSatResult:
             return self.solver.check(*sides)
 
-        if self.arithmetic is not None:  # thousands of questions, most of them answered at once
+        if self.arithmetic is not None:  # thousands of queries, most of them answered immediately
             quick = min(self.deadline, time.monotonic() + QUICK)
             answer = ask(question, self.solver, quick, is_quick=True)
             if answer is not Answer.SECONDS:

@@ -96,7 +96,7 @@ class SymbolicExecution:
             return no
         if isinstance(yes, bool | Truth) and isinstance(no, bool | Truth):
             return as_truth(self.circuit.choose(condition, self.truth(yes), self.truth(no)))
-        if yes is None or no is None:  # one side has no value, and is never asked for it
+        if yes is None or no is None:  # one side has no value, and is never read
             return no if yes is None else yes
         return self.arithmetic.choose(condition, self.number(yes), self.number(no))
 
@@ -139,7 +139,7 @@ class SymbolicExecution:
     def load(self, state: SymbolicState, place: Place, indices: Sequence[Value]) -> Value:
         """The value of a cell."""
         targets = self.targets(place, indices)
-        if not targets:  # the index is nowhere inside, which was noted
+        if not targets:  # the index is always out of range, which was noted
             return False if place.field.values.is_flag else place.low
         value = state.cells[targets[-1][0]]
         for cell, condition in targets[-2::-1]:

@@ -40,7 +40,7 @@ def same_everywhere(context: SparkContext) -> list[str]:
     """Ask every executor that takes a task what it runs; raises UsageError at the first difference."""
 
     def tell(_: Iterable[int]) -> Iterator[tuple[str, Mapping[str, str]]]:
-        # Travels as it stands, for a function of a module would not arrive where isrcheck is missing.
+        # A nested function is sent by value; a function of a module would fail where isrcheck is missing.
         import socket
         import time
 
@@ -66,7 +66,7 @@ def same_everywhere(context: SparkContext) -> list[str]:
 def facts() -> dict[str, str]:
     """What must be the same, each item as it is reported."""
     return {
-        "isrcheck": f"of source {source_digest()[:12]}",  # says more than a version, and needs no installation
+        "isrcheck": f"of source {source_digest()[:12]}",  # more exact than a version
         "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
         **{name: _major(_version(name)) for name in PACKAGES},
         "processor": f"{platform.machine()} ({sys.byteorder}-endian)",

@@ -167,7 +167,7 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
         return ours
     log = _read(evidence.log)
     kept = _keep(f"{text}\n\nWhat Java printed:\n{log}", evidence.folder)
-    # While it starts, Java tells its log alone why it does not; later the log holds what was overcome, too.
+    # If Java does not start, only its log says why; later the log also contains errors that were recovered from.
     said = text if evidence.is_up else f"{log}\n{text}"
     if evidence.lost is not None:
         return SparkLostError(f"{evidence.lost}; {kept}")
@@ -224,7 +224,7 @@ def _is_of_spark(error: Exception, evidence: Evidence) -> bool:
     """Whether an error comes from Spark, or from the connection to it."""
     if _packages(error) & {"pyspark", "py4j"}:
         return True
-    # A connection to Java that is no more; PySpark passes these on as they are. A broken pipe is our own output's.
+    # PySpark passes on errors of a lost connection to Java unchanged. A broken pipe belongs to our own output.
     is_cut = isinstance(error, ConnectionError | EOFError) and not isinstance(error, BrokenPipeError)
     return is_cut and (evidence.java is None or _has_ended(evidence.java))
 
@@ -234,7 +234,7 @@ def _text_of(error: Exception) -> tuple[str, bool]:
     if isinstance(error, ConnectionError | EOFError):
         return f"{type(error).__name__}: {error}", False
     try:
-        # Py4J carries an exception of Java along; without one, it was Java itself that did not answer.
+        # Py4J attaches the Java exception; without one, Java itself did not answer.
         return str(error), "py4j" not in _packages(error) or hasattr(error, "java_exception")
     except Exception as gone:
         return f"{type(error).__name__}: {type(gone).__name__}: {gone}", False

@@ -22,7 +22,7 @@ class Folder:
         with explained(self._evidence):
             self._java = context._jvm.org.apache.hadoop  # noqa: SLF001 - PySpark has no word of its own for files
             self._files = self._path("").getFileSystem(context._jsc.hadoopConfiguration())  # noqa: SLF001
-            # A damaged text is told as such by who reads it, and files with sums would lie beside ours.
+            # Readers detect damaged files themselves, and checksum files would clutter the folder.
             self._files.setVerifyChecksum(False)
             self._files.setWriteChecksum(False)
 

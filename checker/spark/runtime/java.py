@@ -91,7 +91,7 @@ def _candidates() -> Iterator[Path]:
 
 def ask(program: Path) -> Java | None:
     """The answer of a program to `-version`; None if it is not a Java, or does not answer in time."""
-    # One start tells both in the usual case; a Java that is old, or lacks the module, refuses and is asked again.
+    # Usually one start is enough; an old Java, or one without the module, refuses and is asked again.
     for words in ([MODULE], []):
         version = _version(program, words)
         if version is not None:
@@ -111,7 +111,7 @@ def _version(program: Path, words: list[str]) -> int | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    # The version stands in quotes, among whatever else is said: "17.0.15", "21-ea", "1.8.0_292" for Java 8.
+    # The version is in quotes, among other text: "17.0.15", "21-ea", "1.8.0_292" for Java 8.
     found = re.search(r'\bversion "(?:1\.)?(\d+)', done.stdout.decode(errors="replace"))
     return int(found.group(1)) if found and done.returncode == 0 else None
 

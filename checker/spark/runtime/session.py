@@ -74,9 +74,9 @@ DEFAULTS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.task.maxFailures": "4",
     "spark.python.worker.reuse": "true",
-    # Where a task's data lie is worth a moment's wait, not the usual 3 s in each of a level's stages.
+    # Data locality is worth only a short wait, not the default of 3 s in every stage of a level.
     "spark.locality.wait": "100ms",
-    # A worker that dies says where it was: the line of Python, not only that it is gone.
+    # A worker that dies reports the line of Python where it was.
     "spark.python.worker.faulthandler.enabled": "true",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
 }
@@ -148,7 +148,7 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
             _require_master(given.get("spark.master"))
             announce("starting Spark")
             os.environ.update(_environment(given, scratch, submitted))
-            # An error of Java has to tell its text while Java is there: explained inside, as well as around it.
+            # The text of a Java error can be read only while Java runs, so errors are explained inside as well.
             with _gateway(given, evidence) as gateway, explained(evidence), ExitStack() as stack:
                 context = stack.enter_context(_context(gateway, given, options, scratch))
                 session = Session(context, options, str(context.master), 0.0, scratch, evidence)
@@ -156,7 +156,7 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
                 _await_executors(session)
                 evidence.is_up = True
                 session.start_seconds = time.monotonic() - began
-                # What the block raises is told while the context is there too.
+                # Errors of the block are explained while the context exists.
                 with explained(evidence):
                     yield session
 
@@ -241,7 +241,7 @@ def _is_packaged(given: Mapping[str, str]) -> bool:
 
 def _environment(given: Mapping[str, str], scratch: Path, submitted: bool) -> dict[str, str]:
     """Environment variables that must be set before Java starts, and for the workers of a local master."""
-    environment = {"PYTHONSAFEPATH": "1"}  # a file of the current folder is no module
+    environment = {"PYTHONSAFEPATH": "1"}  # files of the current folder must not be imported as modules
     if given.get("spark.pyspark.python"):
         environment["PYSPARK_PYTHON"] = given["spark.pyspark.python"]
     elif "PYSPARK_PYTHON" not in os.environ and not _is_packaged(given):
@@ -256,7 +256,7 @@ def _environment(given: Mapping[str, str], scratch: Path, submitted: bool) -> di
     settings.write_text(LOG_SETTINGS, encoding="utf-8")
     words = [QUICK_JAVA] if is_local(master) else []
     words += [_quoted(f"-Dlog4j2.configurationFile={settings.as_uri()}"), _quoted(f"-Djava.io.tmpdir={scratch}")]
-    # Before what the user has set there, which comes later and wins.
+    # Before the user's settings, which take precedence because they come later.
     environment["SPARK_SUBMIT_OPTS"] = " ".join([*words, os.environ.get("SPARK_SUBMIT_OPTS", "")]).strip()
     return environment
 
@@ -276,7 +276,9 @@ def _defaults(master: str, given: Mapping[str, str], scratch: Path) -> dict[str,
         paths = [str(Path(isrcheck.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         defaults["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
         if _is_on_loopback(master):
-            defaults["spark.executorEnv.ISRCHECK_CACHE"] = str(cache_folder().absolute())  # what it has compiled
+            defaults["spark.executorEnv.ISRCHECK_CACHE"] = str(
+                cache_folder().absolute()
+            )  # so that compiled kernels are shared
         defaults["spark.executorEnv.PYTHONSAFEPATH"] = "1"
     return defaults
 
@@ -295,7 +297,7 @@ def _gateway(given: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
         conf.set(name, value)
     gateway = None
     try:
-        # A Java whose start is interrupted would have nobody to stop it.
+        # Nobody would stop a Java whose start is interrupted.
         with evidence.log.open("ab") as output, _interrupts_put_off(), _nothing_held():
             settings = {"stdout": output, "stderr": subprocess.STDOUT}
             gateway = launch_gateway(conf, settings)  # type: ignore[no-untyped-call]
@@ -327,7 +329,7 @@ def _end(gateway: Any) -> None:
             gateway.shutdown()
         with contextlib.suppress(OSError):
             assert process.stdin is not None
-            process.stdin.close()  # it ends when its standard input does
+            process.stdin.close()  # Java ends when its standard input is closed
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(SECONDS_TO_STOP)
     finally:
@@ -350,8 +352,8 @@ def _context(gateway: Any, given: Mapping[str, str], options: SparkOptions, scra
     context = SparkContext(conf=conf, gateway=gateway)
     try:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, before)  # PySpark has put its own there
-        # It would print a traceback when the connection to Java breaks, which whoever runs a job is told as well.
+            signal.signal(signal.SIGINT, before)  # PySpark has replaced it
+        # It would print a traceback when the connection to Java breaks; the caller of the job gets the error anyway.
         accumulators: Any = context._accumulatorServer  # noqa: SLF001 - PySpark has no public word for it
         accumulators.handle_error = lambda *_: None
         _require_same_version(context)
@@ -366,7 +368,7 @@ def _stop(context: SparkContext) -> None:
     def stop() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # Where Java has gone, the first call fails half-way; the second one does what is left.
+            # If Java has gone, the first call fails half-way; the second call does the rest.
             for _ in range(2):
                 with contextlib.suppress(Exception):
                     context.stop()
@@ -391,7 +393,7 @@ def _require_same_version(context: SparkContext) -> None:
 def _python_as_it_was() -> Iterator[None]:
     """Restore what PySpark changes in this process: environment, module path, the handler of Ctrl-C."""
     environment, path, handler = dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT)
-    # Py4J logs each interrupt and broken connection, with a traceback, to the root: nobody listens there by default.
+    # Py4J logs each interrupt and broken connection, with a traceback, to the root: there is no handler by default.
     silent = logging.NullHandler()
     logging.getLogger().addHandler(silent)
     try:
@@ -455,7 +457,7 @@ def _watch(session: Session) -> Iterator[None]:
 
     def look() -> None:
         alone_since = None
-        # An error means that Java has gone, which whoever runs a job is told as well.
+        # An error means that Java has gone; the caller of the job gets the error anyway.
         with contextlib.suppress(Exception):
             while not over.wait(SECONDS_BETWEEN_LOOKS):
                 if session.executors() or not session.context.statusTracker().getActiveJobsIds():
