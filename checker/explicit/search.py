@@ -106,8 +106,8 @@ class Search:
             # On a path of this length, properties of states are the last that can leave the declaration.
             context.errors = context.results.error_count or None
         for number, prop in context.properties:
-            is_decided = context.results.count(number, request.decisive)
-            if context.active[number] and prop.of_steps == of_steps and is_decided:
+            is_judged = context.active[number] and prop.of_steps == of_steps
+            if is_judged and context.results.count(number, request.decisive):
                 context.active[number] = 0
                 if prop.name in request.patience and context.results.count(number):
                     context.deadline = min(context.deadline, time.monotonic() + request.patience[prop.name])

@@ -34,7 +34,10 @@ class EntryKind(IntEnum):
     ERRED = 2
 
 
-@dataclass(frozen=True)
+KINDS = len(EntryKind)
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """How often something happened, and the first state and step of it; `step` is -1 where no step is involved."""
 
@@ -44,11 +47,11 @@ class Entry:
 
 
 def _row(number: int, kind: EntryKind) -> int:
-    return len(EntryKind) * number + kind
+    return KINDS * number + kind
 
 
 def _row_of_steps(properties: int) -> int:
-    return len(EntryKind) * properties
+    return KINDS * properties
 
 
 def offset(number: int, kind: EntryKind) -> int:
@@ -130,12 +133,13 @@ class KernelResults:
     @property
     def errors(self) -> list[Entry]:
         """Everything that leaves the declaration: evaluations of each property, and steps."""
-        return [*map(self._entry, range(EntryKind.ERRED, self._of_steps, len(EntryKind))), self.erring_steps]
+        return [*map(self._entry, range(EntryKind.ERRED, self._of_steps, KINDS)), self.erring_steps]
 
     @property
     def error_count(self) -> int:
         """How often the model has left its declaration."""
-        return sum(entry.count for entry in self.errors)
+        of_properties = self._table[EntryKind.ERRED : self._of_steps : KINDS, 0]
+        return int(of_properties.sum() + self._table[self._of_steps, 0])
 
     def first_states(self, without_found: Iterable[int] = ()) -> Iterator[int]:
         """The first state of each entry that counts something, except the FOUND entries of these properties."""

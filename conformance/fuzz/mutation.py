@@ -148,8 +148,8 @@ BUGS = (
         "permitted_decides",
         "checker/explicit/search",
         "a permitted failure ends the search for a violation",
-        "is_decided = context.results.count(number, request.decisive)",
-        "is_decided = context.results.count(number) or context.results.count(number, EntryKind.PERMITTED)",
+        "if is_judged and context.results.count(number, request.decisive):",
+        "if is_judged and (context.results.count(number) or context.results.count(number, EntryKind.PERMITTED)):",
         tests=("checker/explicit/test_search",),
     ),
     Bug(
