@@ -222,6 +222,8 @@ def aside_line(part: Part, run: Run, answer: Answer) -> str:
         return f"{can}{without}, at step {depth}{shown}"
     if exploration.exhausted:
         return f"{cannot} (the whole state space was searched)"
+    if not exploration.has_begun:
+        return "UNDECIDED: nothing was searched"
     return f"UNDECIDED: {none} to depth {exploration.judged}"
 
 

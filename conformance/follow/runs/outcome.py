@@ -24,7 +24,7 @@ from isrcheck.traces.format.why_false import first_false_guard
 MOST_EXPLAINED = 24
 """For how many pairs of a possible state and a candidate step a reason is worked out."""
 
-ROOT = Path(models.__file__).resolve().parents[1]
+ROOT = Path(models.__file__).parents[1]
 
 
 class Verdict(IntEnum):

@@ -19,11 +19,11 @@ from conformance.tests.support.engine import checking
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix, published
-from isrcheck.checker.command import console
 from isrcheck.checker.compile import kernels
 from isrcheck.checker.kafka_config import answer
+from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.verdict import Word, exit_code
-from isrcheck.checker.session import session
+from isrcheck.checker.session import session, trace_writer
 from isrcheck.checker.session import text as report
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.models import registry
@@ -105,7 +105,7 @@ def test_a_disagreement_of_the_engines_exits_70_in_one_line(check, monkeypatch):
     def disagree(*arguments):
         raise NotCertifiedError("the reference does not confirm what was found (reproduce: check model.py --bound 2)")
 
-    monkeypatch.setattr(session, "from_steps", disagree)
+    monkeypatch.setattr(trace_writer, "from_steps", disagree)
     code, _, err = check("model.py")
     assert code == 70
     assert err.count("\n") == 1
@@ -360,7 +360,7 @@ def test_progress_fits_the_terminal(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "60")
     line = ProgressLine("kafka, protocol 0.10")
-    line.report(console.Progress(31.0, 26, 23_492_999, 143_770_465, 1_031_766, 1 << 30))
+    line.report(Progress(31.0, 26, 23_492_999, 143_770_465, 1_031_766, 1 << 30))
     shown = capsys.readouterr().err.removeprefix("\r\x1b[K")
     assert shown.startswith("kafka, protocol 0.10: 31 s, depth 26")
     assert len(shown) < 60

@@ -10,10 +10,10 @@ import pickle
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
+from conformance.tests.support.places import CONFORMANCE, PROJECT
 from isrcheck.conformance.cluster.chances import Chances
 from isrcheck.conformance.cluster.cluster import Cluster
 from isrcheck.conformance.cluster.configuration.settings import Settings, Start
@@ -21,8 +21,7 @@ from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.observe import ClusterView
 from isrcheck.conformance.cluster.scheduler import Act, Scheduler
 
-HERE = Path(__file__).resolve().parent
-DRIVERS = ("cluster/acts.py", "cluster/scheduler.py", "test_system_histories.py", "test_system_bugs.py")
+DRIVERS = ("cluster/acts.py", "cluster/scheduler.py", "tests/cluster/test_histories.py", "tests/cluster/test_bugs.py")
 OPEN_TO_DRIVERS = {
     "broker": {"TimerKind"},
     "controller": {"Election"},
@@ -55,7 +54,7 @@ def test_the_same_seed_is_the_same_run_byte_for_byte_and_in_another_process_too(
     for hash_seed in ("1", "2"):
         there = subprocess.run(
             [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(HERE.parent)},
+            env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(PROJECT)},
             capture_output=True,
             check=True,
             encoding="utf-8",
@@ -201,7 +200,7 @@ def _is_own(node: ast.Attribute) -> bool:
 
 @pytest.mark.parametrize("name", DRIVERS)
 def test_a_driver_touches_nothing_but_the_interface(name: str) -> None:
-    assert reaches_inside((HERE / name).read_text(encoding="utf-8")) == []
+    assert reaches_inside((CONFORMANCE / name).read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize(

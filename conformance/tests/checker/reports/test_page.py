@@ -20,7 +20,7 @@ from isrcheck.checker.kafka_config.cluster_plan import ASIDES, MOVED
 from isrcheck.checker.outcome.verdict import PROVABLE, SAFE, Verdict, Word, exit_code
 from isrcheck.checker.reports import folder as folders
 from isrcheck.checker.reports.content import Outcome, outcome_of
-from isrcheck.checker.session import session
+from isrcheck.checker.session import session, trace_writer
 from isrcheck.models import registry
 from isrcheck.models.version import product
 
@@ -471,7 +471,7 @@ def test_a_report_that_cannot_be_written_is_one_line_and_the_text_still_comes_ou
 
 def test_traces_that_could_not_be_written_do_not_keep_the_report_away(check, tmp_path, monkeypatch):
     (tmp_path / "out").mkdir()
-    monkeypatch.setattr(session, "write_trace", _refuses)
+    monkeypatch.setattr(trace_writer, "write_trace", _refuses)
     code, _, err = check("MODEL --report DIR --out out")
     assert (code, err) == (2, "check: out: the trace cannot be written\n")
     page = page_of(tmp_path / "DIR")

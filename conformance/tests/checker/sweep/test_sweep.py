@@ -21,6 +21,7 @@ from conformance.tests.support.engine import checking
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
 from isrcheck.checker.command.options import read_options
+from isrcheck.checker.outcome.records import exploration_of
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.sweep import cases as sweep_cases
@@ -229,7 +230,7 @@ def test_what_is_permitted_in_a_search_that_was_cut_short_says_so(check):
     instance = read_sweep(options).instances[0]
     whole = search_case(cases[0])
     for stopped, shown in ((None, "PERMITTED 2"), ("memory", "PERMITTED 2 (UNDECIDED)")):
-        found = sweep_cases.exploration_of(whole | {"stopped": stopped}, instance, cases[0].limits)
+        found = exploration_of(whole | {"stopped": stopped}, instance, cases[0].limits)
         assert sweep.cell(verdicts(found)[0]) == shown
 
 

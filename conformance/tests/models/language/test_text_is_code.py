@@ -439,4 +439,4 @@ def test_every_function_of_the_models_of_this_project_is_sealed() -> None:
         roots += [one.function for one in (*model.properties, *model.lemmas)]
         for function in with_callees(roots):
             assert "__name__" not in function.python.__globals__
-            assert function.names["__name__"].startswith("models.")
+            assert function.names["__name__"].startswith("isrcheck.models.")
