@@ -85,11 +85,8 @@ def test_a_proof_names_its_lemma_and_what_it_rests_on(check):
     assert "induction, with no_water_is_lost (true in every initial state, kept by every step)" in joined(out)
     nothing = "no step and no property leaves its declared range in a reachable state"
     assert f"premise in_range (proved): {nothing}: proved by induction, without a lemma" in joined(out)
-    assert (
-        "premise initial states (checked): every claim about states was evaluated in the initial state, one by"
-        in joined(out)
-    )
-    assert "premise lemmas (proved): each was proved itself, for this configuration, beside what rests" in joined(out)
+    assert "premise initial states (checked): every claim about states was evaluated in the initial" in joined(out)
+    assert "premise lemmas (proved): each was proved for this configuration, together with" in joined(out)
     assert out.splitlines()[-1] == "PROVED: every promise is kept at every depth; above stands what each proof rests on"
     assert "no_water_is_lost  " not in out
 

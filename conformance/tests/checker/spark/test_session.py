@@ -191,7 +191,7 @@ except UsageError as error:
         (SparkOptions(master="spark://here"), "--master spark://here: write it as spark://HOST:PORT"),
         (SparkOptions(master="local", driver_memory=1 << 20), "Spark does not start: "),
         (SparkOptions(local_dir=Path("/nowhere")), "/nowhere: No such file or directory; name another folder"),
-        (SparkOptions(local_dir=Path("/a,b")), "/a,b: Spark takes a comma for the end of a folder's name"),
+        (SparkOptions(local_dir=Path("/a,b")), "/a,b: Spark treats a comma as the end of a folder's name"),
     ],
     ids=lambda value: "",
 )
