@@ -1,6 +1,6 @@
 """The slice of a model, held against steps of the model itself.
 
-In:  a `UnboundedAbstraction`, and steps of an instance whose sizes are whatever they are.
+In:  an `UnboundedAbstraction`, and steps of an instance whose sizes are whatever they are.
 Out: whether the slice allows such a step, once what it does not keep is forgotten.
 """
 
