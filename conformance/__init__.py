@@ -1,1 +1,1 @@
-"""Do others agree: the executable cluster, the replay of traces on it, the following of logs, and every test."""
+"""Checks the models against systems: the executable cluster, replay, following of logs, and all tests."""

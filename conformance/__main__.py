@@ -1,4 +1,4 @@
-"""How `conform` starts: see models/start.py."""
+"""Starts the command `conform`; see models/start.py."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Run `conform`; its exit code."""
+    """Run `conform` and return its exit code."""
     return run("conform", _load)
 
 
 def _load(began: float) -> Callable[[], int]:
-    from isrcheck.conformance.cli import main as command  # here, for it takes a second
+    from isrcheck.conformance.cli import main as command  # imported here, because the import takes a second
 
     return lambda: command(None, began)
 

@@ -1,7 +1,7 @@
-"""The command `conform`: does a system do what the model says, and the model what a system did?
+"""The command `conform`: does a system do what the model says, and does the model allow what a system did?
 
-In:  the words that a person typed: traces to replay, recordings to follow. Out: text on stdout, errors on stderr, an
-     exit code.
+In:  the words that a person typed: traces to replay, recordings to follow.
+Out: text on stdout, errors on stderr, an exit code.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from isrcheck.models.messages.errors import UsageError
 
 
 def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
-    """Run `conform` and return its exit code. `began` is when it was started, in time.monotonic's time (now)."""
+    """Run `conform` and return its exit code. `began` is the start time in time.monotonic's time (default: now)."""
     began = time.monotonic() if began is None else began
     prepare_streams()
-    with interrupts():  # also where a shell that starts it in the background has Ctrl-C ignored
+    with interrupts():  # even if a shell that starts it in the background ignores Ctrl-C
         return _guarded(words, began)
 
 
 def _guarded(words: Sequence[str] | None, began: float) -> int:
-    """Run `conform`, and turn whatever goes wrong into one line and an exit code."""
+    """Run `conform`, and turn every failure into one line and an exit code."""
     try:
         try:
             parser = _parser()
             arguments, rest = parser.parse_known_args(words)
             parser.refuse(rest, sys.argv[1:] if words is None else words)
-        except SystemExit:  # --help: what it printed may still wait to be taken
+        except SystemExit:  # after --help, whose output may not have been written yet
             sys.stdout.flush()
             raise
         arguments.began = began
@@ -55,9 +55,11 @@ def _guarded(words: Sequence[str] | None, began: float) -> int:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="conform", description="Hold a system against the model, and the model against a system.")
+    parser = Parser(prog="conform", description="Compare a system with the model, and the model with a system.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    add_replay(commands.add_parser("replay", help="take traces on the executable cluster, compared after every step"))
-    add_run(commands.add_parser("run", help="the cluster under random faults, followed by the model"))
-    add_follow(commands.add_parser("follow", help="is a recorded run a behaviour of the model?"))
+    add_replay(
+        commands.add_parser("replay", help="replay traces on the executable cluster and compare after every step")
+    )
+    add_run(commands.add_parser("run", help="run the cluster under random faults and check the run against the model"))
+    add_follow(commands.add_parser("follow", help="check whether a recorded run is a behaviour of the model"))
     return parser

@@ -1,6 +1,7 @@
-"""What the commands of `conform` share: their exit codes, how they talk, and the words that several of them take.
+"""Shared by all commands of `conform`: exit codes, output, and common options.
 
-In:  words that a person typed; what a command has to say. Out: values; text on stdout, one line of error on stderr.
+In:  the words that a person typed; the output of a command.
+Out: values; text on stdout, one line of error on stderr.
 """
 
 from __future__ import annotations
@@ -17,18 +18,18 @@ from isrcheck.models.messages.printable import escaped, escaped_lines
 
 DONE, USAGE, UNDECIDED, VIOLATED, DIVERGED, NOTHING, INTERRUPTED = 0, 2, 3, 12, 20, 21, 130
 GRAVEST = (DIVERGED, VIOLATED, USAGE, UNDECIDED, NOTHING)
-"""Of several files, the first of these codes that one of them has is the code of all."""
+"""The exit codes by gravity: for several files, the first of these codes that occurs is the exit code."""
 
 BUGS = [bug.name.lower() for bug in Bug]
 
 
 def gravest(codes: set[int]) -> int:
-    """The exit code for all of several files."""
+    """The exit code for several files."""
     return next((code for code in GRAVEST if code in codes), DONE)
 
 
 def say(*lines: str) -> None:
-    """Print; where nobody reads on, the rest goes nowhere, and the exit code stays what it is."""
+    """Print. If the reader has closed the output, discard the rest and keep the exit code."""
     try:
         print("\n".join(map(escaped_lines, lines)), flush=True)
     except BrokenPipeError:
@@ -36,18 +37,16 @@ def say(*lines: str) -> None:
 
 
 def complain(message: str) -> int:
-    """One line on stderr, whatever a file has put into the message."""
+    """Print one line on stderr, whatever text from a file the message contains."""
     print(f"conform: {escaped(message)[:1000]}", file=sys.stderr)
     return USAGE
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """The options that say which model of kafka is meant."""
+    """Add the options that choose the model of kafka."""
     parser.add_argument("--protocol", metavar="NAME", help="a generation of kafka (default: the newest)")
     parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="a protocol switch")
-    parser.add_argument(
-        "--set", metavar="NAME=VALUE", action="append", default=[], help="an entry of the configuration"
-    )
+    parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="a configuration entry")
 
 
 def protocol_of(arguments: argparse.Namespace) -> str:
@@ -56,12 +55,12 @@ def protocol_of(arguments: argparse.Namespace) -> str:
 
 
 def instance_of(arguments: argparse.Namespace) -> Instance:
-    """The model of kafka as asked for. Raises UsageError."""
+    """The model of kafka that the options choose. Raises UsageError."""
     return registry.load("kafka")[0].instance(protocol_of(arguments), values_of(arguments))
 
 
 def values_of(arguments: argparse.Namespace) -> dict[str, int]:
-    """What --switch and --set say. Raises UsageError."""
+    """The values of --switch and --set. Raises UsageError."""
     model, _ = registry.load("kafka")
     values = {}
     for name, text in map(pair, (*arguments.switch, *arguments.set)):

@@ -1,5 +1,5 @@
-"""What the protocols are: state, actions, properties, protocol switches, configuration.
+"""The models: state, actions, properties, protocol switches, configuration.
 
-Everything here runs in plain CPython with the standard library alone; `models/run.py` is the meaning of a model, and
-every engine has to agree with it.
+Everything here runs in plain CPython with only the standard library. `models/run.py` defines the meaning of a model,
+and every engine has to agree with it.
 """

@@ -1,6 +1,7 @@
-"""The parser that the commands share: bad input is one line with a cure, and every command knows --version.
+"""The argument parser that the commands share: bad input gives one line with a cure, and every command has --version.
 
-In:  the words that a person typed. Out: what argparse makes of them; UsageError for everything else.
+In:  the words that a person typed.
+Out: the parsed arguments; UsageError for anything else.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.version import product
 
 LEAST_LIKENESS = 0.7
-"""How much alike two options are, of 1.0, where one may be meant by the other."""
+"""How similar two options have to be, out of 1.0, for one to be suggested in place of the other."""
 
 
 def alike(option: str, known: Iterable[str]) -> str | None:
-    """The option that is spelled most like this one, if any is spelled much like it."""
+    """The known option that is spelled most like this one, if one is similar enough."""
     name = option.partition("=")[0]
     return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=LEAST_LIKENESS)), None)
 
 
 class ShowVersion(argparse.Action):
-    """Prints the version and ends the command. It is looked up only then."""
+    """Prints the version and ends the command. The version is looked up only when this is used."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
         """Print `isrcheck VERSION`."""
@@ -42,16 +43,18 @@ class Parser(argparse.ArgumentParser):
             self.add_argument("--version", action=ShowVersion, nargs=0, help="print the version and exit")
 
     def error(self, message: str) -> NoReturn:
-        """Raise the message, with the place where options are explained."""
+        """Raise the message, with the command that explains the options."""
         raise UsageError(f"{message}; see {self.prog} --help")
 
     def add_subparsers(self, **more: Any) -> Any:
-        """Add the subcommands, whose parsers are found again by their names."""
+        """Add the subcommands, and remember their parsers by name."""
         self.subcommands = super().add_subparsers(parser_class=Parser, **more)
         return self.subcommands
 
     def refuse(self, rest: Sequence[str], words: Sequence[str]) -> None:
-        """Raise UsageError where words are left over that no option takes. `words` are all that were typed."""
+        """Raise UsageError if `rest`, the words that no option takes, is not empty. `words` are all words of the
+        command.
+        """
         if not rest:
             return
         option = next((word for word in rest if word.startswith("-")), None)
@@ -61,7 +64,7 @@ class Parser(argparse.ArgumentParser):
         self.error(f"unrecognized arguments: {' '.join(rest)}")
 
     def _parser_for(self, words: Sequence[str]) -> Parser:
-        """The parser of the subcommand that is named."""
+        """The parser of the subcommand in the command."""
         commands: Mapping[str, Parser] = {} if self.subcommands is None else self.subcommands.choices
         return next((commands[word] for word in words if word in commands), self)
 

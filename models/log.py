@@ -1,8 +1,8 @@
 """The vocabulary of a log, shared by the models that have one.
 
 A model that uses it declares `log_record[replica][offset]`, `log_epoch[replica][offset]` and `log_end_offset[replica]`,
-with NONE in every cell outside the log (from the log end offset on, and below a log start offset if there is one), and
-the bounds `replicas` and `log_size`.
+with NONE in every cell outside the log (from the log end offset on, and below the log start offset if there is one),
+and the bounds `replicas` and `log_size`.
 """
 
 from isrcheck.models.language import NONE
@@ -13,7 +13,7 @@ def has_entry(s, r, offset):
 
 
 def same_entry(s, a, b, offset):
-    """Both hold an entry at this offset, and it is the same one."""
+    """Both hold the same entry at this offset."""
     return (
         has_entry(s, a, offset)
         and has_entry(s, b, offset)
@@ -29,7 +29,7 @@ def append_entry(s, r, record, epoch):
 
 
 def cut_log(s, r, end_offset):
-    """Cut a log at `end_offset`; cells above it are emptied, so that equal logs are equal states."""
+    """Cut a log at `end_offset`. Cells above it are emptied, so that equal logs are equal states."""
     for offset in range(s.log_size):
         if offset >= end_offset:
             s.log_record[r][offset] = NONE

@@ -1,7 +1,7 @@
-"""Which models there are, by the names that people type, and how a model of one's own is loaded.
+"""The built-in models by name, and the loader for a user's own model.
 
-In:  a name such as `kafka`, `published/kip_101`, `examples/two_phase_commit`, or a FILE.py that a person gives.
-Out: the model, and the protocol that the name means, if it means one.
+In:  a name such as `kafka`, `published/kip_101`, `examples/two_phase_commit`, or the path of a user's FILE.py.
+Out: the model, and the protocol that the name contains, if it contains one.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 
 FAMILIES = {"kafka": "isrcheck.models.kafka", "published": "isrcheck.models.published"}
-"""Models whose package assembles base and variants into `MODEL`."""
+"""Models whose package assembles a base and its variants into `MODEL`."""
 
 SINGLE = {"examples/two_phase_commit": "isrcheck.models.examples.two_phase_commit"}
-"""Models that are one module."""
+"""Models that consist of one module."""
 
 
 def names() -> list[str]:
-    """Every name that `load` knows."""
+    """All names that `load` accepts."""
     published = [f"published/{protocol}" for protocol in load("published")[0].protocols]
     return ["kafka", *published, *SINGLE]
 
 
 def load(name: str) -> tuple[Model, str | None]:
-    """The model of this name, and the protocol that the name carries. Raises UsageError."""
+    """The model of this name, and the protocol that the name contains. Raises UsageError."""
     family, _, protocol = name.partition("/")
     if name in SINGLE:
         return _single(name), None
@@ -51,10 +51,10 @@ def _single(name: str) -> Model:
 
 
 def load_file(path: Path) -> Model:
-    """The model that a person wrote in FILE.py; this runs that file. Raises UsageError, LanguageError."""
+    """The user's model in FILE.py, which is executed. Raises UsageError, LanguageError."""
     if path.suffix != ".py" or not path.is_file():
         raise UsageError(f"{path}: not a Python file that exists; give the path of a model, such as my_protocol.py")
-    # Two files of one name are two modules, and none of them hides an installed one.
+    # Files with the same name become different modules, and none of them hides an installed module.
     unique = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:12]
     specification = importlib.util.spec_from_file_location(f"isrcheck_model_{unique}", path.resolve())
     assert specification is not None and specification.loader is not None
@@ -62,7 +62,7 @@ def load_file(path: Path) -> Model:
     sys.modules[specification.name] = module
     # Helper modules beside the file can be imported by their plain names.
     sys.path.insert(0, str(path.resolve().parent))
-    # Python takes what it once compiled for fresh by date and size alone; here the source is read, each time.
+    # Python trusts compiled code by date and size alone; here the source is read every time.
     kept = sys.dont_write_bytecode, sys.pycache_prefix
     sys.dont_write_bytecode, sys.pycache_prefix = True, os.devnull
     before = dict(vars(builtins))
@@ -73,7 +73,7 @@ def load_file(path: Path) -> Model:
     except SyntaxError as error:
         raise UsageError(f"{error.filename or path}:{error.lineno or 1}: not Python: {error.msg}") from None
     except ValueError as error:
-        # What Python up to 3.11.3 says of a file with null bytes, without a line.
+        # Python up to 3.11.3 reports a file with null bytes this way, without a line.
         if "null bytes" not in str(error):
             raise _failed(path, error) from None
         raise UsageError(f"{path}:1: not Python: {error}") from None

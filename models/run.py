@@ -1,10 +1,10 @@
-"""The meaning of a model: its functions, called by plain CPython on one state at a time.
+"""The reference semantics: plain CPython calls a model's functions on one state at a time.
 
 In:  an `Instance`, the cells of a state, a step.
 Out: successors and truth values. Every engine has to agree with this file, and every trace is certified by it.
 
-Slow and obviously right: a state is a list of whole numbers behind an object that checks each index and each written
-value, so that nothing wraps around and no value leaves its declared range.
+This is slow and obviously right: a state is a list of whole numbers behind an object that checks every index and every
+written value, so that nothing wraps around and no value leaves its declared range.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from isrcheck.models.language.declare import Disabled
-from isrcheck.models.language.model import Instance, Place, Property, Step
+from isrcheck.models.language.model import FieldLayout, Instance, Property, Step
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import ModelError
 
 Cells = tuple[int, ...]
-"""One state: the cells of every field in order of declaration."""
+"""One state: the cells of all fields, in order of declaration."""
 
 
 class State:
-    """A state as a model's functions see it: fields and configuration entries as attributes, arrays by index.
+    """The state that a model's functions see: fields and configuration entries as attributes, arrays by index.
 
-    Raises ModelError where an index lies outside a field or a written value outside the field's values.
+    Raises ModelError for an index outside a field, and for a written value outside the field's range.
     """
 
     __slots__ = ("_cells", "_instance")
@@ -36,40 +36,40 @@ class State:
         object.__setattr__(self, "_cells", list(cells))
 
     def __getattr__(self, name: str) -> Any:
-        place = self._instance.places.get(name)
-        if place is None:
+        layout = self._instance.layouts.get(name)
+        if layout is None:
             value = getattr(self._instance.configuration, name)
             return bool(value) if self._instance.model.entries[name].values is bool else value
-        if place.sizes:
-            return _Row(self._cells, place, place.offset, 0)
-        return _load(self._cells, place, place.offset)
+        if layout.sizes:
+            return _ArrayView(self._cells, layout, layout.offset, 0)
+        return _load(self._cells, layout, layout.offset)
 
     def __setattr__(self, name: str, value: int) -> None:
-        place = self._instance.places[name]
-        _store(self._cells, place, place.offset, value)
+        layout = self._instance.layouts[name]
+        _store(self._cells, layout, layout.offset, value)
 
     @property
     def cells(self) -> Cells:
-        """The state as plain numbers."""
+        """The state as numbers."""
         return tuple(self._cells)
 
 
-class _Row:
-    """An array field, or a part of it, waiting for its next index."""
+class _ArrayView:
+    """An array field, or a part of it, that is indexed further."""
 
-    __slots__ = ("_cells", "_depth", "_offset", "_place")
+    __slots__ = ("_cells", "_depth", "_layout", "_offset")
 
-    def __init__(self, cells: list[int], place: Place, offset: int, depth: int) -> None:
+    def __init__(self, cells: list[int], layout: FieldLayout, offset: int, depth: int) -> None:
         self._cells = cells
-        self._place = place
+        self._layout = layout
         self._offset = offset
         self._depth = depth
 
     def _at(self, index: int) -> int:
-        sizes = self._place.sizes
+        sizes = self._layout.sizes
         if not 0 <= index < sizes[self._depth]:
             raise ModelError(
-                f"index {int(index)} of {self._place.name} is outside 0..{sizes[self._depth] - 1};"
+                f"index {int(index)} of {self._layout.name} is outside 0..{sizes[self._depth] - 1};"
                 " test the index before it is used"
             )
         offset = int(index)
@@ -79,39 +79,39 @@ class _Row:
 
     def __getitem__(self, index: int) -> Any:
         offset = self._at(index)
-        if self._depth + 1 < len(self._place.sizes):
-            return _Row(self._cells, self._place, offset, self._depth + 1)
-        return _load(self._cells, self._place, offset)
+        if self._depth + 1 < len(self._layout.sizes):
+            return _ArrayView(self._cells, self._layout, offset, self._depth + 1)
+        return _load(self._cells, self._layout, offset)
 
     def __setitem__(self, index: int, value: int) -> None:
-        _store(self._cells, self._place, self._at(index), value)
+        _store(self._cells, self._layout, self._at(index), value)
 
 
-def _load(cells: list[int], place: Place, offset: int) -> int | bool:
+def _load(cells: list[int], layout: FieldLayout, offset: int) -> int | bool:
     value = cells[offset]
-    return bool(value) if place.field.values.is_flag else value
+    return bool(value) if layout.field.values.is_flag else value
 
 
-def _store(cells: list[int], place: Place, offset: int, value: int) -> None:
-    if not place.low <= value <= place.high:
+def _store(cells: list[int], layout: FieldLayout, offset: int, value: int) -> None:
+    if not layout.low <= value <= layout.high:
         raise ModelError(
-            f"{int(value)} is written to {place.name}, whose values are {place.low}..{place.high};"
+            f"{int(value)} is written to {layout.name}, whose values are {layout.low}..{layout.high};"
             " guard the step, or widen the field"
         )
     cells[offset] = int(value)
 
 
 def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
-    """The state after `step`, or None where a guard is false (or the protocol lacks the action).
+    """The state after `step`, or None if a guard is false or the protocol lacks the action.
 
-    Raises ModelError, with the step and the state, where the model leaves its own declaration.
+    Raises ModelError, with the step and the state, if the model leaves its declaration.
     """
-    function = instance.function(step.slot)
+    function = instance.function(step.action_index)
     if function is None:
         return None
     state = State(instance, cells)
-    choices = instance.slot_choices[step.slot]
-    arguments = [choice.argument(ordinal) for choice, ordinal in zip(choices, step.ordinals, strict=True)]
+    ranges = instance.argument_ranges[step.action_index]
+    arguments = [one.argument(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)]
     try:
         function.python(state, *arguments)
     except Disabled:
@@ -122,7 +122,7 @@ def take(instance: Instance, cells: Cells, step: Step) -> Cells | None:
 
 
 def successors(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]:
-    """Every enabled step with the state that it leads to, in the order of the steps."""
+    """Every enabled step with its successor state, in the order of the steps."""
     for step in instance.steps:
         after = take(instance, cells, step)
         if after is not None:
@@ -135,7 +135,7 @@ def holds(instance: Instance, prop: Property, cells: Cells) -> bool:
 
 
 def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, after: Cells) -> bool:
-    """Whether a property of transitions is true of this one."""
+    """Whether a property of transitions is true of this transition."""
     arguments: list[Any] = [State(instance, before), State(instance, after)]
     if len(prop.function.parameters) == 3:
         arguments.append(Taken(instance, step))
@@ -143,10 +143,10 @@ def holds_step(instance: Instance, prop: Property, before: Cells, step: Step, af
 
 
 class Taken:
-    """The action of a step: equal to its name, which is what the name means in a function that was read."""
+    """The action of a step, which compares equal to the action's name in a model."""
 
     def __init__(self, instance: Instance, step: Step) -> None:
-        self._action = instance.model.slots[step.slot].name
+        self._action = instance.model.actions[step.action_index].name
 
     def __eq__(self, other: object) -> bool:
         return other == self._action
@@ -155,7 +155,7 @@ class Taken:
 
 
 def is_permitted(instance: Instance, prop: Property, cells: Cells) -> bool:
-    """Whether a failure of the property in this state is one that the configuration permits."""
+    """Whether the configuration permits a failure of the property in this state."""
     return prop.permitted is not None and _ask(prop, State(instance, cells), function=prop.permitted)
 
 

@@ -1,10 +1,10 @@
-"""How a model is configured on a command line: its name, its protocol, and a value for any of its entries.
+"""Configures a model from a command line: its name, its protocol, and a value for each of its entries.
 
-In:  what a person typed (`Asked`), for a command that has options of its own.
-Out: an `Instance`; and back, the words that configure one.
+In:  the parsed arguments (`ModelArguments`) of a command that has options of its own.
+Out: an `Instance`; and, in the other direction, the words that configure an instance.
 
-Every entry of a model's configuration is an option (`--replicas 3`), or is set by name (`--set NAME=VALUE`,
-`--switch NAME=on`).
+Every entry of a model's configuration is an option (`--replicas 3`), or is set by name (`--set NAME=VALUE`, `--switch
+NAME=on`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from isrcheck.models.language.model import Instance, Model, nearest, parse, spel
 from isrcheck.models.messages.errors import UsageError
 
 
-class Asked(Protocol):
-    """What was typed about a model; `rest` are the words that may be options of the model's own."""
+class ModelArguments(Protocol):
+    """The arguments about a model; `rest` are words that may be options of the model itself."""
 
     @property
     def target(self) -> str | None:
@@ -32,11 +32,11 @@ class Asked(Protocol):
 
     @property
     def protocol(self) -> str | None:
-        """The protocol, where a model has several."""
+        """The protocol, if the model has several."""
 
     @property
     def settings(self) -> tuple[str, ...]:
-        """Entries, each as NAME=VALUE."""
+        """Settings, each as NAME=VALUE."""
 
     @property
     def switches(self) -> tuple[str, ...]:
@@ -48,46 +48,46 @@ class Asked(Protocol):
 
     @property
     def rest(self) -> tuple[str, ...]:
-        """What is left."""
+        """The remaining words."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command, and its own options, which an entry of a model cannot have."""
+    """A command and its own options, which a model's entry cannot have."""
 
     name: str
     reserved: tuple[str, ...]
 
 
-def model_of(asked: Asked) -> tuple[Model, str | None]:
-    """The model that was named, or written in FILE.py, and the protocol that its name carries. Raises UsageError."""
+def model_of(asked: ModelArguments) -> tuple[Model, str | None]:
+    """The named model, or the one in FILE.py, and the protocol that its name contains. Raises UsageError."""
     assert asked.target is not None
     return model_named(asked.target)
 
 
 def model_named(target: str) -> tuple[Model, str | None]:
-    """The same, of what stands on the command line for a model. Raises UsageError."""
+    """The model for a word of the command line, and the protocol that the word contains. Raises UsageError."""
     if target.endswith(".py"):
-        # What the file prints while it is loaded is none of our output.
+        # Output that the file prints while it is loaded is not part of our output.
         with redirect_stdout(sys.stderr):
             return registry.load_file(Path(target)), None
     return registry.load(target)
 
 
-def instance_of(asked: Asked, command: Command) -> Instance:
+def instance_of(asked: ModelArguments, command: Command) -> Instance:
     """The model with everything that was set for it. Raises UsageError."""
     model, named = model_of(asked)
     return model.instance(protocol_of(asked, named), values_of(model, asked, command), swaps_of(asked))
 
 
-def protocol_of(asked: Asked, named: str | None) -> str | None:
-    """The protocol that is asked for, or that the model's name carries. Raises UsageError."""
+def protocol_of(asked: ModelArguments, named: str | None) -> str | None:
+    """The given protocol, or the one that the model's name contains. Raises UsageError."""
     if named is not None and asked.protocol is not None and named != asked.protocol:
         raise UsageError(f"{asked.target} is protocol {named} already; leave --protocol {asked.protocol} out")
     return asked.protocol or named
 
 
-def values_of(model: Model, asked: Asked, command: Command) -> dict[str, int]:
+def values_of(model: Model, asked: ModelArguments, command: Command) -> dict[str, int]:
     """Every entry that is set on the command line, with its value. Raises UsageError."""
     values: dict[str, str] = {}
     for name, value in _given(model, asked, command):
@@ -96,8 +96,8 @@ def values_of(model: Model, asked: Asked, command: Command) -> dict[str, int]:
     return {name: parse(name, model.entries[name], value) for name, value in values.items()}
 
 
-def swaps_of(asked: Asked) -> dict[str, str]:
-    """The actions that are swapped, each with the protocol whose version is used. Raises UsageError."""
+def swaps_of(asked: ModelArguments) -> dict[str, str]:
+    """The swapped actions, each with the protocol whose version is used. Raises UsageError."""
     return dict(_pair("--swap", pair) for pair in asked.swaps)
 
 
@@ -109,7 +109,7 @@ def _pair(option: str, text: str) -> tuple[str, str]:
 
 
 def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
-    """The entry that a person means; Kafka's own spelling, `min.insync.replicas`, is understood."""
+    """The entry that a person means; Kafka's own spelling, such as `min.insync.replicas`, is accepted."""
     entry = name if name in model.entries else name.replace(".", "_").replace("-", "_")
     candidates = [one for one in model.entries if one.isupper() == is_switch] if is_switch else list(model.entries)
     if entry not in candidates:
@@ -119,8 +119,8 @@ def entry_of(model: Model, name: str, *, is_switch: bool) -> str:
     return entry
 
 
-def _given(model: Model, asked: Asked, command: Command) -> Iterator[tuple[str, str]]:
-    """Every entry that is set on the command line, with the text behind it, as often as it is set."""
+def _given(model: Model, asked: ModelArguments, command: Command) -> Iterator[tuple[str, str]]:
+    """Every entry that is set on the command line, with its text, as often as it is set."""
     for name, values in _own_options(model, asked.rest, command).items():
         for value in values:
             yield name, value
@@ -161,7 +161,7 @@ def words_of_name(target: str, instance: Instance) -> list[str]:
 
 
 def words_of_values(instance: Instance) -> list[str]:
-    """The words that set what differs from the defaults, and nothing else."""
+    """The words that set every entry that differs from its default."""
     words = []
     usual = dict(instance.model.instance(instance.protocol.name).configuration.items())
     for name, value in instance.configuration.items():

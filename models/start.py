@@ -1,8 +1,9 @@
-"""How a command starts: from its first instant on, Ctrl-C ends it in one line, and closed streams harm nothing.
+"""Starts a command: from the first instant, Ctrl-C ends it with one line, and closed streams do no harm.
 
-In:  the name of a command, and a function that imports it. Out: its exit code.
+In:  the name of a command, and a function that imports it.
+Out: its exit code.
 
-Importing takes a second, in which nothing has begun yet: there Ctrl-C ends the process at once, wherever it is met.
+Importing takes a second, in which no work has begun: during it, Ctrl-C ends the process at once, in any code.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import signal
 import sys
 import time
 
-TYPE_CHECKING = False  # every import here is a moment in which Ctrl-C is not heard
+TYPE_CHECKING = False  # during every import here, Ctrl-C is not handled yet
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
@@ -22,7 +23,7 @@ INTERRUPTED = 130
 
 
 def run(name: str, load: Callable[[float], Callable[[], int]]) -> int:
-    """Run a command; its exit code. `load` is given the time at which it was started, and imports what runs it."""
+    """Run a command and return its exit code. `load` gets the start time, and imports the code of the command."""
     began = time.monotonic()
 
     def leave(_number: int = 0, _frame: FrameType | None = None) -> NoReturn:
@@ -40,7 +41,7 @@ def run(name: str, load: Callable[[float], Callable[[], int]]) -> int:
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         code = main()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is done; what Python still does is no work of its own
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command is done; Python only cleans up after this
     except KeyboardInterrupt:
         leave()
     return code
@@ -58,8 +59,8 @@ def _show_version() -> int:
 
 
 def open_streams() -> None:
-    """Input, output and errors that whoever started the process has closed are empty, and go nowhere."""
-    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:  # files that are opened later must not take their place
+    """Replace closed standard streams by the null device."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:  # otherwise files opened later would get their numbers
         pass
     os.close(number)
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
@@ -68,7 +69,7 @@ def open_streams() -> None:
 
 
 def _quiet(hook: Callable[[Any], object]) -> Callable[[Any], object]:
-    """Python drops an exception that is raised while C calls it back, and says so at length. An interrupt is noted."""
+    """Python drops and prints an exception that is raised in a callback from C. Note an interrupt instead."""
 
     def tell(unraisable: Any) -> None:
         if isinstance(unraisable.exc_value, Exception):

@@ -1,10 +1,10 @@
-"""Which isrcheck this is."""
+"""The version of isrcheck."""
 
 from __future__ import annotations
 
 
 def version() -> str:
-    """The version of isrcheck that is installed."""
+    """The installed version of isrcheck."""
     from importlib import metadata  # here, because a command needs it rarely and it takes a while to import
 
     try:
@@ -14,5 +14,5 @@ def version() -> str:
 
 
 def product() -> str:
-    """The name and the version, as people read them."""
+    """The name and the version of the product."""
     return f"isrcheck {version()}"

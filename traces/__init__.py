@@ -1,11 +1,11 @@
-"""The evidence: one trace format, certified by re-running it in plain Python, explained and shown.
+"""Traces: one file format, certified by running the steps again in plain Python, explained and shown.
 
-certify.from_steps    a trace out of a path that an engine found, certified
-folder.write, read    a trace to a file and back; nothing that is not certified passes
-show.view             a trace as text: one line per step, then why the property fails and who did what
-compose.scene_of      a trace as lanes, messages and fates, before anybody draws it
-page.page             that as a page; pages.write as any form that a person wants
-diff, cone, cause     where two traces part; what a failure does not need; what tells one failure from another
-walk.Walk             a walk through a model, step by step, to be saved as a trace
-foreign.find          the traces of other tools
+certify.from_steps    certifies the path that an engine found, and returns it as a trace folder.write, read    write a
+                      trace to a file and read it back; only certified traces pass
+show.view             prints a trace: one line per step, why the property fails, and which steps caused it
+compose.scene_of      turns a trace into lanes, messages and fates, ready to be drawn
+page.page             makes an HTML page of it; pages.write writes any form that a person asks for diff, slicing, cause
+                      where two traces part; the steps that a failure needs; the cause that tells failures apart
+walk.Walk             a walk through a model, step by step, which can be saved as a trace
+reading.find          reads the traces of other tools
 """

@@ -1,4 +1,4 @@
-"""How `trace` starts: see models/start.py."""
+"""Starts the command `trace`; see models/start.py."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Run `trace`; its exit code."""
+    """Run `trace` and return its exit code."""
     return run("trace", _load)
 
 
 def _load(_began: float) -> Callable[[], int]:
-    from isrcheck.traces.cli import main as command  # here, for it takes a second
+    from isrcheck.traces.cli import main as command  # imported here, because the import takes a second
 
     return lambda: command(None)
 

@@ -1,7 +1,7 @@
-"""The command `trace`: show trace files, draw them, compare two, slice one, list a folder, walk through a model.
+"""The command `trace`: shows, draws, compares, slices and lists trace files, and walks through a model.
 
-In:  arguments; trace files, which may be damaged or foreign.
-Out: text, and an exit code: 0, 1 where two traces differ, 2 for bad input (one line on stderr), 130 for Ctrl-C.
+In:  arguments; trace files, which may be damaged or written by other tools.
+Out: text, and an exit code: 0; 1 if two traces differ; 2 for bad input (one line on stderr); 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from isrcheck.models.messages.printable import escaped
 from isrcheck.models.registry import load_file
 from isrcheck.traces.drawing import pages
 from isrcheck.traces.explaining import slicing
-from isrcheck.traces.explaining.evaluate import question
+from isrcheck.traces.explaining.evaluate import parse_expression
 from isrcheck.traces.format import folder
 from isrcheck.traces.kafka.lanes import BASICS, LEGEND, spell_legend
 from isrcheck.traces.lanes.table import GAP, UNCHANGED, WIDTH
@@ -33,12 +33,12 @@ from isrcheck.traces.terminal.one_step import view_step
 from isrcheck.traces.terminal.show import view, why
 
 Commands = Any
-"""What `add_subparsers` gives; its type is private to argparse."""
+"""The result of `add_subparsers`, whose type is private to argparse."""
 
-FILE_HELP = "a trace that check wrote, or the link `latest`; or one of Apalache, Quint or TLC, as JSON"
+FILE_HELP = "a trace written by check, or the link `latest`; or a JSON trace of Apalache, Quint or TLC"
 
 MOST_MESSAGE = 1000
-"""Characters of a message; a file can hold names of any length."""
+"""The longest message, in characters; a file can contain names of any length."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,14 +46,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         try:
             arguments = _arguments(argv)
-        except SystemExit:  # --help: what it printed may still wait to be taken
+        except SystemExit:  # after --help, whose output may not have been written yet
             sys.stdout.flush()
             raise
         run: Callable[[argparse.Namespace], int] = arguments.run
         return run(arguments)
     except UsageError as error:
         return _complain(str(error))
-    except BrokenPipeError:  # of --help; argparse up to Python 3.11.3 lets it through as well
+    except BrokenPipeError:  # argparse up to Python 3.11.3 lets it through after --help
         _discard_output()
         return 0
     except KeyboardInterrupt:
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The arguments; what no option knows is left to the options of a model, where a command takes one."""
+    """Parse the arguments; unknown options are left to the model's options if the command takes a model."""
     parser = _parser()
     arguments, rest = parser.parse_known_args(argv)
     if arguments.run is not _explore:
@@ -72,7 +72,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="trace", description="Show the histories that check has found.")
+    parser = Parser(prog="trace", description="Show the traces that check has written.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_show(commands)
     _add_page(commands)
@@ -96,16 +96,19 @@ def _add_show(commands: Commands) -> None:
     _add_model(show)
     part = show.add_mutually_exclusive_group()
     part.add_argument("--full", action="store_true", help="every field of every state")
-    part.add_argument("--why", action="store_true", help="only how it ends, and why")
+    part.add_argument("--why", action="store_true", help="only how the trace ends, and why")
     part.add_argument(
-        "--step", metavar="I", type=int, help="state I in full, what step I changed, what is false there; -1: the last"
+        "--step",
+        metavar="I",
+        type=int,
+        help="state I in full, with the changes of step I and the properties that are false; -1: the last",
     )
     show.add_argument(
         "--eval",
         metavar="EXPR",
         action="append",
         default=[],
-        help="the value of an expression of the modelling language over the state s, in each state; several times",
+        help="the value of an expression over the state s in each state; may be repeated",
     )
     _add_look(show)
     show.set_defaults(run=_show)
@@ -117,48 +120,48 @@ def _show(arguments: argparse.Namespace) -> int:
     if found is not None:
         return _show_foreign(found, arguments, look)
     trace = folder.read(arguments.file, _model(arguments))
-    asked = [question(trace.instance, text) for text in arguments.eval]
-    if arguments.why and asked:
-        raise UsageError("--why shows no states to evaluate --eval in; leave one of them out")
+    expressions = [parse_expression(trace.instance, text) for text in arguments.eval]
+    if arguments.why and expressions:
+        raise UsageError("--why shows no states, so --eval does nothing; leave one of them out")
     if arguments.why:
         lines = why(trace, look)
     elif arguments.step is not None:
-        lines = view_step(trace, arguments.step, look, asked)
+        lines = view_step(trace, arguments.step, look, expressions)
     else:
-        lines = view(trace, arguments.full, look, asked)
+        lines = view(trace, arguments.full, look, expressions)
     _print(lines)
     return 0
 
 
-def _show_foreign(found: reading.Foreign, arguments: argparse.Namespace, look: Look) -> int:
-    """The trace of another tool, of which there is no model to be asked."""
+def _show_foreign(found: reading.ForeignTrace, arguments: argparse.Namespace, look: Look) -> int:
+    """Show a trace of another tool; its model is not known."""
     for option in ("model", "why", "eval"):
         if getattr(arguments, option):
             raise UsageError(
-                f"{arguments.file}: --{option} asks a model, and this is a trace of another tool; leave it out"
+                f"{arguments.file}: --{option} needs the model, and this is a trace of another tool; leave it out"
             )
     _print(showing.view(found, arguments.full, arguments.step, look.width))
     return 0
 
 
 def _add_page(commands: Commands) -> None:
-    parser = commands.add_parser("page", help="a page for the browser; graphics and diagrams for documents")
+    parser = commands.add_parser("page", help="write a page for the browser, or graphics and diagrams for documents")
     parser.add_argument("file", metavar="FILE", type=Path, help=FILE_HELP)
     _add_model(parser)
-    parser.add_argument("-o", "--html", metavar="OUT.html", type=Path, help="one page that needs nothing else")
-    parser.add_argument("--svg", metavar="OUT.svg", type=Path, help="vector graphics of the whole history")
-    parser.add_argument("--png", metavar="OUT.png", type=Path, help="the same as a picture")
-    parser.add_argument("--step", metavar="I", type=int, help="graphics of this step alone (-1: the last)")
+    parser.add_argument("-o", "--html", metavar="OUT.html", type=Path, help="one self-contained page")
+    parser.add_argument("--svg", metavar="OUT.svg", type=Path, help="vector graphics of the whole trace")
+    parser.add_argument("--png", metavar="OUT.png", type=Path, help="the same graphics as a PNG picture")
+    parser.add_argument("--step", metavar="I", type=int, help="draw only this step (-1: the last)")
     parser.add_argument("--mermaid", metavar="OUT.mmd", type=Path, help="a sequence diagram for Mermaid")
     parser.add_argument("--plantuml", metavar="OUT.puml", type=Path, help="a sequence diagram for PlantUML")
-    parser.add_argument("--force", action="store_true", help="replace files that are there")
+    parser.add_argument("--force", action="store_true", help="replace existing files")
     parser.set_defaults(run=_page)
 
 
 def _page(arguments: argparse.Namespace) -> int:
     found = reading.find(arguments.file)
     if found is not None and arguments.model is not None:
-        raise UsageError(f"{arguments.file}: a trace of another tool, which has no use for a model; leave --model out")
+        raise UsageError(f"{arguments.file}: a trace of another tool, for which no model is used; leave --model out")
     history = found or folder.read(arguments.file, _model(arguments))
     forms = {name: getattr(arguments, name) for name in pages.FORMS if getattr(arguments, name) is not None}
     if not forms:
@@ -170,11 +173,13 @@ def _page(arguments: argparse.Namespace) -> int:
 
 
 def _add_diff(commands: Commands) -> None:
-    parser = commands.add_parser("diff", help="where two traces of one model part; exit code 1 where they do")
-    parser.add_argument("one", metavar="A", type=Path, help="a trace that check wrote")
-    parser.add_argument("other", metavar="B", type=Path, help="another one; protocol and configuration may differ")
+    parser = commands.add_parser("diff", help="show where two traces of one model part; exit code 1 if they do")
+    parser.add_argument("one", metavar="A", type=Path, help="a trace written by check")
+    parser.add_argument(
+        "other", metavar="B", type=Path, help="another trace of the model, perhaps of another protocol or configuration"
+    )
     _add_model(parser)
-    parser.add_argument("--full", action="store_true", help="every field of the states that they have in common")
+    parser.add_argument("--full", action="store_true", help="every field of the common states")
     _add_look(parser)
     parser.set_defaults(run=_diff)
 
@@ -190,10 +195,10 @@ def _diff(arguments: argparse.Namespace) -> int:
 
 
 def _add_slice(commands: Commands) -> None:
-    parser = commands.add_parser("slice", help="the same failure without the steps that it does not need")
+    parser = commands.add_parser("slice", help="remove the steps that a failure does not need")
     parser.add_argument("file", metavar="FILE", type=Path, help="a trace that ends where a property fails")
     _add_model(parser)
-    parser.add_argument("--out", metavar="DIR", type=Path, default=folder.DEFAULT, help="where to write what is left")
+    parser.add_argument("--out", metavar="DIR", type=Path, default=folder.DEFAULT, help="where to write the slice")
     parser.set_defaults(run=_slice)
 
 
@@ -210,7 +215,7 @@ def _slice(arguments: argparse.Namespace) -> int:
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
-    what = "the model, if it is one of your own; this runs it"
+    what = "your own model file, which is executed"
     parser.add_argument("--model", metavar="FILE.py", type=Path, help=what)
 
 
@@ -219,22 +224,22 @@ def _model(arguments: argparse.Namespace) -> Model | None:
 
 
 def _add_look(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--width", metavar="N", type=int, help="columns; the terminal's, or 120 where there is none")
+    parser.add_argument("--width", metavar="N", type=int, help="columns (default: those of the terminal, or 120)")
     parser.add_argument("--color", choices=colour.WHEN, default=colour.AUTO, help="auto: on a terminal")
 
 
 def _look(arguments: argparse.Namespace) -> Look:
-    """How wide, and whether in colour: as the person says, or as the terminal is."""
+    """The width and the colours: as the options say, or as the terminal has them."""
     is_terminal = sys.stdout.isatty()
     if arguments.width is not None and arguments.width < 1:
-        raise UsageError(f"--width {arguments.width}: a view has at least one column")
+        raise UsageError(f"--width {arguments.width}: give at least one column")
     width: int = arguments.width or (shutil.get_terminal_size((WIDTH, 1)).columns if is_terminal else WIDTH)
     is_coloured = colour.is_wanted(arguments.color, is_terminal, os.environ)
     return Look(max(1, width), Ink(is_coloured), fits=is_terminal or arguments.width is not None)
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    """Every file that can be read gets its line; any other one is reported, and makes the code 2."""
+    """List every file that can be read; report every other file, and return 2 for it."""
     rows = [("file", "model", "protocol", "property", "verdict", "steps", "configuration")]
     code = 0
     paths = folder.files(arguments.folder)
@@ -257,9 +262,9 @@ def _list(arguments: argparse.Namespace) -> int:
 def _add_explore(commands: Commands) -> None:
     explore = commands.add_parser(
         "explore",
-        help="walk through the states of a model by hand",
-        description="Walk through the states of a model by hand: choose a step, go back, see what turns false.",
-        epilog="Every configuration entry of a model is an option, as it is for check: --replicas 3, --acks all.",
+        help="walk through the states of a model",
+        description="Walk through the states of a model: choose a step, go back, see which properties become false.",
+        epilog="Every configuration entry of a model is an option, as for check: --replicas 3, --acks all.",
         allow_abbrev=False,
     )
     walk_options.add_options(explore)
@@ -267,12 +272,12 @@ def _add_explore(commands: Commands) -> None:
 
 
 def _explore(arguments: argparse.Namespace) -> int:
-    """The walk is made before the screen, so that bad input is one line on the terminal as it was."""
+    """Build the walk before the screen opens, so that bad input is reported in one line on the terminal."""
     walk = walk_options.walk_of(arguments, arguments.rest)
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        raise UsageError("explore needs a terminal, and its input or output is none; for a pipe: trace show FILE")
+        raise UsageError("explore needs a terminal for input and output; to read a trace in a pipe: trace show FILE")
     if os.environ.get("TERM", "dumb") == "dumb":
-        raise UsageError("explore needs a terminal with a cursor, and TERM says that this one is dumb; set TERM")
+        raise UsageError("explore needs a terminal with a cursor, and TERM names a dumb terminal; set TERM")
     try:
         from isrcheck.traces.terminal.explore import Explorer
     except ModuleNotFoundError as error:
@@ -289,7 +294,7 @@ def _explore(arguments: argparse.Namespace) -> int:
 
 
 def _print(lines: Sequence[str]) -> None:
-    """Print, also where the terminal's encoding lacks the one sign that is not ASCII, or nobody reads to the end."""
+    """Print, even if the encoding of the terminal lacks the only non-ASCII character or the reader closes the pipe."""
     text = "\n".join(lines) + "\n"
     encoding = sys.stdout.encoding or "utf-8"
     try:
@@ -307,11 +312,11 @@ def _print(lines: Sequence[str]) -> None:
 
 
 def _complain(message: str) -> int:
-    """One line on stderr, whatever a file has put into the message."""
+    """Print one line on stderr, whatever text from a file the message contains."""
     print(f"trace: {escaped(message)[:MOST_MESSAGE]}", file=sys.stderr)
     return 2
 
 
 def _discard_output() -> None:
-    """Send what is left to nowhere, so that the interpreter has nothing to say about it when it ends."""
+    """Send the remaining output to the null device, so that the interpreter reports no error when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -34,7 +34,7 @@ from isrcheck.checker.session.naming import configuration_of, faults_line, title
 from isrcheck.checker.session.text import Run, as_object, verdict_line
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance, Slot
+from isrcheck.models.language.model import Action, Instance
 from isrcheck.models.language.mutants import Mutant, mutants
 from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.erring import error_in_step
@@ -81,7 +81,7 @@ class Candidate:
     @property
     def action(self) -> str:
         """The name of the action."""
-        return self.instance.model.slots[self.slot].name
+        return self.instance.model.actions[self.slot].name
 
     @property
     def place(self) -> str:
@@ -168,19 +168,19 @@ def candidates(instance: Instance, kernel_of: KernelOf) -> Iterator[Candidate]:
 
     Mutants are further alternatives of their action, so that one kernel serves all instances of one such model.
     """
-    chosen = [(slot, instance.function(slot)) for slot in range(len(instance.model.slots))]
+    chosen = [(slot, instance.function(slot)) for slot in range(len(instance.model.actions))]
     every = [(slot, mutant) for slot, action in chosen if action is not None for mutant in mutants(action)]
     for first in range(0, len(every), MOST_MUTANTS):
         part = every[first : first + MOST_MUTANTS]
-        slots = list(instance.model.slots)
+        slots = list(instance.model.actions)
         for slot, mutant in part:
-            slots[slot] = Slot(slots[slot].name, (*slots[slot].alternatives, mutant.function))
-        model = replace(instance.model, slots=tuple(slots))
+            slots[slot] = Action(slots[slot].name, (*slots[slot].alternatives, mutant.function))
+        model = replace(instance.model, actions=tuple(slots))
         kernel = kernel_of(replace(instance, model=model))
         for slot, mutant in part:
-            choices = list(instance.choices)
+            choices = list(instance.alternatives)
             choices[slot] = slots[slot].alternatives.index(mutant.function)
-            candidate = replace(instance, model=model, choices=tuple(choices)).like(instance)
+            candidate = replace(instance, model=model, alternatives=tuple(choices)).like(instance)
             yield Candidate(slot, mutant, candidate, kernel)
 
 

@@ -24,7 +24,7 @@ class Kernels:
         model = instance.model
         values = dict(instance.configuration.items())
         bounds = tuple(values[name] for name, entry in model.entries.items() if entry.is_bound)
-        shape = model.digest, instance.choices, bounds, instance.first_steps, repr(layout_of(instance))
+        shape = model.digest, instance.alternatives, bounds, instance.first_steps, repr(layout_of(instance))
         if shape not in self._kept:
             self._kept[shape] = kernel_of(instance, announce)
         return self._kept[shape]

@@ -66,7 +66,7 @@ class Layout:
         values = dict(instance.configuration.items())
         for position, name in enumerate(self.settings):
             buffer[ERROR_BYTES + position] = values[name]
-        for position, choice in enumerate(instance.choices):
+        for position, choice in enumerate(instance.alternatives):
             buffer[self.first_choice + position] = ABSENT if choice is None else choice
         return buffer
 
@@ -101,14 +101,14 @@ def layout_of(instance: Instance) -> Layout:
     """The layout for an instance: each cell takes the bits that its range needs, within one word."""
     entries = instance.model.entries
     settings = tuple(name for name, entry in entries.items() if not entry.is_bound)
-    draft = Layout(settings, len(instance.model.slots), instance.cells, (), 0)
+    draft = Layout(settings, len(instance.model.actions), instance.cells, (), 0)
     bits: list[Bits] = []
     word, used = 0, 0
-    for place in instance.places.values():
+    for place in instance.layouts.values():
         width = (place.high - place.low).bit_length()
         for _ in range(place.count):
             if used + width > WORD_BITS:
                 word, used = word + 1, 0
             bits.append(Bits(word, used, width, place.low, draft.first_cell + len(bits)))
             used += width
-    return Layout(settings, len(instance.model.slots), instance.cells, tuple(bits), word + 1)
+    return Layout(settings, len(instance.model.actions), instance.cells, tuple(bits), word + 1)

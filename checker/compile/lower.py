@@ -107,7 +107,7 @@ class KernelText:
                 steps=self.instance.first_steps[-1], status=self.status, words_size=8 * self.layout.words
             )
         ]
-        for slot, model_slot in enumerate(self.instance.model.slots):
+        for slot, model_slot in enumerate(self.instance.model.actions):
             lines.append(f"        chosen = read(before, {self.layout.first_choice + slot})")
             for alternative, function in enumerate(model_slot.alternatives):
                 lines.append(f"        if chosen == {alternative}:")
@@ -154,7 +154,7 @@ class KernelText:
         """The number of an action's step, from its arguments p0, p1, ..."""
         first, after = self.instance.first_steps[slot : slot + 2]
         step, stride = str(first), after - first
-        for depth, choice in enumerate(self.instance.slot_choices[slot]):
+        for depth, choice in enumerate(self.instance.argument_ranges[slot]):
             stride //= choice.count
             step += f" + p{depth} * {stride}"
         return step
@@ -185,14 +185,14 @@ class _Lowering:
         self.kernel = kernel
         self.function = function
         self.is_action = is_action
-        self.places = kernel.instance.places
+        self.layouts = kernel.instance.layouts
         self.subsets = {p.name for p in function.parameters if p.is_subset}
         self.renamed: dict[str, str] = {}
         # For local names the known limit: the value is in 0..limit-1.
         self.limits: dict[str, int] = {}
         if is_action:
-            slot = next(n for n, one in enumerate(kernel.instance.model.slots) if function in one.alternatives)
-            for parameter, choice in zip(function.choices, kernel.instance.slot_choices[slot], strict=True):
+            slot = next(n for n, one in enumerate(kernel.instance.model.actions) if function in one.alternatives)
+            for parameter, choice in zip(function.arguments, kernel.instance.argument_ranges[slot], strict=True):
                 if not choice.is_subset:
                     self.limits[self.name(parameter.name)] = choice.elements
         stores = [name for statement in function.body for name in stored(statement)]
@@ -346,7 +346,7 @@ class _Lowering:
         if isinstance(expression.left, ast.Name) and expression.left.id == TAKEN:
             assert isinstance(expression.comparators[0], ast.Name)
             action = self.function.actions[expression.comparators[0].id]
-            slot = [one.name for one in self.kernel.instance.model.slots].index(action)
+            slot = [one.name for one in self.kernel.instance.model.actions].index(action)
             return f"({TAKEN} {'==' if isinstance(expression.ops[0], ast.Eq) else '!='} {slot})"
         text = self.value(expression.left)
         for operator, side in zip(expression.ops, expression.comparators, strict=True):
@@ -364,14 +364,14 @@ class _Lowering:
             return self.fold_call(call)
         name = call.func.id
         if name not in self.function.functions:
-            assert name in CHOICES
+            assert name in EXTREMA
             return f"{name}({', '.join(self.value(argument) for argument in call.args)})"
         callee = self.function.functions[name]
         return f"{self.kernel.function(callee)}({', '.join(self.value(argument) for argument in call.args)})"
 
     # ------------------------------------------------------------------------------------------ cells, ranges, folds
 
-    def cell(self, expression: ast.expr) -> tuple[str, Place, str]:
+    def cell(self, expression: ast.expr) -> tuple[str, FieldLayout, str]:
         """The state, the field and the byte of `s.field[i][j]`."""
         indices: list[ast.expr] = []
         node = expression
@@ -379,7 +379,7 @@ class _Lowering:
             indices.insert(0, node.slice)
             node = node.value
         assert isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-        place = self.places[node.attr]
+        place = self.layouts[node.attr]
         text = str(self.kernel.layout.first_cell + place.offset)
         stride = place.count
         for index, size in zip(indices, place.sizes, strict=True):

@@ -29,9 +29,9 @@ from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.run import Cells
-from isrcheck.traces.explaining.cause import Cause, broken_part, budget_places, cause_of
+from isrcheck.traces.explaining.cause import Cause, broken_part, budget_fields, cause_of
 from isrcheck.traces.format.certify import from_steps, judgements
-from isrcheck.traces.format.minimise import follow, needed_steps
+from isrcheck.traces.format.minimise import needed_steps, take_steps
 from isrcheck.traces.format.trace import Trace
 
 SEARCH_SHARE = 0.5
@@ -120,7 +120,7 @@ def _look_at(state: _CauseSearch, path: StepPath) -> None:
     instance, name = state.instance, state.prop.name
     candidate = from_steps(instance, path.initial, path.steps, name, state.command, state.word.value)
     steps = _needed(candidate)
-    states, _ = follow(instance, candidate.states[0], steps)
+    states, _ = take_steps(instance, candidate.states[0], steps)
     verdict = judgements(instance, state.prop, states, steps)[-1]
     if verdict != state.word.value:
         return  # without the irrelevant steps, this is a failure of the other kind

@@ -129,9 +129,9 @@ def state_graph(
     KeyboardInterrupt."""
     fold, most = asked.fold, asked.most
     for name in fold:
-        if name not in instance.places:
+        if name not in instance.layouts:
             raise UsageError(
-                f"--fold {name}: {instance.model.name} has no such field; {nearest(name, instance.places)}"
+                f"--fold {name}: {instance.model.name} has no such field; {nearest(name, instance.layouts)}"
             )
     request = replace(EVERY_STATE, enough=(MOST_STATES if fold else max(most, MOST_COUNTED)) + 1)
     search = Search(SearchContext(instance, limits, kernel, request, report))
@@ -232,8 +232,8 @@ class _Drawing:
         return tuple(self.kernel.layout.unpack([int(word) for word in self.visited.state(state)]))
 
     def _fields(self, cells: Cells) -> dict[str, str]:
-        names = self.fold or tuple(self.instance.places)
-        return {name: spell_part(self.instance, self.instance.places[name], cells) for name in names}
+        names = self.fold or tuple(self.instance.layouts)
+        return {name: spell_part(self.instance, self.instance.layouts[name], cells) for name in names}
 
     def connect(self) -> None:
         """Put in the edges, and see where there are none."""
@@ -252,7 +252,7 @@ class _Drawing:
             self.nodes[self.node_of[state]].dead_ends += 1
 
     def _label(self, kind: int) -> str:
-        return self.instance.model.slots[kind].name if self.fold else self._spelled(kind)
+        return self.instance.model.actions[kind].name if self.fold else self._spelled(kind)
 
     def _spelled(self, number: int) -> str:
         return self.instance.spell_step(self.instance.step(number))

@@ -54,7 +54,7 @@ def _attributes(function: Function) -> frozenset[str]:
 def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
     """The fields whose initial value or range depends on a budget; None if it changes more than that."""
     values = dict(instance.configuration.items())
-    sizes = {one: place.sizes for one, place in instance.places.items()}
+    sizes = {one: place.sizes for one, place in instance.layouts.items()}
     found: set[str] = set()
     entry = instance.model.entries[name]
     assert entry.most is not None, "a budget that shapes nothing ends somewhere"
@@ -65,13 +65,13 @@ def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
             states = list(zip(instance.initial_states, other.initial_states, strict=True))
         except (UsageError, ValueError):
             return None
-        if sizes != {one: place.sizes for one, place in other.places.items()}:
+        if sizes != {one: place.sizes for one, place in other.layouts.items()}:
             return None
         if instance.first_steps != other.first_steps:
             return None
-        for place in instance.places.values():
+        for place in instance.layouts.values():
             cells = slice(place.offset, place.offset + place.count)
-            ends, other_ends = ((each.low, each.high) for each in (place, other.places[place.name]))
+            ends, other_ends = ((each.low, each.high) for each in (place, other.layouts[place.name]))
             if ends != other_ends or any(one[cells] != two[cells] for one, two in states):
                 found.add(place.name)
     return frozenset(found)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from isrcheck.checker.proofs.induction import BoundedSystem
 from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
 from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.models.language.model import Place
+from isrcheck.models.language.model import FieldLayout
 from isrcheck.models.run import Cells
 
 MOST_VALUES = 5
@@ -46,7 +46,7 @@ class _Atom:
     """`field == value`, at every index of the field: its text, its literals, and where it is true in the sample."""
 
     text: str
-    place: Place
+    place: FieldLayout
     literals: Sequence[int]
     truths: Truths
 
@@ -71,7 +71,7 @@ def candidates(system: BoundedSystem, sample: Sequence[Cells]) -> list[Candidate
 
 def _atoms(system: BoundedSystem, states: NDArray[np.int16]) -> Iterator[_Atom]:
     arithmetic, evaluator = system.relation.arithmetic, system.relation.evaluator
-    for place in system.instance.places.values():
+    for place in system.instance.layouts.values():
         if place.high - place.low >= MOST_VALUES or not place.count:
             continue
         values = [1] if place.field.values.is_flag else range(place.low, place.high + 1)
@@ -109,7 +109,7 @@ def _implications(circuit: AndInverterGraph, one: _Atom, other: _Atom) -> Iterat
 
 
 def _orders(system: BoundedSystem, states: NDArray[np.int16]) -> Iterator[Candidate]:
-    places = [p for p in system.instance.places.values() if not p.field.values.is_flag and not p.field.values.names]
+    places = [p for p in system.instance.layouts.values() if not p.field.values.is_flag and not p.field.values.names]
     for one, other in itertools.permutations(places, 2):
         if one.field.over != other.field.over or not one.count:
             continue

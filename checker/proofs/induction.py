@@ -256,7 +256,7 @@ class AbstractSystem:
                 ]
             return tuple(
                 cell
-                for name, place in self.instance.places.items()
+                for name, place in self.instance.layouts.items()
                 for cell in (found[name] if name in found else [None] * place.count)
             )
 

@@ -29,7 +29,7 @@ from isrcheck.checker.symbolic.linear_integers import LinearArithmetic, LinearIn
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicState, Value, as_truth
 from isrcheck.models.language.declare import Entry, Subset, size_of
-from isrcheck.models.language.model import Configuration, Instance, Place, Property, asked
+from isrcheck.models.language.model import Configuration, FieldLayout, Instance, Property, run_plain_python
 from isrcheck.models.language.syntax import Function
 
 Target = tuple[str, int | str]
@@ -63,22 +63,22 @@ class UnboundedAbstraction:
         self.places = self._places()
         self.evaluator = AbstractEvaluator(self)
         self.before = self.new_state()
-        self.steps = [step for slot in range(len(instance.model.slots)) for step in self._steps(slot)]
+        self.steps = [step for slot in range(len(instance.model.actions)) for step in self._steps(slot)]
 
     def size(self, size: Any, what: str) -> int:
         """A size, or OPEN if it depends on an open entry."""
         watched = _Watched(self.instance.configuration, self.open)
-        number = asked(self.instance.model.path, what, size_of, size, watched)
+        number = run_plain_python(self.instance.model.path, what, size_of, size, watched)
         return OPEN if watched.was_asked else int(number)
 
-    def _places(self) -> dict[str, Place]:
+    def _places(self) -> dict[str, FieldLayout]:
         places = {}
         offset = 0
         for name, declared in self.instance.model.fields.items():
             sizes = tuple(self.size(domain.size, f"field {name}") for domain in declared.over)
             low = self.size(declared.values.low, f"field {name}")
             high = self.size(declared.values.high, f"field {name}")
-            place = Place(name, offset, sizes, low, high, declared)
+            place = FieldLayout(name, offset, sizes, low, high, declared)
             places[name] = place
             offset += 0 if OPEN in sizes else place.count
         return places
@@ -103,12 +103,12 @@ class UnboundedAbstraction:
         if function is None:
             return []
         arguments: list[list[tuple[int | None, Value]]] = []
-        for position, parameter in enumerate(function.choices):
+        for position, parameter in enumerate(function.arguments):
             domain = parameter.domain
             assert domain is not None
             size = self.size((domain.of if issubclass(domain, Subset) else domain).size, f"domain {domain.__name__}")
             if size != OPEN:
-                choice = self.instance.slot_choices[slot][position]
+                choice = self.instance.argument_ranges[slot][position]
                 arguments.append([(ordinal, choice.argument(ordinal)) for ordinal in range(choice.count)])
             elif issubclass(domain, Subset):
                 raise UnsupportedError(
@@ -120,7 +120,7 @@ class UnboundedAbstraction:
         for chosen in itertools.product(*arguments):
             enabled, error, after = self.evaluator.act(self.before, function, [value for _, value in chosen])
             if enabled != FALSE or error != FALSE:
-                name = self.instance.model.slots[slot].name
+                name = self.instance.model.actions[slot].name
                 known = tuple(number for number, _ in chosen)
                 found.append(AbstractStep(name, known, enabled, error, after, {slot: TRUE}))
         return found
@@ -398,7 +398,7 @@ class AbstractEvaluator(Evaluator):
                 written = frozenset({target.attr})
             else:
                 continue
-            if any(OPEN not in self.places[name].sizes for name in written):
+            if any(OPEN not in self.layouts[name].sizes for name in written):
                 return False
             forgotten |= written
         for name in forgotten:

@@ -241,8 +241,8 @@ def _plots(run: Run) -> Iterator[Element]:
 def _actions(exploration: Exploration) -> list[Bar]:
     instance, off, silent = exploration.instance, switched_off(exploration.instance), never_fired(exploration)
     rows = []
-    for slot, one in enumerate(instance.model.slots):
-        if instance.choices[slot] is None:
+    for slot, one in enumerate(instance.model.actions):
+        if instance.alternatives[slot] is None:
             continue
         fired, new = exploration.fired[slot], exploration.new[slot]
         says, kind = f"{fired:,} fired, {new:,} new", "bar"

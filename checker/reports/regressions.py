@@ -28,7 +28,7 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.traces.format.recheck import again
+from isrcheck.traces.format.recheck import recheck
 
 FOLDER = Path(__file__).resolve().parent
 
@@ -50,7 +50,7 @@ TAIL = """\
 
 @pytest.mark.parametrize(("trace", "model", "wanted"), HISTORIES, ids=[history[0] for history in HISTORIES])
 def test_history(trace, model, wanted):
-    found = again(FOLDER / "traces" / trace, None if model is None else FOLDER / model)
+    found = recheck(FOLDER / "traces" / trace, None if model is None else FOLDER / model)
     assert (POSSIBLE if found.is_possible else IMPOSSIBLE) == wanted, found.says
 """
 

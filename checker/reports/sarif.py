@@ -156,7 +156,7 @@ def _function_of(prop: Property, instance: Instance, histories: Sequence[History
     if error is None:
         return prop.function
     if error.step is not None:
-        return instance.function(error.step.slot)
+        return instance.function(error.step.action_index)
     return next(one.function for one in instance.properties if one.name == error.property_name)
 
 
@@ -181,7 +181,7 @@ def _flow(history: History) -> dict[str, Any]:
     instance, columns = trace.instance, titles(trace.instance)
     locations = []
     for row in (*rows(trace), *erring_row(trace, columns)):
-        function = instance.function(trace.every_step[row.number - 1].slot) if row.number else None
+        function = instance.function(trace.every_step[row.number - 1].action_index) if row.number else None
         text = f"{row.number} {row.step}"
         changed = {title: {"text": "\n".join(cell)} for title, cell in zip(columns, row.cells, strict=True) if cell}
         locations.append(

@@ -20,9 +20,9 @@ from isrcheck.models.messages.errors import ModelError
 
 def switched_off(instance: Instance) -> frozenset[int]:
     """The positions of the actions that cannot take place, of those that the protocol has."""
-    chosen = {slot: instance.function(slot) for slot in range(len(instance.model.slots))}
+    chosen = {slot: instance.function(slot) for slot in range(len(instance.model.actions))}
     actions = {slot: function for slot, function in chosen.items() if function is not None}
-    never = {slot for slot in actions if any(choice.count == 0 for choice in instance.slot_choices[slot])}
+    never = {slot for slot in actions if any(choice.count == 0 for choice in instance.argument_ranges[slot])}
     shut = {slot: [_reads(f, guard) for guard in _false_from_the_start(instance, f)] for slot, f in actions.items()}
     off = never | {slot for slot, guards in shut.items() if guards}
     while True:
@@ -35,7 +35,7 @@ def switched_off(instance: Instance) -> frozenset[int]:
 
 def _false_from_the_start(instance: Instance, function: Function) -> Iterator[ast.expr]:
     """Guards about the state alone that are false in every initial state."""
-    own = {parameter.name for parameter in function.choices} | {one for line in function.body for one in stored(line)}
+    own = {parameter.name for parameter in function.arguments} | {one for line in function.body for one in stored(line)}
     for statement in function.body:
         call = statement.value if isinstance(statement, ast.Expr) else None
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id in function.functions:
@@ -57,9 +57,9 @@ def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[run.State]:
     states = instance.initial_states
     yield run.State(instance, states[0])
     columns = [
-        instance.places[name].offset + cell
-        for name in sorted(fields & instance.places.keys())
-        for cell in range(instance.places[name].count)
+        instance.layouts[name].offset + cell
+        for name in sorted(fields & instance.layouts.keys())
+        for cell in range(instance.layouts[name].count)
     ]
     rows = zip(*(states.packed[column :: instance.cells] for column in columns), strict=True)
     first: dict[tuple[int, ...], int] = {}

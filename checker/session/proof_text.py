@@ -200,7 +200,7 @@ def _table(proving: Proving, attempt: Attempt) -> list[str]:
     if counterexample is None or key_of(attempt) in proving.commands:
         return []
     rows = []
-    for place in proving.instance.places.values():
+    for place in proving.instance.layouts.values():
         cells = range(place.offset, place.offset + place.count)
         before = [counterexample.before[cell] for cell in cells]
         after = [counterexample.after[cell] for cell in cells]

@@ -1,7 +1,7 @@
 """What a person, or a machine, reads of one search.
 
 In:  an `Exploration` and its verdicts, and the trace files that were written for them.
-Out: text for a terminal, and the object that `--json` prints for one run (documented in README.md).
+Out: text for a terminal, and the object that `--json` prints for one run (documented in docs/json.md).
 """
 
 from __future__ import annotations
@@ -128,8 +128,8 @@ def range_lines(found: Sequence[Verdict]) -> list[str]:
 def action_lines(exploration: Exploration) -> list[str]:
     """A line for each action: how often it fired, and how many new states it gave."""
     rows = [["action", "fired", "new states"]]
-    for slot, model_slot in enumerate(exploration.instance.model.slots):
-        if exploration.instance.choices[slot] is not None:
+    for slot, model_slot in enumerate(exploration.instance.model.actions):
+        if exploration.instance.alternatives[slot] is not None:
             rows.append([model_slot.name, f"{exploration.fired[slot]:,}", f"{exploration.new[slot]:,}"])
     return table(rows, right=frozenset({1, 2}))
 
@@ -139,8 +139,8 @@ def never_fired(exploration: Exploration) -> list[str]:
     off = switched_off(exploration.instance)
     return [
         slot.name
-        for number, slot in enumerate(exploration.instance.model.slots)
-        if exploration.instance.choices[number] is not None and not exploration.fired[number] and number not in off
+        for number, slot in enumerate(exploration.instance.model.actions)
+        if exploration.instance.alternatives[number] is not None and not exploration.fired[number] and number not in off
     ]
 
 
@@ -209,7 +209,7 @@ def _explored(run: Run) -> list[str]:
     if not exploration.has_begun:
         return totals(exploration)
     lines = [*action_lines(exploration), "", *totals(exploration, counts_once=run.counts_once)]
-    off = [instance.model.slots[slot].name for slot in sorted(switched_off(instance))]
+    off = [instance.model.actions[slot].name for slot in sorted(switched_off(instance))]
     if off:
         lines.append(f"switched off by the configuration: {', '.join(off)}")
     silent = never_fired(exploration)
@@ -323,8 +323,8 @@ def _explored_object(exploration: Exploration) -> dict[str, Any]:
         "bytes": exploration.bytes_used,
         "actions": {
             slot.name: {"fired": exploration.fired[number], "new": exploration.new[number]}
-            for number, slot in enumerate(instance.model.slots)
-            if instance.choices[number] is not None
+            for number, slot in enumerate(instance.model.actions)
+            if instance.alternatives[number] is not None
         },
     }
 

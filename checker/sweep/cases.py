@@ -47,7 +47,7 @@ def cases_of(sweep: Sweep, options: Options) -> tuple[list[Case], dict[int, int]
         instance = row.instance
         if instance is None:
             continue
-        system = instance.configuration, instance.choices
+        system = instance.configuration, instance.alternatives
         answers[position] = first.setdefault(system, position)
         if answers[position] == position:
             cases.append(_case(position, row.name, sweep, instance, options))

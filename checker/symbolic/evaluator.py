@@ -40,7 +40,7 @@ class Evaluator(SymbolicExecution):
         """Whether a step is enabled, whether it leaves the declaration, and the cells after it."""
         choices = self.instance.slot_choices[step.slot]
         arguments = [choice.argument(ordinal) for choice, ordinal in zip(choices, step.ordinals, strict=True)]
-        return self.act(before, self.instance.function(step.slot), arguments)
+        return self.act(before, self.instance.function(step.action_index), arguments)
 
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
@@ -321,7 +321,7 @@ class Evaluator(SymbolicExecution):
     def _taken(self, expression: ast.Compare) -> Value:
         assert isinstance(expression.comparators[0], ast.Name)
         name = self.frame.function.actions[expression.comparators[0].id]
-        slot = [one.name for one in self.instance.model.slots].index(name)
+        slot = [one.name for one in self.instance.model.actions].index(name)
         literal = self.frame.taken.get(slot, FALSE)
         return as_truth(literal if isinstance(expression.ops[0], ast.Eq) else -literal)
 
@@ -366,7 +366,7 @@ class Evaluator(SymbolicExecution):
         return self._call(callee, arguments, self.circuit.both(frame.entry, frame.branch))
 
     def _least_or_most(self, call: ast.Call) -> Value:
-        assert isinstance(call.func, ast.Name) and call.func.id in CHOICES
+        assert isinstance(call.func, ast.Name) and call.func.id in EXTREMA
         sign = "<=" if call.func.id == "min" else ">="
         best = self.value(call.args[0])
         for argument in call.args[1:]:
@@ -448,7 +448,7 @@ class Evaluator(SymbolicExecution):
         assert isinstance(expression, ast.Constant) and isinstance(expression.value, int)
         return expression.value
 
-    def _cell(self, expression: ast.expr) -> tuple[SymbolicState, Place, list[Value]]:
+    def _cell(self, expression: ast.expr) -> tuple[SymbolicState, FieldLayout, list[Value]]:
         """The state, the field and the indices of `s.field[i][j]`."""
         indices: list[ast.expr] = []
         node = expression
@@ -456,4 +456,4 @@ class Evaluator(SymbolicExecution):
             indices.insert(0, node.slice)
             node = node.value
         assert isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-        return self.frame.states[node.value.id], self.places[node.attr], [self.value(index) for index in indices]
+        return self.frame.states[node.value.id], self.layouts[node.attr], [self.value(index) for index in indices]

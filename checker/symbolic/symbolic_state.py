@@ -50,8 +50,8 @@ class SymbolicExecution:
         self.instance = instance
         self.circuit = circuit
         self.arithmetic = arithmetic
-        self.places = instance.places
-        self.frame = Frame(instance.model.slots[0].alternatives[0], TRUE)
+        self.layouts = instance.layouts
+        self.frame = Frame(instance.model.actions[0].alternatives[0], TRUE)
         self.alive = TRUE
         self.error = FALSE
 
@@ -136,7 +136,7 @@ class SymbolicExecution:
             ]
         return [(place.offset + offset, condition) for offset, condition in found if condition != FALSE]
 
-    def load(self, state: SymbolicState, place: Place, indices: Sequence[Value]) -> Value:
+    def load(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value]) -> Value:
         """The value of a cell."""
         targets = self.targets(place, indices)
         if not targets:  # the index is always out of range, which was noted
@@ -146,7 +146,7 @@ class SymbolicExecution:
             value = self.choose(condition, state.cells[cell], value)
         return value
 
-    def store(self, state: SymbolicState, place: Place, indices: Sequence[Value], value: Value) -> None:
+    def store(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value], value: Value) -> None:
         """Write to a cell; the declaration is held against what is written."""
         targets = self.targets(place, indices)
         if place.field.values.is_flag and isinstance(value, bool | Truth):

@@ -85,7 +85,7 @@ class TransitionRelation:
     def _taken(self) -> Mapping[int, int]:
         taken: dict[int, int] = {}
         for one in self.transitions:
-            taken[one.step.slot] = self.circuit.either(taken.get(one.step.slot, FALSE), one.taken)
+            taken[one.step.action_index] = self.circuit.either(taken.get(one.step.action_index, FALSE), one.taken)
         return taken
 
     def _after(self, cell: int) -> Value:
@@ -140,7 +140,7 @@ def _is_number(cell: Value) -> bool:
 def new_state(instance: Instance, arithmetic: Any) -> list[Value]:
     """A state about which only the ranges of its cells are known."""
     cells: list[Value] = []
-    for place in instance.places.values():
+    for place in instance.layouts.values():
         for _ in range(place.count):
             if place.field.values.is_flag:
                 cells.append(Truth(arithmetic.circuit.variable()))
@@ -152,7 +152,7 @@ def new_state(instance: Instance, arithmetic: Any) -> list[Value]:
 def plain_state(instance: Instance, cells: Cells) -> list[Value]:
     """A concrete state in the form that the evaluator takes: flags as truth values."""
     values: list[Value] = []
-    for place in instance.places.values():
+    for place in instance.layouts.values():
         own = cells[place.offset : place.offset + place.count]
         values += map(bool, own) if place.field.values.is_flag else own
     return values

@@ -1,4 +1,4 @@
-"""One partition's replication, executable, deterministic, by messages: `isrcheck.conformance.cluster.cluster.Cluster`.
+"""An executable, deterministic cluster for one partition: `isrcheck.conformance.cluster.cluster.Cluster`.
 
-The second implementation, against which the formal models are held. It shares no code with them.
+This is a second implementation, independent of the formal models: it shares no code with them.
 """

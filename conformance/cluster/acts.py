@@ -1,9 +1,10 @@
-"""Acts of a driver that belong together: each does in one call what takes a few on the cluster's own interface.
+"""Composite operations for a driver: each does in one call what takes several calls of the cluster's own interface.
 
 In:  a `Cluster`, used through its public methods only.
 Out: the same cluster, some messages later.
 
-The level of a formal model's steps: "the leader handles a fetch" is a timer of the follower and a delivery.
+They have the granularity of a formal model's steps: "the leader handles a fetch" is a timer of the follower and a
+delivery.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from isrcheck.conformance.cluster.observe import BrokerView
 
 
 def view_of(cluster: Cluster, broker: int) -> BrokerView:
-    """How one broker stands."""
+    """The state of one broker."""
     return cluster.observe_broker(broker)
 
 
 def payloads(cluster: Cluster, broker: int) -> tuple[str, ...]:
-    """What a broker's log holds, without offsets."""
+    """The records in a broker's log, without offsets."""
     return tuple(each.payload for each in view_of(cluster, broker).log)
 
 
 def response_in_flight(cluster: Cluster, follower: int, leader: int) -> Message | None:
-    """The answer to a follower's outstanding request that is under way from a leader; None if there is none."""
+    """The response in flight from a leader to a follower's outstanding request; None if there is none."""
     for fetcher in view_of(cluster, follower).fetchers:
         if fetcher.source == leader:
             for message in cluster.messages():
@@ -38,21 +39,22 @@ def response_in_flight(cluster: Cluster, follower: int, leader: int) -> Message 
 
 
 def ask(cluster: Cluster, follower: int, leader: int) -> Message | None:
-    """A follower's fetcher sends its next request, and the leader handles it; the answer in flight, None if parked.
+    """A follower's fetcher sends its next request and the leader handles it; the response in flight, or None if it is
+    parked.
 
-    Errors: `ClusterError` if the fetcher sends nothing: it waits for an answer, is in a back-off, or does not have the
-    partition.
+    Errors: `ClusterError` if the fetcher sends nothing because it waits for a response, is in a back-off, or does not
+    have the partition.
     """
     cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
     for fetcher in view_of(cluster, follower).fetchers:
         if fetcher.source == leader and fetcher.outstanding in {each.number for each in cluster.messages()}:
             cluster.deliver(fetcher.outstanding)
             return response_in_flight(cluster, follower, leader)
-    raise ClusterError(f"broker {follower} sends broker {leader} nothing: {view_of(cluster, follower).fetchers}")
+    raise ClusterError(f"broker {follower} sends nothing to broker {leader}: {view_of(cluster, follower).fetchers}")
 
 
 def apply(cluster: Cluster, follower: int, leader: int) -> None:
-    """The leader's answer in flight reaches the follower. Errors: `ClusterError` if there is none."""
+    """The leader's response in flight reaches the follower. Errors: `ClusterError` if there is none."""
     response = response_in_flight(cluster, follower, leader)
     if response is None:
         raise ClusterError(f"no answer of broker {leader} to broker {follower} is in flight")
@@ -60,13 +62,13 @@ def apply(cluster: Cluster, follower: int, leader: int) -> None:
 
 
 def fetch(cluster: Cluster, follower: int, leader: int) -> None:
-    """A whole fetch: asked, handled, and applied unless it was parked."""
+    """A whole fetch: the request is sent and handled, and the response is applied unless the fetch is parked."""
     if ask(cluster, follower, leader) is not None:
         apply(cluster, follower, leader)
 
 
 def complete_parked_fetch(cluster: Cluster, leader: int, follower: int) -> None:
-    """A parked fetch completes: at once if there are records, else when its wait is over. The answer is in flight."""
+    """A parked fetch completes: at once if there are records, otherwise after its wait. The response is in flight."""
     if not cluster.fire(leader, TimerKind.DELAYED_FETCH, follower):
         parked = view_of(cluster, leader).leadership
         deadlines = [deadline for each, _, deadline in (parked.parked_fetches if parked else ()) if each == follower]
@@ -77,9 +79,9 @@ def complete_parked_fetch(cluster: Cluster, leader: int, follower: int) -> None:
 
 
 def reconcile(cluster: Cluster, follower: int) -> None:
-    """A follower that truncates asks its leader until it fetches; nothing if it fetches already.
+    """A truncating follower asks its leader until it can fetch; nothing happens if it fetches already.
 
-    Errors: `ClusterError` if the leader refuses, or if the questions do not come to an end (KAFKA-10706).
+    Errors: `ClusterError` if the leader refuses, or if the reconciliation does not end (KAFKA-10706).
     """
     for _ in range(len(view_of(cluster, follower).epoch_entries) + 2):
         fetcher = next(each for each in view_of(cluster, follower).fetchers if each.mode is not None)
@@ -91,11 +93,11 @@ def reconcile(cluster: Cluster, follower: int) -> None:
             cluster.deliver(cluster.messages()[-1].number)
             apply(cluster, follower, fetcher.source)
     if view_of(cluster, follower).is_truncating:
-        raise ClusterError(f"broker {follower} goes on truncating: {view_of(cluster, follower).epoch_entries}")
+        raise ClusterError(f"broker {follower} does not stop truncating: {view_of(cluster, follower).epoch_entries}")
 
 
 def learn(cluster: Cluster, *brokers: int) -> None:
-    """Brokers are told of the newest metadata that is under way to them; older announcements are lost."""
+    """Brokers receive the newest metadata in flight to them; older announcements are lost."""
     for broker in brokers:
         told = [each for each in cluster.messages() if each.destination == broker and _is_metadata(each)]
         for each in told[:-1]:
@@ -105,40 +107,40 @@ def learn(cluster: Cluster, *brokers: int) -> None:
 
 
 def restart(cluster: Cluster, broker: int) -> None:
-    """A broker comes back and is told how things stand."""
+    """A broker restarts and receives the current metadata."""
     cluster.restart(broker)
     learn(cluster, broker)
 
 
 def bounce(cluster: Cluster, broker: int) -> None:
-    """A broker goes and comes back at once."""
+    """A broker stops and restarts at once."""
     cluster.crash(broker)
     restart(cluster, broker)
 
 
 def append(cluster: Cluster, payload: str, leader: int, acks: Acks = Acks.ALL, producer: str = PRODUCER) -> int:
-    """A record is sent and reaches the leader; the number of the produce request."""
+    """A record is sent and reaches the leader; returns the number of the produce request."""
     send = cluster.produce(payload, leader, acks, producer)
     deliver_requests(cluster)
     return send
 
 
 def deliver_requests(cluster: Cluster) -> None:
-    """Every produce request that is under way arrives."""
+    """Deliver every produce request in flight."""
     for message in cluster.messages():
         if isinstance(message.payload, ProduceRequest):
             cluster.deliver(message.number)
 
 
 def deliver_answers(cluster: Cluster) -> None:
-    """Every answer to a client that is under way arrives."""
+    """Deliver every response in flight to a client."""
     for message in cluster.messages():
         if isinstance(message.destination, str):
             cluster.deliver(message.number)
 
 
 def acknowledged(cluster: Cluster) -> tuple[str, ...]:
-    """The payloads that a producer was told are safe, once every answer under way has arrived."""
+    """The payloads that a producer knows to be written, after all responses in flight have arrived."""
     deliver_answers(cluster)
     return tuple(each.payload for each in cluster.observe().acknowledged)
 
@@ -146,7 +148,7 @@ def acknowledged(cluster: Cluster) -> tuple[str, ...]:
 def read(
     cluster: Cluster, broker: int, consumer: str = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED
 ) -> tuple[str, ...]:
-    """A consumer asks a broker and is answered; everything that it has read so far."""
+    """A consumer fetches from a broker; returns everything that it has read so far."""
     cluster.deliver(cluster.consume(broker, consumer, isolation))
     cluster.deliver(cluster.messages()[-1].number)
     (view,) = [each for each in cluster.observe_consumers() if each.name == consumer]

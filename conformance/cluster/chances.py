@@ -1,4 +1,4 @@
-"""How likely what is, in a run that is left to chance.
+"""The probabilities of events in a random run.
 
 In:  nothing.
 Out: `Chances`, for `Scheduler`.
@@ -21,17 +21,17 @@ INTERVALS = {
     TimerKind.DELAYED_PRODUCE_EXPIRY: 1_000,
     TimerKind.LOG_FLUSH: 10_000,
 }
-"""How often each timer fires, in ms on average; flushing is the operating system's doing."""
+"""The mean interval of each timer in ms; the operating system decides when to flush."""
 
 
 @dataclass(frozen=True)
 class Chances:
-    """Times in ms; shares between 0 and 1; intervals are means, and 0 switches off.
+    """Times in ms; shares between 0 and 1; intervals are means, and 0 switches an event off.
 
-    `whole_exchanges`: what one broker asks another arrives in the event in which it is sent, or is lost, and so does
-    the answer to a question about epochs or offsets; only fetch responses take their time. This is the level of
-    atomicity of the formal model. Switched off, requests and those answers travel like everything else.
-    `elections` are the kinds that the controller is asked for.
+    `whole_exchanges`: a request between brokers arrives in the event in which it is sent, or is lost, and so does the
+    answer to a question about epochs or offsets; only fetch responses take time. This is the atomicity of the formal
+    model. Without it, requests and those answers take time like all other messages. `elections` are the kinds of
+    elections that are requested from the controller.
     """
 
     delay: int = 20

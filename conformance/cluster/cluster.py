@@ -1,21 +1,23 @@
-"""A cluster that keeps one partition: all that the outside world may do to it, and nothing else.
+"""A cluster with one partition, and everything that the outside world can do to it.
 
-In:  acts of a test driver, a scheduler, or a person: deliver, drop, let time pass, fire, crash, elect, produce, read.
-Out: `observe()`. Everything is a message in between; the same acts give the same cluster.
+In:  operations of a test driver, a scheduler, or a person: deliver, drop, advance time, fire, crash, elect, produce,
+     read.
+Out: `observe()`. All communication inside is by messages; the same operations give the same cluster.
 
-Two simplifications, shared with the formal model: a fetch response carries everything from the fetch offset to the log
-end (no size limits); and a fetch is between one follower and one leader, at most one outstanding per pair. A batch
-holds one record. The write of the ISR is synchronous, as through ZooKeeper.
+Two simplifications are shared with the formal model: a fetch response carries everything from the fetch offset to the
+log end (no size limits); and a fetch is between one follower and one leader, at most one outstanding per pair. A batch
+holds one record. The ISR is written synchronously, as through ZooKeeper.
 
-What a connection does: a message that is dropped, or that reaches a process other than the one it was meant for, breaks
-the connection, and who waits for an answer on it notices at once. A crash breaks every connection to the process; what
-it had already sent still arrives.
+Connections: a message that is dropped, or that reaches a process other than the intended one, breaks its connection,
+and the process that awaits a response on it notices at once. A crash breaks every connection to the process; messages
+that it had already sent still arrive.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from isrcheck.conformance.cluster import observe as views
 from isrcheck.conformance.cluster.broker.broker import Broker, TimerKind
 from isrcheck.conformance.cluster.clients.clients import Clients
 from isrcheck.conformance.cluster.configuration.bugs import bug_named
@@ -28,14 +30,6 @@ from isrcheck.conformance.cluster.network.clock import Clock
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation
 from isrcheck.conformance.cluster.network.network import Message, Network
 from isrcheck.conformance.cluster.network.records import Control
-from isrcheck.conformance.cluster.observe import (
-    BrokerView,
-    ClusterView,
-    ConsumerView,
-    consumer_views,
-    observe,
-    observe_broker,
-)
 
 PRODUCER = "producer"
 CONSUMER = "consumer"
@@ -54,7 +48,7 @@ class Cluster:
     ) -> None:
         """A protocol by the name of its generation, or by its switches. With a directory, logs are files in it.
 
-        Errors: `SwitchError`, `ClusterError` for names that do not exist; `StorageError` for the directory.
+        Errors: `SwitchError`, `ClusterError` for unknown names; `StorageError` for the directory.
         """
         switches = generation(protocol) if isinstance(protocol, str) else protocol
         start, settings, known_bug = start or Start(), settings or Settings(), bug_named(bug)
@@ -88,32 +82,32 @@ class Cluster:
         """The numbers of all brokers."""
         return tuple(self._brokers)
 
-    def observe(self) -> ClusterView:
-        """How everything stands. Changes nothing."""
+    def observe(self) -> views.ClusterView:
+        """The state of everything. Changes nothing."""
         clients = self._clients
         parts = (self._brokers, self._network, self._controller, clients.producers, clients.consumers)
-        return observe(self.now, *parts, clients.coordinator, clients.deletes)
+        return views.observe(self.now, *parts, clients.coordinator, clients.deletes)
 
-    def observe_broker(self, broker: int) -> BrokerView:
-        """How one broker stands: the same as in `observe()`, without the work for all the others."""
-        return observe_broker(broker, self._broker(broker))
+    def observe_broker(self, broker: int) -> views.BrokerView:
+        """The state of one broker: the same as in `observe()`, without the work for the others."""
+        return views.observe_broker(broker, self._broker(broker))
 
-    def observe_consumers(self) -> tuple[ConsumerView, ...]:
+    def observe_consumers(self) -> tuple[views.ConsumerView, ...]:
         """What each consumer has read: the same as in `observe()`."""
-        return consumer_views(self._clients.consumers)
+        return views.consumer_views(self._clients.consumers)
 
     def messages(self) -> tuple[Message, ...]:
-        """Every message in flight, in the order of sending."""
+        """Every message in flight, in order of sending."""
         return self._network.in_flight
 
     def timers(self, broker: int) -> tuple[tuple[TimerKind, int | None], ...]:
-        """The timers of a broker that could be fired now, each with its peer; none while it is down or frozen."""
+        """The timers of a broker that can be fired now, each with its peer; none while the broker is down or frozen."""
         return self._broker(broker).timers()
 
     # Network and time
 
     def deliver(self, number: int) -> None:
-        """A message reaches its destination, and is handled in the same event.
+        """A message reaches its destination and is handled in the same event.
 
         Errors: `ClusterError` if it is not in flight, or its destination is frozen; `StorageError`: the broker halts.
         """
@@ -146,15 +140,15 @@ class Cluster:
             self._disconnect(message.destination, message.destination_process, message.source, message.in_reply_to)
 
     def advance(self, milliseconds: int) -> None:
-        """Lets time pass. Nothing happens by itself: timers that are due are fired by whoever drives the cluster."""
+        """Advance the time. Nothing happens by itself: the driver fires timers that are due."""
         self._clock.advance(milliseconds)
 
     def fire(self, broker: int, timer: TimerKind, peer: int | None = None) -> bool:
-        """Fires one timer of one broker; whether anything came of it.
+        """Fire one timer of one broker; returns whether it had an effect.
 
-        `peer` is the source for `FETCHER_DO_WORK`, the follower for `DELAYED_FETCH`. Deadlines are honoured: a fetch
-        without news completes only when its wait is over, a follower is shrunk only when it lags.
-        Errors: `ClusterError` if the broker is down or frozen, or has no such fetcher; `StorageError`: it halts.
+        `peer` is the source for `FETCHER_DO_WORK`, the follower for `DELAYED_FETCH`. Deadlines are respected: a fetch
+        without new records completes only when its wait is over, and a follower is removed from the ISR only if it
+        lags. Errors: `ClusterError` if the broker is down or frozen, or has no such fetcher; `StorageError`: it halts.
         """
         try:
             return self._broker(broker).fire(timer, peer)
@@ -172,9 +166,9 @@ class Cluster:
         self._break_connections_if_down(broker)
 
     def lose_power(self, broker: int, written: int = 0) -> None:
-        """The machine loses power; of the records, those that were flushed are kept (fire `LOG_FLUSH` before).
+        """The machine loses power; only flushed records are kept (fire `LOG_FLUSH` before).
 
-        So are those below `written`, which the operating system happened to have put to the disk by itself.
+        Records below `written` are kept as well: the operating system happened to write them to the disk.
         """
         self._end(broker)
         self._broker(broker).storage.lose_power(written)
@@ -185,7 +179,7 @@ class Cluster:
         self._broker(broker).storage.lose_disk()
 
     def restart(self, broker: int) -> None:
-        """A new process; it registers, and the controller sends it the current metadata.
+        """Start a new process; it registers, and the controller sends it the current metadata.
 
         Errors: `ClusterError` if one runs; `StorageError` if its files are damaged.
         """
@@ -193,41 +187,41 @@ class Cluster:
         self._controller.register(broker)
 
     def freeze(self, broker: int) -> None:
-        """The process stands still: nothing is delivered to it, no timer of it fires. Errors: `ClusterError`."""
+        """Freeze the process: it receives no messages and fires no timers. Errors: `ClusterError`."""
         self._broker(broker).freeze()
 
     def thaw(self, broker: int) -> None:
-        """The process goes on. Errors: `ClusterError` if it does not stand still."""
+        """The process continues. Errors: `ClusterError` if it is not frozen."""
         self._broker(broker).thaw()
 
     # Controller
 
     def elect(self, kind: Election, candidate: int) -> None:
-        """The controller elects a named candidate and announces it. Errors: `ClusterError`; see `Controller.elect`."""
+        """The controller elects this candidate and announces it. Errors: `ClusterError`; see `Controller.elect`."""
         self._controller.elect(kind, candidate)
 
     def notice_dead(self, broker: int) -> None:
-        """The controller removes a follower that does not run from the ISR. Errors: `ClusterError`."""
+        """The controller removes a dead follower from the ISR. Errors: `ClusterError`."""
         self._controller.notice_dead(broker)
 
     # Clients
 
     def produce(self, payload: str, broker: int, acks: Acks = Acks.ALL, producer: str = PRODUCER) -> int:
-        """A producer sends one record to a broker; the number of the request. Errors: `ClusterError`."""
+        """A producer sends one record to a broker; returns the number of the request. Errors: `ClusterError`."""
         self._broker(broker)
         return self._clients.producer(producer).send(payload, broker, acks)
 
     def resend(self, number: int, broker: int, producer: str = PRODUCER) -> int:
-        """A producer retries one of its requests; the number of the new request. Errors: `ClusterError`."""
+        """A producer retries one of its requests; returns the number of the new request. Errors: `ClusterError`."""
         self._broker(broker)
         return self._clients.producer(producer).resend(number, broker)
 
     def disconnect(self, number: int, producer: str = PRODUCER) -> None:
-        """The connection on which a request of a producer is in flight breaks: it will hear of no answer."""
+        """The connection of a producer's request breaks, so the producer gets no response."""
         self._clients.producer(producer).gives_up(number)
 
     def init_producer_id(self, producer: str = PRODUCER) -> None:
-        """A new instance of a producer, with its epoch raised; an open transaction of the old one is aborted."""
+        """A new instance of a producer, with a higher epoch; an open transaction of the old instance is aborted."""
         named = self._clients.producer(producer)
         was_open = named.in_transaction
         named.bump_epoch()
@@ -235,34 +229,36 @@ class Cluster:
             self._clients.coordinator.decide(producer, named.stamp, Control.ABORT)
 
     def begin_transaction(self, producer: str = PRODUCER) -> None:
-        """What the producer sends from now on is transactional. Errors: `ClusterError`."""
+        """From now on the producer's records are transactional. Errors: `ClusterError`."""
         self._clients.producer(producer).begin_transaction()
 
     def end_transaction(self, control: Control, producer: str = PRODUCER) -> None:
-        """The coordinator decides: commit or abort. No marker is written by this. Errors: `ClusterError`."""
+        """The coordinator decides to commit or abort. This writes no marker. Errors: `ClusterError`."""
         named = self._clients.producer(producer)
         named.end_transaction()
         self._clients.coordinator.decide(producer, named.stamp, control)
 
     def write_marker(self, broker: int, producer: str = PRODUCER) -> int:
-        """The coordinator sends the decision to a broker, again if need be; the number of the attempt."""
+        """The coordinator sends the decision to a broker, perhaps again; returns the number of the attempt."""
         self._broker(broker)
         return self._clients.coordinator.write_marker(producer, broker)
 
     def delete_records(self, broker: int, before_offset: int) -> int:
-        """An administrator asks a broker to delete below an offset (-1: the high watermark); the request's number."""
+        """An administrator asks a broker to delete below an offset (-1: the high watermark); returns the request's
+        number.
+        """
         self._broker(broker)
         return self._clients.delete_records(broker, before_offset)
 
     def consume(self, broker: int, consumer: str = CONSUMER, isolation: Isolation = Isolation.READ_UNCOMMITTED) -> int:
-        """A consumer asks a broker for what comes next; the number of the message. Errors: `ClusterError`."""
+        """A consumer asks a broker for the next records; returns the number of the message. Errors: `ClusterError`."""
         self._broker(broker)
         return self._clients.consumer(consumer, isolation).fetch(broker)
 
     def seek(self, position: int, consumer: str = CONSUMER) -> None:
-        """A consumer goes to another position. Errors: `ClusterError` if there is none of that name."""
+        """A consumer moves to another position. Errors: `ClusterError` if there is no consumer of that name."""
         if consumer not in self._clients.consumers:
-            raise ClusterError(f"no consumer {consumer}; let it consume first")
+            raise ClusterError(f"no consumer {consumer}; call consume first")
         self._clients.consumers[consumer].seek(position)
 
     def _broker(self, number: int) -> Broker:
@@ -281,14 +277,16 @@ class Cluster:
             self.crash(broker)
 
     def _disconnect(self, asker: int | str, asker_process: int, asked: int | str, request: int) -> None:
-        """Who waits for an answer to a request learns that its connection broke."""
+        """The process that awaits a response learns that its connection broke."""
         if isinstance(asker, int) and isinstance(asked, int) and self._process_of(asker) == asker_process:
             self._brokers[asker].disconnected(asked, request)
         elif isinstance(asker, str) and asker in self._clients.producers:
             self._clients.producers[asker].disconnected(request)
 
     def _break_connections_if_down(self, broker: int) -> None:
-        """A process that ended answers nothing more: whoever waits for it, and has nothing under way, notices."""
+        """An ended process sends no further responses: every process that awaits one, and has none in flight,
+        notices.
+        """
         if self._process_of(broker):
             return
         for number, other in self._brokers.items():

@@ -1,7 +1,7 @@
-"""What can be seen of a cluster: frozen views of everything, for whoever compares.
+"""The observable state of a cluster: frozen views of all its parts, for comparison.
 
 In:  the parts of a cluster.
-Out: `ClusterView`. Looking changes nothing.
+Out: `ClusterView`. Observing changes nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from isrcheck.conformance.cluster.network.records import UNDEFINED_OFFSET, Contr
 
 @dataclass(frozen=True)
 class FetcherView:
-    """One fetcher; `mode` is None if it does not have the partition; `outstanding` the number of a request, or None."""
+    """One fetcher; `mode` is None if it does not have the partition; `outstanding` is the number of a request, or
+    None.
+    """
 
     source: int
     mode: Mode | None
@@ -35,9 +37,9 @@ class FetcherView:
 
 @dataclass(frozen=True)
 class LeadershipView:
-    """What a broker that takes itself for the leader knows. Offsets are None where it does not know them.
+    """What a broker that presumes leadership knows. Unknown offsets are None.
 
-    `delayed_produces` are (client, number of its request, offset that the high watermark has to reach, deadline in ms);
+    `delayed_produces` are (client, request number, offset that the high watermark has to reach, deadline in ms);
     `parked_fetches` are (follower, fetch offset, deadline in ms).
     """
 
@@ -51,9 +53,10 @@ class LeadershipView:
 
 @dataclass(frozen=True)
 class BrokerView:
-    """One broker. While no process runs, the log is the one on its disk, and what only a process knows is None.
+    """One broker. While no process runs, the log is the one on its disk, and everything that only a process knows is
+    None.
 
-    `leader` is whom the broker takes for the leader, None if it was told nobody; `leader_epoch` is -1 then.
+    `leader` is the leader that the broker knows, None if it knows none; `leader_epoch` is then -1.
     """
 
     number: int
@@ -75,18 +78,18 @@ class BrokerView:
 
     @property
     def is_truncating(self) -> bool:
-        """Whether it follows somebody and has not reconciled its log yet."""
+        """Whether it follows a leader and has not reconciled its log yet."""
         return any(each.mode is Mode.TRUNCATING for each in self.fetchers)
 
     @property
     def follows(self) -> int | None:
-        """The source of the fetcher that has the partition; None if it follows nobody."""
+        """The source of the fetcher that has the partition; None if it follows no leader."""
         return next((each.source for each in self.fetchers if each.mode is not None), None)
 
 
 @dataclass(frozen=True)
 class ControllerView:
-    """The state of record, and what brokers have not been told yet."""
+    """The state of record, and the announcements that brokers have not received yet."""
 
     leader: int
     leader_epoch: int
@@ -107,7 +110,7 @@ class ConsumerView:
 
 @dataclass(frozen=True)
 class ClusterView:
-    """Everything; times in ms. `decided` are producers, each with the outcome of its last transaction that ended."""
+    """Everything; times in ms. `decided` are producers, each with the outcome of its last ended transaction."""
 
     now: int
     brokers: tuple[BrokerView, ...]
@@ -121,12 +124,12 @@ class ClusterView:
 
     @property
     def acknowledged(self) -> tuple[Sent, ...]:
-        """Every request that was acknowledged, by producer and then in the order of sending."""
+        """Every acknowledged request, by producer and then in order of sending."""
         return tuple(each for _, sent in self.sent for each in sent if each.is_acknowledged)
 
 
 def observe_broker(number: int, broker: Broker) -> BrokerView:
-    """How one broker stands. Errors: `StorageError` if it is down and its disk cannot be read."""
+    """The view of one broker. Errors: `StorageError` if it is down and its disk cannot be read."""
     process, storage = broker.running, broker.storage
     if process is None:
         stored = storage.load()
@@ -192,7 +195,7 @@ def observe(
     coordinator: TransactionCoordinator,
     deletes: Iterable[DeleteRecordsResponse | None],
 ) -> ClusterView:
-    """How everything stands."""
+    """The view of everything."""
     in_flight = network.in_flight
     told = tuple(each for each in in_flight if isinstance(each.payload, LeaderAndIsr))
     return ClusterView(

@@ -1,10 +1,10 @@
-"""A cluster left to chance: one seed decides every delay, every fault, every choice.
+"""Runs a cluster at random: one seed determines every delay, fault and choice.
 
-In:  a `Cluster`, used through its public methods only; a seed; `Chances`; perhaps somebody who watches.
-Out: `Act`s; printed one a line, the same seed gives the same lines, byte for byte.
+In:  a `Cluster`, used through its public methods only; a seed; `Chances`; optionally an observer.
+Out: `Act`s; printed one per line, the same seed gives identical lines.
 
-Virtual time: a message arrives after a delay or is lost, a timer fires once in its interval, a fault strikes now and
-then; the act that is due first happens next, and the clock is moved to it.
+Time is virtual: a message arrives after a delay or is lost, a timer fires once per interval, faults occur at random.
+The act that is due first happens next, and the clock moves to its time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from isrcheck.conformance.cluster.observe import BrokerView
 
 @dataclass(frozen=True)
 class Act:
-    """What was done to the cluster: when (ms), the name of the act, and to what."""
+    """An operation on the cluster: its time (ms), its name, and its arguments."""
 
     at: int
     name: str
@@ -38,7 +38,7 @@ class Act:
 
 
 class Scheduler:
-    """Drives one cluster; `run` may be called again to go on. `watch` is told of every act when it has been done."""
+    """Drives one cluster; `run` may be called repeatedly. `watch` is called after every act."""
 
     def __init__(
         self,
@@ -75,17 +75,17 @@ class Scheduler:
 
     @property
     def acts(self) -> tuple[Act, ...]:
-        """What has been done so far."""
+        """The acts so far."""
         return tuple(self._acts)
 
     def run(self, events: int) -> tuple[str, ...]:
-        """Lets that many events happen, of which many come to nothing; every act so far, printed."""
+        """Run this number of events, many of which have no effect; returns every act so far, printed."""
         for _ in range(events):
             self.step()
         return tuple(map(str, self._acts))
 
     def step(self) -> None:
-        """Lets one event happen."""
+        """Run one event."""
         at, _, act = heapq.heappop(self._due)
         self._cluster.advance(max(0, at - self._cluster.now))
         act()
@@ -101,7 +101,7 @@ class Scheduler:
         heapq.heappush(self._due, (self._cluster.now + delay, self._planned, act))
 
     def _plan_again(self, interval: int, act: Callable[[], object]) -> None:
-        """Plans an act that happens once in so many milliseconds on average, for ever."""
+        """Plan an act that repeats forever with this mean interval."""
 
         def once() -> None:
             act()
@@ -116,7 +116,7 @@ class Scheduler:
         self._plan(1 + self._random.randrange(2 * INTERVALS[kind]), partial(self._fire, broker, kind))
 
     def _plan_deliveries(self) -> None:
-        """Decides on every message that is new: when it arrives, or that it never does."""
+        """Decide for every new message when it arrives, or that it is lost."""
         chances, random = self._chances, self._random
         while new := [each for each in self._cluster.messages() if each.number > self._seen]:
             for message in new:
@@ -131,7 +131,7 @@ class Scheduler:
 
     def _arrive(self, message: Message, is_lost: bool) -> None:
         if message not in self._cluster.messages():
-            return  # whoever watches has taken it
+            return  # the observer has taken it
         if is_lost:
             self._cluster.drop(message.number)
             self._done("drop", message)
@@ -170,7 +170,7 @@ class Scheduler:
         self._done("delete records", self._cluster.delete_records(broker, offset), broker, offset)
 
     def _transact(self) -> None:
-        """Begins a transaction, or ends it and sends its marker, or sends the marker again: whichever is possible."""
+        """Begin a transaction, or end it and send its marker, or send the marker again: whichever is possible."""
         leaders = [each.number for each in self._cluster.observe().brokers if each.leadership is not None]
         if not leaders:
             return
@@ -217,7 +217,7 @@ class Scheduler:
             self._done("thaw", broker)
 
     def _elect(self) -> None:
-        """Asks the controller for an election, or to notice a death; what it refuses, does not happen."""
+        """Ask the controller for an election or to notice a death; refused requests have no effect."""
         kind = self._random.choice([*self._chances.elections, None])
         broker = self._random.choice(self._cluster.brokers)
         try:
@@ -238,6 +238,6 @@ class Scheduler:
 
 
 def _belongs_to_one_event(message: Message) -> bool:
-    """What passes between two brokers, but for fetch responses."""
+    """A message between two brokers, except for fetch responses."""
     between_brokers = isinstance(message.source, int) and isinstance(message.destination, int)
     return between_brokers and not isinstance(message.payload, FetchResponse)

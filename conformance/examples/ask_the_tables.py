@@ -1,17 +1,17 @@
-"""Three questions to the tables of `check --tables DIR`, asked with pandas, or as Spark SQL.
+"""Three example queries on the tables of `check --tables DIR`, with pandas or with Spark SQL.
 
-The tables that README.md asks come from these commands:
+The tables that docs/sweeps_and_tables.md asks come from these commands:
 
     check sweep --vary acks=0,1,all --vary min.insync.replicas=1,2 --vary unclean.leader.election.enable=false,true \
         --bound 8 --tables results
     check kafka --protocol 2.1 --bound 8 --engine spark --master 'local[2]' --split-depth 2 --tables results
 
-and the answers from one of these, which say the same:
+and the answers from either of these, which print the same:
 
     python conformance/examples/ask_the_tables.py results
     python conformance/examples/ask_the_tables.py results --spark
 
-checker/tables.md says what the columns mean. It takes: pip install 'isrcheck[spark]'.
+checker/tables.md describes the columns. Requires: pip install 'isrcheck[spark]'.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TABLES = ("runs", "actions", "verdicts", "overlap")
 
 @dataclass(frozen=True)
 class Question:
-    """A question, as text, to pandas (whose tables are data frames by name) and to Spark."""
+    """A question in words, as a pandas query (on data frames by name) and as a Spark SQL query."""
 
     text: str
     of_pandas: Callable[[Mapping[str, DataFrame]], DataFrame]
@@ -54,7 +54,7 @@ ORDER BY new DESC, action LIMIT 5
 
 
 def widening(tables: Mapping[str, DataFrame]) -> DataFrame:
-    """Actions by the states that they were the first to reach."""
+    """Actions by the number of new states that they reached."""
     runs = tables["runs"]
     once = runs[~runs["parts_overlap"]]["run"]
     actions = tables["actions"]
@@ -79,7 +79,7 @@ ORDER BY depth NULLS LAST, settings, verdict    -- what has no depth is undecide
 
 
 def losing(tables: Mapping[str, DataFrame]) -> DataFrame:
-    """What became of acknowledged records, by the settings in which the searches differ."""
+    """The verdicts on acknowledged records, by the settings in which the searches differ."""
     verdicts = tables["verdicts"]
     asked = verdicts[verdicts["property"] == "acked_not_lost"][["run", "verdict", "depth"]]
     entries = tables["runs"].merge(asked, on="run")[["run", "configuration"]].explode("configuration")
@@ -103,7 +103,7 @@ GROUP BY run, one, other ORDER BY run, states DESC, one, other
 
 
 def overlapping(tables: Mapping[str, DataFrame]) -> DataFrame:
-    """How many states both of two parts found."""
+    """The number of states that each pair of parts both found."""
     one = tables["overlap"].explode("parts").rename(columns={"parts": "one"})
     pairs = one.assign(other=tables["overlap"]["parts"]).explode("other")
     pairs = pairs[pairs["one"] < pairs["other"]]
@@ -124,7 +124,7 @@ QUESTIONS = (
 
 
 def ask_pandas(folder: Path) -> list[DataFrame]:
-    """The answers of pandas."""
+    """The answers computed by pandas."""
     from pyarrow.dataset import dataset
 
     tables = {name: dataset(folder / name, format="parquet").to_table().to_pandas() for name in TABLES}
@@ -132,7 +132,7 @@ def ask_pandas(folder: Path) -> list[DataFrame]:
 
 
 def ask_spark(folder: Path) -> list[DataFrame]:
-    """The answers of Spark."""
+    """The answers computed by Spark."""
     with spark_session(SparkOptions(), lambda message: None) as session:
         for name in TABLES:
             session.spark.read.parquet(str(folder / name)).createOrReplaceTempView(name)
@@ -143,17 +143,17 @@ def text(answers: Sequence[DataFrame]) -> str:
     """The questions with their answers."""
     lines = []
     for question, answer in zip(QUESTIONS, answers, strict=True):
-        # Whole numbers, also in a column that lacks some.
+        # Whole numbers, even in a column with missing values.
         told: Any = answer.convert_dtypes().to_string(index=False) if len(answer) else question.no_answer
         lines += [question.text, *(f"  {line}" for line in told.splitlines()), ""]
     return "\n".join(lines[:-1])
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Ask, and print what is answered."""
-    parser = argparse.ArgumentParser(description="Three questions to the tables of check --tables DIR.")
-    parser.add_argument("folder", type=Path, metavar="DIR", help="what was given to check --tables")
-    parser.add_argument("--spark", action="store_true", help="ask Spark SQL instead of pandas")
+    """Run the queries and print the answers."""
+    parser = argparse.ArgumentParser(description="Three queries on the tables of check --tables DIR.")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="the folder that was given to check --tables")
+    parser.add_argument("--spark", action="store_true", help="use Spark SQL instead of pandas")
     asked = parser.parse_args(words)
     try:
         missing = [name for name in TABLES if not any(asked.folder.glob(f"{name}/*.parquet"))]

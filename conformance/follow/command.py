@@ -1,8 +1,10 @@
-"""`conform run` and `conform follow`: is what a cluster did, or was seen of a real Kafka, a behaviour of the model?
+"""`conform run` and `conform follow`: is the run of a cluster, or what was seen of a real Kafka, a behaviour of the
+model?
 
-One log is told of at length; many.py has many, a line for each.
+One log is reported in full; many logs get one line each (many.py).
 
-In:  the words that were typed. Out: text on stdout, errors on stderr, an exit code.
+In:  the words that were typed.
+Out: text on stdout, errors on stderr, an exit code.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ from isrcheck.conformance.console import (
 )
 from isrcheck.conformance.follow.format.ndjson import lines_of
 from isrcheck.conformance.follow.logs import logs_of
-from isrcheck.conformance.follow.many import Manner, follow_many
+from isrcheck.conformance.follow.many import FollowOptions, follow_many
 from isrcheck.conformance.follow.observations.explain import Explained, follow_recording
 from isrcheck.conformance.follow.observations.reading import is_observation
 from isrcheck.conformance.follow.observations.search import Progress as SearchProgress
@@ -49,29 +51,43 @@ from isrcheck.conformance.follow.recorder.plan import Plan
 from isrcheck.conformance.follow.recorder.record import record
 from isrcheck.conformance.follow.runs.follow import MOST_STATES, follow_log
 from isrcheck.conformance.follow.runs.watch import Progress, TimeOverError, Watch
-from isrcheck.conformance.follow.verdicts import Asked
+from isrcheck.conformance.follow.verdicts import FollowRequest
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format import folder
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
-    """The words that `conform run` takes."""
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="decides everything that happens (default: 0)")
-    parser.add_argument("--steps", metavar="N", type=count, default=1000, help="events to record (default: 1000)")
-    parser.add_argument("--protocol", metavar="NAME", default=Plan.protocol, help="a generation (default: the newest)")
+    """Add the options of `conform run`."""
+    parser.add_argument(
+        "--seed", metavar="N", type=int, default=0, help="the seed, which determines the run (default: 0)"
+    )
+    parser.add_argument(
+        "--steps", metavar="N", type=count, default=1000, help="number of events to record (default: 1000)"
+    )
+    parser.add_argument(
+        "--protocol", metavar="NAME", default=Plan.protocol, help="a generation of kafka (default: the newest)"
+    )
     parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="a protocol switch")
     parser.add_argument("--bug", choices=BUGS, metavar="NAME", help="seed a bug in the cluster (conform replay --help)")
-    parser.add_argument("--replicas", metavar="N", type=count, default=Plan.replicas, help="brokers (default: 3)")
-    parser.add_argument("--acks", choices=["0", "1", "all"], default=Plan.acks, help="of the producer (default: all)")
+    parser.add_argument(
+        "--replicas", metavar="N", type=count, default=Plan.replicas, help="number of brokers (default: 3)"
+    )
+    parser.add_argument(
+        "--acks", choices=["0", "1", "all"], default=Plan.acks, help="acks of the producer (default: all)"
+    )
     parser.add_argument(
         "--min-insync-replicas", metavar="N", type=count, default=Plan.min_insync_replicas, help="(default: 2)"
     )
-    parser.add_argument("--missing", metavar="SHARE", type=share, default=0.0, help="of the events left out of the log")
-    parser.add_argument("--unseen", metavar="SHARE", type=share, default=0.0, help="of the variables left out of each")
+    parser.add_argument(
+        "--missing", metavar="SHARE", type=share, default=0.0, help="share of the events that the log leaves out"
+    )
+    parser.add_argument(
+        "--unseen", metavar="SHARE", type=share, default=0.0, help="share of the variables that each event leaves out"
+    )
     parser.add_argument("--most-states", metavar="N", type=count, default=MOST_STATES, help="possible states, at most")
-    parser.add_argument("--seconds", metavar="N", type=seconds, help="end after so long, whatever is left: undecided")
-    parser.add_argument("--log", metavar="FILE", type=Path, help="where the log goes (default: a new file in runs/)")
+    parser.add_argument("--seconds", metavar="N", type=seconds, help="stop after this time; what is left is undecided")
+    parser.add_argument("--log", metavar="FILE", type=Path, help="the file of the log (default: a new file in runs/)")
     parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' own logs as files, in a new folder")
     parser.set_defaults(run=_run)
 
@@ -102,7 +118,7 @@ def _run(arguments: argparse.Namespace) -> int:
             record(plan, stream, str(path), arguments.logs, report)
     except TimeOverError:
         line.clear()
-        say(f"{path}: UNDECIDED: the time was over before everything was recorded; give more with --seconds")
+        say(f"{path}: UNDECIDED: the time ended before everything was recorded; give more with --seconds")
         return UNDECIDED
     line.clear()
     say(f"recorded: {escaped(str(path))}")
@@ -110,7 +126,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:
-    """A file that was not there before. Raises UsageError."""
+    """A file that did not exist before. Raises UsageError."""
     stem = f"{arguments.protocol}-seed-{arguments.seed}{f'-{arguments.bug}' if arguments.bug else ''}"
     candidates = [arguments.log] if arguments.log else (Path("runs") / f"{stem}-{n}.ndjson" for n in itertools.count(1))
     for path in candidates:
@@ -122,14 +138,14 @@ def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:
             return path, path.open("x", encoding="utf-8")
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror}; write the log elsewhere, with --log FILE") from None
-    raise UsageError(f"{arguments.log}: it is there already, and nothing is overwritten; give another --log FILE")
+    raise UsageError(f"{arguments.log}: it exists already and is not overwritten; give another --log FILE")
 
 
 def add_follow(parser: argparse.ArgumentParser) -> None:
-    """The words that `conform follow` takes."""
+    """Add the options of `conform follow`."""
     parser.add_argument(
         "files", metavar="LOG", type=Path, nargs="+",
-        help="events of a run, or observations of a Kafka; or a folder of such; of many, each has a line",
+        help="a log of events or of observations, or a folder of logs; each of several logs gets one line",
     )  # fmt: skip
     add_model(parser)
     parser.add_argument(
@@ -138,17 +154,25 @@ def add_follow(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memory", metavar="SIZE", type=memory, default="4G", help="of observations: 512M, 8G, ... (default: 4G)"
     )
-    parser.add_argument("--seconds", metavar="N", type=seconds, help="end after so long, whatever is left: undecided")
-    parser.add_argument("--out", metavar="DIR", type=Path, help="of observations: write the history there, as a trace")
+    parser.add_argument("--seconds", metavar="N", type=seconds, help="stop after this time; what is left is undecided")
     parser.add_argument(
-        "--engine", choices=["local", ENGINE], default="local", help="who follows: this process (default), or Spark"
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="for observations: write the path that explains them as a trace into this folder",
+    )
+    parser.add_argument(
+        "--engine",
+        choices=["local", ENGINE],
+        default="local",
+        help="where logs are followed: in this process (default), or on Spark",
     )
     add_session_options(parser.add_argument_group(f"with --engine {ENGINE}"))
     parser.set_defaults(run=_follow)
 
 
 def _follow(arguments: argparse.Namespace) -> int:
-    """One log, or many: a bad one does not keep the others from being followed."""
+    """Follow one log or many; a log that cannot be read does not stop the others."""
     spark = read_session_options(arguments)
     logs = logs_of(arguments.files)
     codes = {complain(line) for line in logs.unreadable}
@@ -159,27 +183,27 @@ def _follow(arguments: argparse.Namespace) -> int:
         codes.add(_follow_file(logs.paths[0], arguments))
     elif logs.paths:
         left = _left(arguments)
-        asked = Asked(
+        request = FollowRequest(
             protocol=arguments.protocol,
             generation=protocol_of(arguments),
             values=values_of(arguments),
             most_states=arguments.most_states,
             memory=arguments.memory,
             ends=None if left is None else time.time() + left,
-            with_history=arguments.out is not None,
+            with_trace=arguments.out is not None,
         )
-        manner = Manner(spark if arguments.engine == ENGINE else None, arguments.out, _words(arguments))
-        codes |= follow_many(logs.paths, asked, manner)
+        manner = FollowOptions(spark if arguments.engine == ENGINE else None, arguments.out, _words(arguments))
+        codes |= follow_many(logs.paths, request, manner)
     return INTERRUPTED if INTERRUPTED in codes else gravest(codes)
 
 
 def _left(arguments: argparse.Namespace) -> float | None:
-    """The seconds that this command has left; None: no limit."""
+    """The remaining seconds of this command; None: no limit."""
     return Budget(arguments.seconds, sys.maxsize, arguments.began).left
 
 
 def _words(arguments: argparse.Namespace) -> list[str]:
-    """The options that ask the same of one log alone."""
+    """The options that follow a single log in the same way."""
     words = ["--protocol", arguments.protocol] if arguments.protocol else []
     words += [word for given in arguments.switch for word in ("--switch", given)]
     words += [word for given in arguments.set for word in ("--set", given)]
@@ -206,7 +230,7 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
                 f" {human_bytes(progress.bytes_used)}",
                 progress.seconds,
             )
-            if seen:  # while LLVM compiled, where the exception was lost
+            if seen:  # during compilation by LLVM, where the exception was lost
                 raise KeyboardInterrupt
 
         outcome = follow_recording(
@@ -221,13 +245,13 @@ def _follow_observations(path: Path, arguments: argparse.Namespace) -> int:
     line.clear()
     say(*tell(outcome))
     if arguments.out and isinstance(outcome, Explained):
-        kept = folder.write(outcome.history, arguments.out)
+        kept = folder.write(outcome.trace, arguments.out)
         say(f"written: {kept}; replay it: conform replay {kept}")
     return outcome.exit_code
 
 
 def _follow_events(path: Path, arguments: argparse.Namespace, protocol: str | None, values: Mapping[str, int]) -> int:
-    """Every run of a log in its turn."""
+    """Follow every run of a log."""
     line = ProgressLine("conform")
 
     def report(progress: Progress) -> None:
@@ -242,7 +266,7 @@ def _follow_events(path: Path, arguments: argparse.Namespace, protocol: str | No
     except KeyboardInterrupt:
         line.clear()
         print(
-            f"conform: {escaped(str(path))}:{watch.line}: interrupted at this line, nothing is decided", file=sys.stderr
+            f"conform: {escaped(str(path))}:{watch.line}: interrupted at this line; nothing is decided", file=sys.stderr
         )
         return INTERRUPTED
     return gravest(codes)

@@ -1,6 +1,7 @@
-"""Which logs are meant: files, and folders for the logs in them, each file once.
+"""Finds the logs to follow: files, and the logs in folders, each file once.
 
-In:  the paths that a person gave. Out: `Logs`: the files, in that order, and what of the words led to none.
+In:  the paths that the user gave.
+Out: `Logs`: the files, in that order, and complaints about the paths that led to none.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from pathlib import Path
 from isrcheck.models.messages.errors import UsageError
 
 SUFFIX = ".ndjson"
-"""How the name of a log ends, where a folder is looked through."""
+"""The suffix of the logs in a folder."""
 
 
 @dataclass
 class Logs:
-    """The logs to follow; a line for each folder without one, for each that cannot be read, for each second name."""
+    """The logs to follow, and a complaint for each folder without logs, each unreadable folder, and each duplicate."""
 
     paths: list[Path] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
@@ -26,7 +27,7 @@ class Logs:
 
 
 def logs_of(given: Sequence[Path]) -> Logs:
-    """The logs that are meant: of a folder those right in it, by name."""
+    """The logs for these paths; for a folder, the logs directly in it, sorted by name."""
     logs, known = Logs(), dict[object, Path]()
     for path in given:
         try:
@@ -56,7 +57,7 @@ def _in(path: Path) -> Iterator[Path]:
 
 
 def _identity(path: Path) -> object:
-    """The same for two names of one file."""
+    """The identity of a file, equal for two names of one file."""
     try:
         status = path.stat()
     except OSError:

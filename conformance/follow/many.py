@@ -1,7 +1,7 @@
-"""Many logs, each of them followed: here, one after the other, or on Spark; the report is the same.
+"""Follows many logs, one after the other in this process or on Spark; the report is the same.
 
-In:  the paths of the logs, what is `Asked` of each, whoever follows them. Out: text on stdout, errors on stderr, an
-     exit code.
+In:  the paths of the logs, the `FollowRequest` for all of them, and the options.
+Out: text on stdout, errors on stderr, an exit code.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.checker.spark.runtime.session import SparkOptions, spark_session
 from isrcheck.conformance.console import INTERRUPTED, UNDECIDED, USAGE, complain, say
-from isrcheck.conformance.follow.verdicts import Asked, Found, Word, follow_one
+from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.itf import parse_document, read_trace
 
 MOST_REJECTIONS = 3
-"""Of how many rejected runs in one log more is said than the verdict."""
+"""The most rejected runs of one log that are reported in detail."""
 
 
 @dataclass(frozen=True)
-class Manner:
-    """How many logs are followed: on which Spark, if on one; where histories go; the words that ask for the same."""
+class FollowOptions:
+    """How many logs are followed: the Spark to use, if any; the folder for traces; the options for following one log
+    alike.
+    """
 
     spark: SparkOptions | None
     out: Path | None
@@ -38,25 +40,25 @@ class Manner:
 
 
 class Report:
-    """The verdicts, told in the order of the logs, whatever the order in which they become known."""
+    """Prints the verdicts in the order of the logs, whatever the order in which they become known."""
 
     def __init__(self, paths: Sequence[Path], out: Path | None) -> None:
         self.paths = paths
         self.out = out
         self.line = ProgressLine("conform")
-        self.found: dict[int, Found] = {}
+        self.found: dict[int, LogVerdict] = {}
         self.codes: set[int] = set()
         self.where = ""
         self.began = self.ended = time.monotonic()
         self._told: set[int] = set()
 
     def begin(self, where: str = "") -> None:
-        """The work begins now, and there."""
+        """The work begins now, at this place."""
         self.where = where
         self.began = self.ended = time.monotonic()
 
-    def take(self, number: int, found: Found) -> None:
-        """What became of a log; said as soon as all of those before it are."""
+    def take(self, number: int, found: LogVerdict) -> None:
+        """The verdict on a log; it is printed as soon as the verdicts on all earlier logs are."""
         if number in self.found:
             return
         self.found[number] = found
@@ -66,7 +68,7 @@ class Report:
             self._tell(len(self._told))
 
     def look(self) -> None:
-        """Tell how far it is, on stderr."""
+        """Print the progress on stderr."""
         rejected = sum(found.word == Word.REJECTED for found in self.found.values())
         self.line.tell(
             f"{len(self.found):,} of {len(self.paths):,} logs followed, {rejected:,} rejected",
@@ -74,8 +76,8 @@ class Report:
         )
 
     def end(self, words: Sequence[str]) -> None:
-        """Whatever was not told yet, what was rejected in more words, and how many of each there are."""
-        for number in sorted(self.found.keys() - self._told):  # behind a gap, where something ended it early
+        """Print the remaining verdicts, the details of the rejected logs, and the number of logs per verdict."""
+        for number in sorted(self.found.keys() - self._told):  # after a gap, if the work ended early
             self._tell(number)
         for number, found in sorted(self.found.items()):
             for first, *more in found.rejections[:MOST_REJECTIONS]:
@@ -99,24 +101,24 @@ class Report:
             complain(found.why)
             return
         say(escaped(str(found)))
-        if self.out is not None and found.history is not None:
+        if self.out is not None and found.trace is not None:
             try:
-                kept = folder.write(read_trace(parse_document(found.history)), self.out)
+                kept = folder.write(read_trace(parse_document(found.trace)), self.out)
             except UsageError as error:
                 self.codes.add(complain(str(error)))
             else:
                 say(f"  written: {kept}; replay it: conform replay {kept}")
 
 
-def follow_many(paths: Sequence[Path], asked: Asked, manner: Manner) -> set[int]:
-    """Follow every log; the exit codes of all that became of them. Raises UsageError where Spark cannot be had."""
+def follow_many(paths: Sequence[Path], request: FollowRequest, manner: FollowOptions) -> set[int]:
+    """Follow all logs; returns the exit codes of their verdicts. Raises UsageError if Spark is not available."""
     report = Report(paths, manner.out)
     why = ""
     try:
         if manner.spark is None:
-            _follow_here(report, asked)
+            _follow_here(report, request)
         else:
-            _follow_there(report, asked, manner.spark)
+            _follow_there(report, request, manner.spark)
     except KeyboardInterrupt:
         why = "interrupted"
         report.codes = {INTERRUPTED}
@@ -130,28 +132,30 @@ def follow_many(paths: Sequence[Path], asked: Asked, manner: Manner) -> set[int]
     if why:
         left = len(paths) - len(report.found)
         complain(
-            f"{why}; {left:,} of {len(paths):,} logs were not followed to their end, nothing is decided about them"
+            f"{why}; {left:,} of {len(paths):,} logs were not followed to their end; nothing is decided about them"
         )
     return report.codes
 
 
-def _follow_here(report: Report, asked: Asked) -> None:
+def _follow_here(report: Report, request: FollowRequest) -> None:
     with interrupts() as seen:
 
         def tick() -> None:
             report.look()
-            if seen:  # while LLVM compiled, where the exception was lost
+            if seen:  # during compilation by LLVM, where the exception was lost
                 raise KeyboardInterrupt
 
         report.begin()
         for number, path in enumerate(report.paths):
-            report.take(number, follow_one(path, asked, tick=tick, announce=report.line.announce))
+            report.take(number, follow_one(path, request, tick=tick, announce=report.line.announce))
             tick()
 
 
-def _follow_there(report: Report, asked: Asked, options: SparkOptions) -> None:
+def _follow_there(report: Report, request: FollowRequest, options: SparkOptions) -> None:
     with spark_session(options, report.line.announce) as session:
-        from isrcheck.conformance.follow.on_spark import follow_on_spark  # here, for it needs Spark's packages
+        from isrcheck.conformance.follow.on_spark import (
+            follow_on_spark,
+        )  # imported here, because it needs Spark's packages
 
         report.begin(f" on {session.master}, which took {session.start_seconds:.1f} s to start")
-        follow_on_spark(session, report.paths, asked, report.take, report.look)
+        follow_on_spark(session, report.paths, request, report.take, report.look)

@@ -1,9 +1,10 @@
-"""Logs on Spark: what is in them travels to the executors, and a verdict comes back from each.
+"""Follows logs on Spark: the contents of the logs are sent to the executors, and each returns a verdict.
 
-In:  a running session, the paths of the logs, what is `Asked` of each. Out: `Found` for each, as soon as it is known.
+In:  a running session, the paths of the logs, the `FollowRequest` for all of them.
+Out: a `LogVerdict` for each log, as soon as it is known.
 
-One log is one task. Executors do not see the disk of the driver, and the driver's memory is not for thousands of logs:
-they are read as they are sent, so many bytes at a time.
+Each log is one task. Executors cannot read the driver's disk, and thousands of logs do not fit into the driver's
+memory, so the logs are read and sent in batches of limited size.
 """
 
 from __future__ import annotations
@@ -16,27 +17,27 @@ from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics, run_job, task_statistics, values_of
 from isrcheck.conformance.follow.format.ndjson import content_of
-from isrcheck.conformance.follow.verdicts import Asked, Found, Word, follow_one, unreadable
+from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one, unreadable
 from isrcheck.models.messages.errors import UsageError
 
 MOST_BYTES = 64 << 20
-"""How long a log may be that travels: a task holds all of it in memory, and Spark sends no task of 128 MiB."""
+"""The largest log that is sent, in bytes: a task holds all of it in memory, and is limited to 128 MiB by Spark."""
 
 MOST_AT_ONCE = 256 << 20
-"""How many bytes travel together, packed."""
+"""The size of a batch of compressed logs, in bytes."""
 
 Parcel = tuple[int, str, bytes]
-"""A log that travels: its number, its name, and what is in it, packed."""
+"""A log that is sent: its number, its name, and its compressed content."""
 
 
 def follow_on_spark(
     session: Session,
     paths: Sequence[Path],
-    asked: Asked,
-    take: Callable[[int, Found], None],
+    request: FollowRequest,
+    take: Callable[[int, LogVerdict], None],
     look: Callable[[], None],
 ) -> None:
-    """Follow every log. Raises SparkLostError or UsageError where Spark fails; what was taken by then counts."""
+    """Follow all logs. Raises SparkLostError or UsageError if Spark fails; verdicts reported by then stay valid."""
     require_same(session, look)
     for parcels in _loads(_parcels(paths, take)):
         statistics = task_statistics(session.context)
@@ -68,14 +69,14 @@ def _follow_load(
         take_all()
 
 
-def _parcels(paths: Sequence[Path], take: Callable[[int, Found], None]) -> Iterator[Parcel]:
-    """The logs that can be read; of the others it is said that they cannot."""
+def _parcels(paths: Sequence[Path], take: Callable[[int, LogVerdict], None]) -> Iterator[Parcel]:
+    """The readable logs; unreadable logs get their verdicts here."""
     for number, path in enumerate(paths):
         try:
             content = content_of(path, MOST_BYTES)
             if content is None:
                 raise UsageError(
-                    f"{path}: larger than {MOST_BYTES >> 20} MiB, which is the most that is sent to an executor;"
+                    f"{path}: larger than {MOST_BYTES >> 20} MiB, the largest log that is sent to an executor;"
                     " follow it without --engine spark, which reads line by line"
                 )
         except UsageError as error:
@@ -85,7 +86,7 @@ def _parcels(paths: Sequence[Path], take: Callable[[int, Found], None]) -> Itera
 
 
 def _loads(parcels: Iterator[Parcel]) -> Iterator[list[Parcel]]:
-    """As many at a time as may travel together."""
+    """Batches of logs that are sent together."""
     load, weight = list[Parcel](), 0
     for parcel in parcels:
         if load and weight + len(parcel[2]) > MOST_AT_ONCE:
@@ -105,10 +106,10 @@ def _follow(parcel: Parcel, asked: Asked, statistics: TaskStatistics) -> None:
     statistics.add({number: _record_of(follow_one(Path(name), asked, zlib.decompress(packed)))})
 
 
-def _record_of(found: Found) -> dict[str, object]:
-    """A verdict as it comes back: texts, lists of them, and a truth value."""
+def _record_of(found: LogVerdict) -> dict[str, object]:
+    """A verdict in the form in which it is returned: texts, lists of texts, and a truth value."""
     return {**vars(found), "word": found.word.value, "rejections": [list(lines) for lines in found.rejections]}
 
 
-def _found_of(record: dict[str, object]) -> Found:
-    return Found(**{**record, "word": Word(record["word"])})  # type: ignore[arg-type]  # as they were recorded
+def _found_of(record: dict[str, object]) -> LogVerdict:
+    return LogVerdict(**{**record, "word": Word(record["word"])})  # type: ignore[arg-type]  # as they were recorded

@@ -1,7 +1,7 @@
-"""What becomes of one log among many, whatever it holds: events of runs, or observations of a Kafka.
+"""The verdict on one log among many: events of runs, or observations of a Kafka.
 
-In:  what is `Asked` of every log; the name of one, and its content where that was brought along.
-Out: `Found`: the verdict as a word and a line. It is made of texts only, for it may come from another machine.
+In:  the `FollowRequest` for all logs; the name of one log, and its content if it was sent along.
+Out: a `LogVerdict`: a word and a line. It consists of texts only, because it may come from another machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isrcheck.conformance.follow.observations import explain as observations
 from isrcheck.conformance.follow.observations.explain import follow_recording
 from isrcheck.conformance.follow.observations.promises import summary
 from isrcheck.conformance.follow.observations.reading import is_observation
-from isrcheck.conformance.follow.observations.tell import WHY, place, says, spell_lack
+from isrcheck.conformance.follow.observations.tell import WHY, place, says, spell_unmet_claim
 from isrcheck.conformance.follow.runs import outcome as events
 from isrcheck.conformance.follow.runs.follow import follow_log
 from isrcheck.conformance.follow.runs.watch import Watch
@@ -27,7 +27,7 @@ from isrcheck.traces.format.itf import to_text
 
 
 class Word(StrEnum):
-    """What can become of a log."""
+    """The verdicts on a log."""
 
     FOLLOWED = "FOLLOWED"
     EXPLAINED = "EXPLAINED"
@@ -56,10 +56,10 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is asked of every log. `memory` is for one; `generation` is meant where a log says none.
+class FollowRequest:
+    """The request for all logs. `memory` is per log; `generation` applies to logs that name none.
 
-    `ends` is the time of day at which the time for all of them is over: executors have no other clock in common.
+    `ends` is the time of day at which the time for all logs is over: executors share no other clock.
     """
 
     protocol: str | None
@@ -68,33 +68,32 @@ class Asked:
     most_states: int
     memory: int
     ends: float | None
-    with_history: bool = False
+    with_trace: bool = False
 
     @property
     def seconds(self) -> float | None:
-        """What is left of the time."""
+        """The remaining time."""
         return None if self.ends is None else max(0.0, self.ends - time.time())
 
 
 @dataclass(frozen=True)
-class Found:
-    """The verdict on a log, and its reason, in one line.
+class LogVerdict:
+    """The verdict on a log, with its reason, in one line.
 
-    `rejections` has the lines about each run that is rejected, also where the log turns out to be damaged further on;
-    `history` is the text of the trace that explains a recording, if it was asked for; `is_violated` says that this
-    history violates a promise.
+    `rejections` has the lines about each rejected run, also if the log turns out to be damaged later; `trace` is the
+    text of the trace that explains a recording, if requested; `is_violated` says that this trace violates a property.
     """
 
     word: Word
     where: str
     why: str
     rejections: Sequence[Sequence[str]] = ()
-    history: str | None = None
+    trace: str | None = None
     is_violated: bool = False
 
     @property
     def exit_codes(self) -> set[int]:
-        """What it means for the command."""
+        """The exit codes of the verdict."""
         more = [DIVERGED] * bool(self.rejections) + [VIOLATED] * self.is_violated
         return {EXIT_CODES[self.word], *more}
 
@@ -103,47 +102,47 @@ class Found:
         return f"{self.word:<{max(map(len, Word))}} {self.where}: {self.why}"
 
 
-def unreadable(error: UsageError, rejections: Sequence[Sequence[str]] = ()) -> Found:
-    """A log that cannot be read, from some line on or at all; the error says where."""
-    return Found(Word.UNREADABLE, "", str(error), rejections)
+def unreadable(error: UsageError, rejections: Sequence[Sequence[str]] = ()) -> LogVerdict:
+    """The verdict on a log that cannot be read, from some line on or at all; the error says where."""
+    return LogVerdict(Word.UNREADABLE, "", str(error), rejections)
 
 
 def follow_one(
     path: Path,
-    asked: Asked,
+    request: FollowRequest,
     content: bytes | None = None,
     *,
     tick: Callable[[], None] = lambda: None,
     announce: Callable[[str], None] = lambda message: None,
-) -> Found:
-    """Follow a log, and call `tick` now and then; what is wrong with the log is a verdict, too.
+) -> LogVerdict:
+    """Follow a log, and call `tick` now and then; a defect of the log is a verdict, too.
 
-    Raises KeyboardInterrupt, for a log that a person did not wait for has no verdict.
+    Raises KeyboardInterrupt, because a log whose following was interrupted has no verdict.
     """
     try:
         _, line = next(lines_of(path, content), (1, b""))
         if is_observation(line):
-            return _follow_observations(path, asked, content, tick, announce)
+            return _follow_observations(path, request, content, tick, announce)
     except UsageError as error:
         return unreadable(error)
-    return _follow_events(path, asked, content, tick)
+    return _follow_events(path, request, content, tick)
 
 
-def _follow_events(path: Path, asked: Asked, content: bytes | None, tick: Callable[[], None]) -> Found:
-    watch, found = Watch(asked.seconds, lambda progress: tick()), list[events.Outcome]()
+def _follow_events(path: Path, request: FollowRequest, content: bytes | None, tick: Callable[[], None]) -> LogVerdict:
+    watch, found = Watch(request.seconds, lambda progress: tick()), list[events.Outcome]()
     try:
-        for outcome in follow_log(path, asked.most_states, asked.protocol, asked.values, watch, content):
+        for outcome in follow_log(path, request.most_states, request.protocol, request.values, watch, content):
             found.append(outcome)
     except UsageError as error:
         return unreadable(error, _rejections(found))
     verdict = next(verdict for verdict in WORDS if any(outcome.verdict == verdict for outcome in found))
     like_it = [outcome for outcome in found if outcome.verdict == verdict]
     where = f"{path}:{like_it[0].line}" if like_it[0].line else str(path)
-    return Found(WORDS[verdict], where, _why(like_it, len(found)), _rejections(found))
+    return LogVerdict(WORDS[verdict], where, _why(like_it, len(found)), _rejections(found))
 
 
 def _why(found: Sequence[events.Outcome], of: int) -> str:
-    """What runs of one verdict have to say, in one line."""
+    """The reasons of all runs with one verdict, in one line."""
     first = found[0]
     if first.verdict == events.Verdict.NOTHING:
         return "nothing to follow, there is no event"
@@ -155,7 +154,7 @@ def _why(found: Sequence[events.Outcome], of: int) -> str:
 
 
 def _rejections(found: Sequence[events.Outcome]) -> list[list[str]]:
-    """Of each run that is rejected: the line, what happened there, and the step that came closest to it."""
+    """For each rejected run: the line, the event, and the step that came closest to it."""
     return [
         [
             outcome.spell()[0],
@@ -168,31 +167,31 @@ def _rejections(found: Sequence[events.Outcome]) -> list[list[str]]:
 
 
 def _follow_observations(
-    path: Path, asked: Asked, content: bytes | None, tick: Callable[[], None], announce: Callable[[str], None]
-) -> Found:
+    path: Path, request: FollowRequest, content: bytes | None, tick: Callable[[], None], announce: Callable[[str], None]
+) -> LogVerdict:
     outcome = follow_recording(
         path,
-        asked.generation,
-        asked.values,
-        memory=asked.memory,
-        seconds=asked.seconds,
+        request.generation,
+        request.values,
+        memory=request.memory,
+        seconds=request.seconds,
         report=lambda progress: tick(),
         announce=announce,
         content=content,
     )
-    if isinstance(outcome, observations.Nothing):
-        return Found(Word.NOTHING, str(path), "nothing to follow: no line claims anything")
+    if isinstance(outcome, observations.NothingToFollow):
+        return LogVerdict(Word.NOTHING, str(path), "nothing to follow: no line claims anything")
     if isinstance(outcome, observations.Explained):
-        why = f"a history of {outcome.history.instance.protocol.name}, in {outcome.history.length} steps"
+        why = f"a behaviour of {outcome.trace.instance.protocol.name}, in {outcome.trace.length} steps"
         if outcome.failures:
             why += f"; {summary(outcome.failures, outcome.recording)}"
-        kept = to_text(outcome.history) if asked.with_history else None
-        return Found(Word.EXPLAINED, str(path), why, history=kept, is_violated=outcome.exit_code == VIOLATED)
+        kept = to_text(outcome.trace) if request.with_trace else None
+        return LogVerdict(Word.EXPLAINED, str(path), why, trace=kept, is_violated=outcome.exit_code == VIOLATED)
     where = place(outcome.recording, outcome.line)
     if isinstance(outcome, observations.Undecided):
         if outcome.why == "interrupt":
             raise KeyboardInterrupt
-        return Found(Word.UNDECIDED, where, WHY[outcome.why])
+        return LogVerdict(Word.UNDECIDED, where, WHY[outcome.why])
     seen = says(outcome.line)
-    lacks = [f"  {spell_lack(lack, outcome.possible)}" for lack in outcome.lacks]
-    return Found(Word.REJECTED, where, seen, [[f"{where}: it is rejected: {seen}", *lacks]])
+    unmet = [f"  {spell_unmet_claim(claim, outcome.possible)}" for claim in outcome.unmet]
+    return LogVerdict(Word.REJECTED, where, seen, [[f"{where}: it is rejected: {seen}", *unmet]])

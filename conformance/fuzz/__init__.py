@@ -1,6 +1,6 @@
-"""The fuzzer: random programs of the modelling language, on which all engines have to agree with a plain search.
+"""The fuzzer: compares all engines with a plain search on random programs of the modelling language.
 
-program.py says what a program is, declarations.py, expressions.py, statements.py and programs.py make one from a seed,
-plain_search.py searches it, compare.py and compare_proofs.py hold the engines against that search, shrink.py makes a
-failure small. `python -m isrcheck.conformance.fuzz` runs it all; mutation.py checks that it notices bugs.
+program.py defines programs; declarations.py, expressions.py, statements.py and programs.py make one from a seed.
+plain_search.py searches it, compare.py and compare_proofs.py compare the engines with that search, and shrink.py makes
+a failing program small. `python -m isrcheck.conformance.fuzz` runs all of it; mutation.py checks that it finds bugs.
 """

@@ -1,7 +1,7 @@
-"""`python -m isrcheck.conformance.fuzz`: random programs, on which all engines have to agree with a plain search.
+"""`python -m isrcheck.conformance.fuzz`: compares all engines with a plain search on random programs.
 
-In:  --seconds or --programs, --seed, --out; or --again FILE, a program that a failure was written to.
-Out: one line a failure, with the command that shows it again, and a closing line. Exit code 0, 1 where engines differ,
+In:  --seconds or --programs, --seed, --out; or --again FILE, a saved program.
+Out: one line per failure, with the command that reproduces it, and a closing line. Exit code 0, 1 if engines differ,
      2 for bad usage.
 """
 
@@ -20,7 +20,7 @@ DIFFERENT, USAGE = 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the fuzzer and return its exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m isrcheck.conformance.fuzz", description=__doc__, allow_abbrev=False
     )
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--as-found", action="store_true", help="end at the first failure, and do not make it small")
     options = parser.parse_args(arguments)
     if options.again is not None:
-        return again(options.again)
+        return compare_saved(options.again)
     seconds = options.seconds
     if seconds is None and options.programs is None:
         seconds = 120.0
@@ -51,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return DIFFERENT if campaign.failures else 0
 
 
-def again(path: Path) -> int:
-    """Compare one program that was saved."""
+def compare_saved(path: Path) -> int:
+    """Compare the engines on one saved program."""
     try:
         program = read_program(path)
     except (OSError, SyntaxError, ValueError) as error:

@@ -1,6 +1,6 @@
-"""A run of the fuzzer: program after program, for so long or so many, with every failure made small and written down.
+"""A run of the fuzzer: program after program, with every failure shrunk and saved.
 
-In:  a seed, seconds or a number of programs, a folder for failures.
+In:  a seed, a time limit or a number of programs, a folder for failures.
 Out: a `Campaign`: what was compared, and the files of the failures.
 """
 
@@ -27,7 +27,7 @@ MOST_FAILURES = 5
 
 @dataclass(frozen=True)
 class Failure:
-    """A program on which an engine says something else than the plain search, and where it was written to."""
+    """A program on which an engine disagrees with the plain search, and its file."""
 
     program: Program
     difference: Difference
@@ -35,14 +35,14 @@ class Failure:
 
     @property
     def line(self) -> str:
-        """What there is to say of it: one line, with the command that shows it again."""
+        """One line with the command that reproduces the failure."""
         command = COMMAND.format(path=self.path)
         return f"{self.difference.kind}: {self.difference.details}; see it again with: {command}"
 
 
 @dataclass
 class Campaign:
-    """What a run did."""
+    """The result of a run."""
 
     seed: int
     programs: int = 0
@@ -75,7 +75,9 @@ def run(
     shrinks: bool = True,
     report: Callable[[str], None] = lambda line: None,
 ) -> Campaign:
-    """Compare programs of a seed, from one on, until the time is up, so many were compared, or enough have failed."""
+    """Compare programs of a seed, starting at `first`, until the time is over or enough programs were compared or
+    failed.
+    """
     campaign = Campaign(seed)
     began = time.monotonic()
     with fresh_cache():
@@ -100,7 +102,7 @@ def run(
 
 
 def written(program: Program, found: Comparison, folder: Path, *, shrinks: bool = True) -> Failure:
-    """A failure, made small and written to the folder."""
+    """A failure, shrunk and saved to the folder."""
     difference = found.differences[0]
     folder.mkdir(parents=True, exist_ok=True)
     if not shrinks:
@@ -111,7 +113,7 @@ def written(program: Program, found: Comparison, folder: Path, *, shrinks: bool 
 
 @contextlib.contextmanager
 def fresh_cache() -> Iterator[None]:
-    """A cache of its own for compiled kernels, which nobody wants later."""
+    """A temporary cache for compiled kernels."""
     before = os.environ.get("ISRCHECK_CACHE")
     with tempfile.TemporaryDirectory() as cache:
         os.environ["ISRCHECK_CACHE"] = cache

@@ -1,7 +1,7 @@
-"""Holds everything that answers for a program against the plain search: explorer, reference, formulas, Z3, proofs.
+"""Compares all engines with the plain search on one program: explorer, reference, formulas, Z3, proofs.
 
 In:  a `Program`.
-Out: a `Difference` for each engine that says something else, and how much was compared.
+Out: a `Difference` for each engine that disagrees, and how much was compared.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.conformance.fuzz.compare_proofs import proofs_differ
 from isrcheck.conformance.fuzz.plain_search import (
     ERROR,
-    Asked,
-    Found,
     OutOfRange,
     Path,
+    PlainFinding,
+    PlainProperty,
     PlainSearch,
     PlainSystem,
     order,
@@ -60,7 +60,7 @@ MEMORY = 64 << 20
 
 @dataclass(frozen=True)
 class Case:
-    """A configuration of a program: the values that differ from the defaults, the protocol, swapped actions."""
+    """One configuration of a program: the values that differ from the defaults, the protocol, swapped actions."""
 
     values: tuple[tuple[str, int], ...]
     protocol: str | None
@@ -69,7 +69,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Difference:
-    """One disagreement: who differs in what (the same for the same bug in a smaller program), and the details."""
+    """One disagreement: the engine and the subject (equal for the same bug in a smaller program), and the details."""
 
     kind: str
     details: str
@@ -77,7 +77,7 @@ class Difference:
 
 @dataclass
 class Comparison:
-    """What became of a program."""
+    """The result for a program."""
 
     differences: list[Difference] = field(default_factory=list)
     states: int = 0
@@ -86,7 +86,7 @@ class Comparison:
 
 
 class Disagreement(Exception):
-    """An engine says something else than the plain search."""
+    """An engine disagrees with the plain search."""
 
     def __init__(self, kind: str, details: object) -> None:
         super().__init__(f"{kind}: {details}")
@@ -94,7 +94,7 @@ class Disagreement(Exception):
 
 
 def compare(program: Program) -> Comparison:
-    """Hold all engines against the plain search; the first difference of a program is the one that counts."""
+    """Compare all engines with the plain search; the first difference of a program counts."""
     result = Comparison()
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -113,12 +113,12 @@ def compare(program: Program) -> Comparison:
 
 
 def _without_names(message: str) -> str:
-    """What a refusal says, without where."""
+    """The message of a refusal, without its position."""
     return message.rpartition(": ")[2].partition(";")[0].split("`")[-1].strip()
 
 
 def _where(error: BaseException) -> str:
-    """The innermost file of the product that an error comes from."""
+    """The innermost file of the product that raised an error."""
     place, trace = "?", error.__traceback__
     while trace is not None:
         path = File(trace.tb_frame.f_code.co_filename)
@@ -129,7 +129,7 @@ def _where(error: BaseException) -> str:
 
 
 def cases(program: Program, model: Model) -> Iterator[Case]:
-    """The default configuration of each protocol, and one with other run-time values: one kernel serves them all."""
+    """The default configuration of each protocol, and one with other run-time values, which the same kernel serves."""
     for protocol in program.protocols:
         yield Case((), protocol)
     chance = random.Random(len(model.entries))
@@ -140,7 +140,7 @@ def cases(program: Program, model: Model) -> Iterator[Case]:
             values[name] = chance.randint(entry.least, most)
     swaps: tuple[tuple[str, str], ...] = ()
     if SECOND in program.protocols:
-        swaps = ((chance.choice([slot.name for slot in model.slots]), SECOND),)
+        swaps = ((chance.choice([action.name for action in model.actions]), SECOND),)
     if values or swaps:
         yield Case(tuple(values.items()), program.protocols[0], swaps)
 
@@ -176,12 +176,12 @@ def _compare_case(
 
 
 def _is_narrow(instance: Instance) -> bool:
-    """Whether Z3 can be asked in a moment: a number of many values takes a variable for each."""
-    return sum(place.count * (place.high - place.low + 1) for place in instance.places.values()) <= MOST_VALUES
+    """Whether Z3 can answer quickly: a number with many values needs a variable for each."""
+    return sum(place.count * (place.high - place.low + 1) for place in instance.layouts.values()) <= MOST_VALUES
 
 
 def plain_search(system: PlainSystem) -> PlainSearch:
-    """The plain search of a program, as deep as it is worth it."""
+    """The plain search of a program, to a suitable depth."""
     return search(system, MOST_DEPTH, min(MOST_STATES, 1 + MOST_STEPS // (1 + len(system.steps))))
 
 
@@ -194,7 +194,7 @@ def _expect(kind: str, found: object, expected: object) -> None:
 
 
 def _explorers(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None:
-    """The explorer on one thread and on two, counting everything; and as it is used, ending when all is decided."""
+    """The explorer on one thread and on two, counting everything; and in its usual mode, ending when all is decided."""
     depth = None if plain.is_all else len(plain.levels) - 1
     kernel = kernels.of(instance)
     for threads in (1, 2):
@@ -220,7 +220,7 @@ def _path(witness: StepPath) -> Path:
 def _counts(who: str, instance: Instance, plain: PlainSearch, found: Exploration) -> None:
     _expect(f"{who}: levels", found.levels, plain.levels)
     _expect(f"{who}: distinct", found.distinct, sum(plain.levels))
-    fired = {slot.name: count for slot, count in zip(instance.model.slots, found.fired, strict=True)}
+    fired = {action.name: count for action, count in zip(instance.model.actions, found.fired, strict=True)}
     _expect(f"{who}: fired", fired, plain.fired)
     _expect(f"{who}: generated", found.generated, sum(plain.fired.values()))
     _expect(f"{who}: exhausted", found.exhausted, plain.is_all)
@@ -253,7 +253,7 @@ def _errors(who: str, found: Exploration | BmcResult, plain: PlainSearch, *, cou
 
 
 def _first_error_asked(plain: PlainSearch) -> Path | None:
-    """The first error that a search meets which asks no property beyond the level that decides it."""
+    """The first error of a search that evaluates no property beyond the level that decides it."""
     met = [plain.erring.path]
     for name, unjudged in plain.unjudged.items():
         decided, error = plain.found[name].path, unjudged.path
@@ -263,7 +263,7 @@ def _first_error_asked(plain: PlainSearch) -> Path | None:
 
 
 def _findings(who: str, name: str, found: Exploration, plain: PlainSearch, *, counts: bool) -> None:
-    """What was found of a property, and what of it is permitted."""
+    """The findings on a property, and which of them are permitted."""
     if name not in found.findings:
         raise Disagreement(who.format("findings"), f"{name} is missing")
     both = found.findings[name]
@@ -306,13 +306,13 @@ def _reference(instance: Instance, system: PlainSystem, plain: PlainSearch) -> N
                 _same(said, _answer(system.ask, one, [cells, expected], step.action), one, cells)
 
 
-def _same(said: object, expected: object, asked: Asked, cells: object) -> None:
+def _same(said: object, expected: object, asked: PlainProperty, cells: object) -> None:
     if said != expected:
         raise Disagreement("reference: a property", f"{asked.name} in {cells}: {said}, not {expected}")
 
 
 def _answer(question: Callable[..., object], *given: object) -> object:
-    """An answer, or that the declaration is left."""
+    """A result, or the fact that the declaration is left."""
     try:
         return question(*given)
     except (OutOfRange, ModelError):
@@ -320,12 +320,12 @@ def _answer(question: Callable[..., object], *given: object) -> object:
 
 
 def _random_state(instance: Instance, chance: random.Random) -> tuple[int, ...]:
-    places = instance.places.values()
+    places = instance.layouts.values()
     return tuple(chance.randint(place.low, place.high) for place in places for _ in range(place.count))
 
 
 def _formulas(instance: Instance, plain: PlainSearch) -> None:
-    """The symbolic reading against the reference, in reached states and in random ones."""
+    """The symbolic semantics against the reference, in reached states and in random ones."""
     chance = random.Random(len(plain.paths))
     states = chance.sample(sorted(plain.paths), min(SAMPLE, len(plain.paths)))
     states += [_random_state(instance, chance) for _ in range(SAMPLE)]
@@ -337,7 +337,7 @@ def _formulas(instance: Instance, plain: PlainSearch) -> None:
 
 
 def _bounded(instance: Instance, plain: PlainSearch) -> None:
-    """Z3, asked about every depth up to a few steps."""
+    """Z3 on every depth up to a few steps."""
     depth = min(ASKED_DEPTH, len(plain.levels) - (0 if plain.is_all else 1))
     does_err = plain.errors.path is not None and len(plain.errors.path[1]) <= depth
     found = ask_to_depth(instance, Limits(depth))
@@ -354,7 +354,7 @@ def _bounded(instance: Instance, plain: PlainSearch) -> None:
             _depths("Z3: permitted", name, findings.permitted.path, _until(plain.permitted[name], depth), is_exact=True)
 
 
-def _until(found: Found, depth: int) -> Path | None:
+def _until(found: PlainFinding, depth: int) -> Path | None:
     return found.path if found.path is not None and len(found.path[1]) <= depth else None
 
 

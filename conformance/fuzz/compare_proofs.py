@@ -1,7 +1,7 @@
-"""Holds proofs against exhaustive searches: what is proved, and what that rests on, is true in every reachable state.
+"""Compares proofs with exhaustive searches: what is proved, and its premises, have to hold in every reachable state.
 
-In:  an instance whose states the plain search has seen all of.
-Out: a difference, or None; and how many proofs there were.
+In:  an instance whose reachable states the plain search has all found.
+Out: a difference, or None; and the number of proofs.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from isrcheck.checker.outcome.proof_results import Phase, Proof, Proofs
 from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.prove import prove
-from isrcheck.conformance.fuzz.plain_search import ERROR, Asked, Found, PlainSearch, PlainSystem, search
+from isrcheck.conformance.fuzz.plain_search import ERROR, PlainFinding, PlainProperty, PlainSearch, PlainSystem, search
 from isrcheck.conformance.fuzz.program import Program
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Instance, Model
@@ -34,16 +34,16 @@ Result = tuple[tuple[str, str] | None, int]
 def proofs_differ(
     program: Program, model: Model, instance: Instance, system: PlainSystem, plain: PlainSearch
 ) -> Result:
-    """What is proved and not so: (kind, details) of the first one; and the number of proofs."""
+    """The first false proof as (kind, details), or None; and the number of proofs."""
     claims = [*system.properties, *system.lemmas]
     full = search(system, 1 << 30, 1 << 30, [one for one in claims if one.kind != "sometimes"])
     false = _failing(full)
     properties = [prop for prop in instance.properties if prop.kind is not Kind.SOMETIMES]
     sample = sorted(plain.paths)[:50]
-    # The prover is not told what fails: it has to find out.
+    # The prover does not get the failures: it has to find them.
     known = Proofs()
     count = 0
-    is_small = sum(place.count * (place.high - place.low + 1) for place in instance.places.values()) <= MOST_VALUES
+    is_small = sum(layout.count * (layout.high - layout.low + 1) for layout in instance.layouts.values()) <= MOST_VALUES
     for phase in Phase if is_small else (Phase.EVERY_LENGTH, Phase.WITHIN_BOUNDS):
         found = prove(instance, properties, phase, known=known, sample=sample, seconds=SECONDS)
         for proof in found.proofs.values():
@@ -55,7 +55,7 @@ def proofs_differ(
     return None, count
 
 
-def _failing(result: PlainSearch) -> dict[str, Found]:
+def _failing(result: PlainSearch) -> dict[str, PlainFinding]:
     found = {}
     for name, one in result.found.items():
         broken = [each for each in (one, result.permitted[name]) if each.count]
@@ -69,7 +69,7 @@ def _differs(
     model: Model,
     instance: Instance,
     full: PlainSearch,
-    false: dict[str, Found],
+    false: dict[str, PlainFinding],
     proof: Proof,
 ) -> tuple[str, str] | None:
     if proof.prop.name == ERROR:
@@ -89,14 +89,14 @@ def _differs(
 
 
 def _leaves_declaration(instance: Instance, full: PlainSearch) -> tuple[str, str] | None:
-    """What errs although it is proved that nothing does. Lemmas are not promised: one that errs is no lemma."""
+    """An error although the prover excludes errors. Lemmas are not promised: a lemma that errs is not a lemma."""
     erring = [full.erring, *(full.unjudged[prop.name] for prop in instance.properties if prop.name in full.unjudged)]
     found = [one.path for one in erring if one.count]
     return ("proofs: nothing leaves the declaration", f"something does: {found[0]}") if found else None
 
 
 def _free(model: Model, instance: Instance, proof: Proof) -> list[str]:
-    """The entries on which a proof says that it does not depend."""
+    """The entries of which a proof claims to be independent."""
     if proof.every_length:
         return [name for name, entry in model.entries.items() if entry.is_open]
     by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
@@ -106,7 +106,7 @@ def _free(model: Model, instance: Instance, proof: Proof) -> list[str]:
 
 
 def _other_values(model: Model, instance: Instance, free: Sequence[str]) -> list[dict[str, int]]:
-    """Configurations in which what is free is something else."""
+    """Configurations that differ in the free entries."""
     found = []
     for shift in range(1, OTHER_SIZES + 1) if free else ():
         values = dict(instance.configuration.items())
@@ -131,7 +131,7 @@ def _at_other_values(
     names: Sequence[str],
     how: str,
 ) -> tuple[str, str] | None:
-    """A proof says: where everything that it rests on is true at the start, it stays so."""
+    """A proof claims: if all its premises are true at the start, they stay true."""
     try:
         other = model.instance(instance.protocol.name or None, values, instance.swaps)
         assert other.initial_states
@@ -149,6 +149,6 @@ def _at_other_values(
     return None
 
 
-def _always(asked: Asked) -> Asked:
-    """The same claim, wherever it is claimed."""
-    return Asked(asked.name, asked.kind, asked.python, None, True, asked.parameters)
+def _always(asked: PlainProperty) -> PlainProperty:
+    """The same claim, made under every configuration."""
+    return PlainProperty(asked.name, asked.kind, asked.python, None, True, asked.parameters)

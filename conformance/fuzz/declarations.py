@@ -1,6 +1,6 @@
-"""What a random program declares: its configuration, domains, enumerations, constants and fields.
+"""The declarations of a random program: its configuration, domains, enumerations, constants and fields.
 
-In:  a source of chance.
+In:  a source of randomness.
 Out: a `World`: the declarations with their ranges under the default configuration, and their text.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the configuration: its kind, and the values that it may have."""
+    """An entry of the configuration: its kind, and its possible values."""
 
     name: str
     kind: str
@@ -30,7 +30,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Space:
-    """A domain: how many elements it has, and how a range over them is written."""
+    """A domain: its number of elements, and the text of a range over them."""
 
     name: str
     size: int
@@ -41,7 +41,7 @@ class Space:
 
 @dataclass(frozen=True)
 class Cells:
-    """A field: its domains, the ends of its values and how they are written."""
+    """A field: its domains, the ends of its values and their notation."""
 
     name: str
     over: tuple[Space, ...]
@@ -57,7 +57,7 @@ class Cells:
 class World:
     """Everything that a program declares besides its functions.
 
-    `careless` is how likely a function is to use indices and write values that may be outside their range.
+    `careless` is the probability that a function may use indices and values outside their range.
     """
 
     careless: float = 0.0
@@ -69,7 +69,7 @@ class World:
     fields: list[Cells] = field(default_factory=list)
 
     def text(self) -> str:
-        """The declarations as they stand in a model file."""
+        """The declarations in the form of a model file."""
         lines = [f"{name} = {value!r}" for name, value in self.constants.items()]
         for name, members in self.enumerations.items():
             lines += [f"class {name}(IntEnum):", *(f"    {member} = {value}" for member, value in members.items())]
@@ -89,7 +89,7 @@ class World:
 
 
 def random_world(chance: random.Random) -> World:
-    """Random declarations, of few and small fields."""
+    """Random declarations, with few and small fields."""
     world = World(careless=0.7 if chance.random() < 0.4 else 0.02)
     for name, value in (("LIMIT", chance.randint(-1, 4)), ("WIDE", chance.choice([127, 2**31 - 1, -(2**31)]))):
         if chance.random() < 0.4:
@@ -108,7 +108,7 @@ def random_world(chance: random.Random) -> World:
 
 
 def _entries(chance: random.Random, world: World) -> None:
-    """A few entries of every kind."""
+    """A few entries of each kind."""
     more = ['option="--own-{name}"', "is_open=True", "least={least}", "most={most}"]
     for name in ("size", "most", "width")[: chance.choice((1, 1, 2, 3))]:
         default = chance.choice((1, 2, 2, 3))

@@ -1,10 +1,10 @@
-"""Random expressions of the modelling language, with the range of each where that is known.
+"""Random expressions of the modelling language, with their ranges if known.
 
-In:  a source of chance, a `World`, and a `Scope`: what can be named at a place in a function.
-Out: texts: numbers with their least and greatest value, and truth values.
+In:  a source of randomness, a `World`, and a `Scope`: the names available at a point of a function.
+Out: texts: numbers with their smallest and largest values, and truth values.
 
-The ranges keep most programs within their declaration. They guide only: nobody relies on them, and a careless program
-uses indices and writes values that may be outside.
+The ranges keep most programs within their declaration. They only guide the choice: nothing relies on them, and a
+careless program uses indices and values that may be outside.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 @dataclass(frozen=True)
 class Number:
-    """An expression that is a number."""
+    """A numeric expression."""
 
     text: str
     low: int
@@ -32,7 +32,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Helper:
-    """A function that others can call: what its parameters take, and what it returns (None: it writes)."""
+    """A function that others can call: the kinds of its parameters, and of its result (None: it writes)."""
 
     name: str
     states: int
@@ -44,7 +44,7 @@ class Helper:
 
 @dataclass
 class Scope:
-    """What can be named: states, numbers by the range of their values, subsets, helpers, and actions as `taken`.
+    """The available names: states, numbers by the range of their values, subsets, helpers, and actions for `taken`.
 
     `assigned` are the names of locals that an assignment writes.
     """
@@ -59,13 +59,13 @@ class Scope:
     actions: tuple[str, ...] = ()
 
     def inner(self, **numbers: tuple[int, int]) -> Scope:
-        """The same, with more numbers; they hide what has the same name."""
+        """The same scope with more numbers, which hide others of the same name."""
         kept = {name: one for name, one in self.constants.items() if name not in numbers}
         return replace(self, numbers={**self.numbers, **numbers}, constants=kept, assigned=self.assigned - set(numbers))
 
 
 class Writer:
-    """Writes expressions at one place."""
+    """Writes expressions at one point of a function."""
 
     def __init__(self, chance: random.Random, world: World, scope: Scope) -> None:
         self.chance = chance
@@ -73,11 +73,11 @@ class Writer:
         self.scope = scope
 
     def at(self, scope: Scope) -> Writer:
-        """The same for another place."""
+        """The same writer at another point."""
         return Writer(self.chance, self.world, scope)
 
     def pick(self, options: Sequence[tuple[float, Callable[[], object]]]) -> object:
-        """One of several, by weight."""
+        """One of several options, by weight."""
         return self.chance.choices([one for _, one in options], [weight for weight, _ in options])[0]()
 
     # ---------------------------------------------------------------------------------------------------------- numbers
@@ -146,7 +146,7 @@ class Writer:
         return self.fitted(self.number(depth - 1), 0, size - 1)
 
     def fitted(self, number: Number, low: int, high: int) -> str:
-        """A number within a range: as it is, where that is known or nobody cares, or cut to fit."""
+        """A number within a range: unchanged if its range is known or does not matter, otherwise cut to fit."""
         if number.low >= low and number.high <= high:
             return number.text
         if self.scope.is_careless and self.chance.random() < 0.3:
@@ -201,7 +201,7 @@ class Writer:
         return Number(self.call(helper, depth - 1), *helper.returns)
 
     def can_call(self, helper: Helper) -> bool:
-        """Whether there are the states and the subset here that a helper takes."""
+        """Whether the states and the subset that a helper takes are available here."""
         enough = helper.states <= len(self.scope.states)
         return enough and (helper.subset is None or helper.subset in self.scope.subsets.values())
 
@@ -239,25 +239,25 @@ class Writer:
         return text, first, last - 1
 
     def size(self, space: Space) -> str:
-        """How many elements a domain has, as a range takes it."""
+        """The number of elements of a domain, as a range takes it."""
         if not self.scope.states:
             return str(space.size)
         return space.range.replace("s.", f"{self.scope.states[0]}.")
 
     def generator(self, depth: int) -> tuple[str, Writer, int]:
-        """`for ... in ... if ...`, once or twice; what stands before it is written within; how many rounds at most."""
+        """`for ... in ... if ...`, once or twice; the writer for the element; the largest number of iterations."""
         free = [one for one in NAMES if one not in self.scope.subsets]
         names = [self.chance.choice(free) for _ in range(self.chance.choice((1, 1, 1, 2)))]
         if self.scope.constants and self.chance.random() < 0.15:
             names[-1] = self.chance.choice(sorted(self.scope.constants))
-        # The variables hide other names in the whole of the generator, also before they have a value.
+        # The variables hide other names in the whole generator, even before they have a value.
         visible = {name: ends for name, ends in self.scope.numbers.items() if name not in names}
         constants = {name: value for name, value in self.scope.constants.items() if name not in names}
         inside, text, rounds = self.at(replace(self.scope, numbers=visible, constants=constants)), "", 1
         for name in names:
             span, first, last = inside.range()
             text += f" for {name} in {span}"
-            # A range without a number is asked nothing; what is written for it is as if there were its first one.
+            # An empty range is never evaluated; its element is written as if the range had its first number.
             inside = inside.at(inside.scope.inner(**{name: (first, max(first, last))}))
             rounds *= max(0, last - first + 1)
             if self.chance.random() < 0.25:
@@ -267,7 +267,7 @@ class Writer:
     # ----------------------------------------------------------------------------------------------------- truth values
 
     def truth(self, depth: int) -> str:
-        """A truth value, or a number that is taken for one."""
+        """A truth value, or a number that is used as one."""
         ends: list[tuple[float, Callable[[], str]]] = [
             (3 if self.scope.states else 0.1, self._comparison_with_constant),
             (2, self._flag),
@@ -287,7 +287,9 @@ class Writer:
         return str(self.pick(ends if depth <= 0 else ends + parts))
 
     def _comparison_with_constant(self) -> str:
-        """A cell and a value of its range: it is true in some states and false in others. Or an entry and a value."""
+        """A cell compared with a value of its range, so that it is true in some states only; or an entry compared with
+        a value.
+        """
         if not self.scope.states:
             return self._flag()
         entries = [one for one in self.world.entries if not one.shapes]

@@ -1,10 +1,11 @@
-"""A check of the fuzzer: bugs are put into the engines, one at a time, and the fuzzer, or else the tests, must notice.
+"""Tests the fuzzer: bugs are put into the engines, one at a time, and the fuzzer, or otherwise the tests, have to find
+them.
 
 In:  `python -m isrcheck.conformance.fuzz.mutation [--seconds N] [NAME ...]`.
-Out: a row for each bug: who noticed it, and after how many programs. Exit code 0 where every bug that can show was
-     noticed, otherwise 1.
+Out: a row for each bug: what found it, and after how many programs. Exit code 0 if every bug that can show was found,
+     otherwise 1.
 
-Each bug is a replacement in one file of a copy of the tree; nothing of the tree itself is changed.
+Each bug is a replacement in one file of a copy of the tree; the tree itself is not changed.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ GRACE = 60
 
 @dataclass(frozen=True)
 class Bug:
-    """A replacement in one file of the checker; `tests` are asked where the fuzzer does not notice. `hidden` says why
-    nobody can notice it, where that is so."""
+    """A replacement in one file of the checker; `tests` run if the fuzzer does not find it. `hidden` says why a bug
+    cannot be found, if that is so.
+    """
 
     name: str
     file: str
@@ -338,7 +340,7 @@ BUGS = (
 
 
 def spoiled(bug: Bug, root: Path) -> str:
-    """The text of the file with the bug. Raises ValueError where the text that is replaced does not occur once."""
+    """The text of the file with the bug. Raises ValueError if the replaced text does not occur exactly once."""
     path = root / f"{bug.file}.py"
     text = path.read_text(encoding="utf-8")
     if text.count(bug.old) != 1:
@@ -348,8 +350,8 @@ def spoiled(bug: Bug, root: Path) -> str:
     return text.replace(bug.old, bug.new)
 
 
-def noticed(bug: Bug, root: Path, seconds: int) -> str:
-    """Who notices a bug in a copy of the tree: a line, which begins with `not` where nobody does."""
+def detection(bug: Bug, root: Path, seconds: int) -> str:
+    """What finds a bug in a copy of the tree: a line, which begins with `not` if nothing does."""
     path = root / f"{bug.file}.py"
     before, times = path.read_bytes(), path.stat()
     path.write_text(spoiled(bug, root), encoding="utf-8")
@@ -363,7 +365,7 @@ def noticed(bug: Bug, root: Path, seconds: int) -> str:
 
 
 def _environment(bug: Bug, scratch: Path) -> dict[str, str]:
-    """Nothing that is compiled with a bug is kept."""
+    """Settings under which nothing that is compiled with a bug is kept."""
     caches = {"ISRCHECK_CACHE": str(scratch / "cache")}
     if bug.file.endswith(("visited_set", "shards")):
         caches["NUMBA_CACHE_DIR"] = str(scratch / "numba")
@@ -408,7 +410,7 @@ def _tested(bug: Bug, root: Path, scratch: Path) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Run the check and return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m isrcheck.conformance.fuzz.mutation", description=__doc__)
     parser.add_argument("--seconds", type=int, default=SECONDS, help=f"how long the fuzzer looks for each ({SECONDS})")
     parser.add_argument("names", nargs="*", metavar="NAME", help="bugs (all)")
@@ -419,7 +421,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         root = Path(folder) / "tree"
         shutil.copytree(ROOT, root, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", ".*_cache"))
         for bug in chosen:
-            found = noticed(bug, root, options.seconds)
+            found = detection(bug, root, options.seconds)
             print(f"| {bug.file} | {bug.says} | {found} |", flush=True)
             is_well &= bool(bug.hidden) or not found.startswith("not")
     return 0 if is_well else 1

@@ -1,9 +1,9 @@
-"""A breadth-first search that shares nothing with the engines: it gives the words of the language a meaning of its own.
+"""A breadth-first search that shares nothing with the engines: it defines the meaning of the language independently.
 
 In:  a `Program`, values of its configuration, a protocol, swapped actions.
-Out: a `PlainSystem`: the functions of the program as CPython runs them; and a `PlainSearch`: what a search has to find.
+Out: a `PlainSystem`: the functions of the program as CPython runs them; and a `PlainSearch`: the expected results.
 
-Nothing of models/ is used here, so that an error in the reference is found as well.
+Nothing of models/ is used here, so that errors of the reference are found as well.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def require(condition: object) -> None:
 
 
 def noted(kind: str) -> Callable[..., Any]:
-    """A decorator that only notes what a function is."""
+    """A decorator that only marks a function with its kind."""
 
     def decorator(function: Any = None, **options: Any) -> Any:
         def note(function: Any) -> Any:
@@ -74,7 +74,7 @@ def noted(kind: str) -> Callable[..., Any]:
 
 
 def entry(default: Any, says: str, **options: Any) -> Any:
-    """An entry of the configuration is its default here; the values that count are given."""
+    """An entry of the configuration is its default here; the actual values are given separately."""
     return SimpleNamespace(default=default, is_truth=isinstance(default, bool))
 
 
@@ -84,7 +84,7 @@ def optional(values: Any) -> Any:
 
 
 def ends_of(values: Any) -> tuple[Any, Any, bool]:
-    """The least value, the greatest, and whether they are truth values."""
+    """The smallest value, the largest, and whether they are truth values."""
     if isinstance(values, tuple):
         return values
     if issubclass(values, Domain):
@@ -115,7 +115,7 @@ WORDS: Mapping[str, Any] = {
 
 
 def executed(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
-    """The names that a module defines, where what it imports from the product or its base means what `names` say."""
+    """The names that a module defines, where its imports from the product or its base have the meanings in `names`."""
     tree = ast.parse(text)
     tree.body = [node for node in tree.body if not isinstance(node, ast.ImportFrom) or node.module == "enum"]
     found = dict(names)
@@ -127,8 +127,8 @@ def executed(text: str, names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Place:
-    """A field: the sizes of its indices, the ends of its values, where its cells begin."""
+class PlainField:
+    """A field: the sizes of its indices, the ends of its values, the position of its first cell."""
 
     sizes: tuple[int, ...]
     low: int
@@ -138,31 +138,31 @@ class Place:
 
 
 class State:
-    """A state as the functions see it."""
+    """The state that the functions see."""
 
     def __init__(self, system: PlainSystem, cells: Cells) -> None:
         self.__dict__.update(_system=system, _cells=list(cells))
 
     def __getattr__(self, name: str) -> Any:
         if name in self._system.places:
-            return Row(self, self._system.places[name], name, 0, 0).value()
+            return ArrayView(self, self._system.places[name], name, 0, 0).value()
         return getattr(self._system.configuration, name)
 
     def __setattr__(self, name: str, value: int) -> None:
-        Row(self, self._system.places[name], name, 0, 0).write(value)
+        ArrayView(self, self._system.places[name], name, 0, 0).write(value)
 
 
-class Row:
-    """A field with some of its indices: `at` counts the cells of a part that lie before the one that they name."""
+class ArrayView:
+    """A field with some of its indices; `at` is the position that these indices give."""
 
-    def __init__(self, state: State, place: Place, name: str, depth: int, at: int) -> None:
+    def __init__(self, state: State, place: PlainField, name: str, depth: int, at: int) -> None:
         self.state, self.place, self.name, self.depth, self.at = state, place, name, depth, at
 
-    def _part(self, index: int) -> Row:
+    def _part(self, index: int) -> ArrayView:
         size = self.place.sizes[self.depth]
         if index < 0 or index >= size:
             raise OutOfRange(f"index {int(index)} of {self.name}")
-        return Row(self.state, self.place, self.name, self.depth + 1, self.at * size + int(index))
+        return ArrayView(self.state, self.place, self.name, self.depth + 1, self.at * size + int(index))
 
     def __getitem__(self, index: int) -> Any:
         return self._part(index).value()
@@ -171,7 +171,7 @@ class Row:
         self._part(index).write(value)
 
     def value(self) -> Any:
-        """The value of a cell; or the row itself, which waits for its next index."""
+        """The value of a cell; or the view itself if an index is missing."""
         if self.depth < len(self.place.sizes):
             return self
         found = self.state._cells[self.place.first + self.at]
@@ -185,7 +185,7 @@ class Row:
 
 
 class Chosen:
-    """A subset: indexed with an element, it says whether that is in."""
+    """A subset: indexed with an element, it is true if the subset contains it."""
 
     def __init__(self, number: int, size: int) -> None:
         self.members = [number // 2**element % 2 == 1 for element in range(size)]
@@ -198,7 +198,7 @@ class Chosen:
 
 
 class Taken:
-    """The action of a step: equal to every version of it."""
+    """The action of a step, equal to every version of it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -214,7 +214,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Step:
-    """A step: the function, the name of its action, the arguments; `number` is what the engines call it."""
+    """A step: the function, the name of its action, the arguments; `number` is the engines' number of the step."""
 
     number: int
     action: str
@@ -223,7 +223,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlainProperty:
     """A property or lemma."""
 
     name: str
@@ -235,11 +235,11 @@ class Asked:
 
     @property
     def of_steps(self) -> bool:
-        """Whether it is asked of transitions."""
+        """Whether it is a property of transitions."""
         return self.python.__code__.co_varnames[0] == "before"
 
     def truth(self, states: list[State], taken: Taken | None) -> bool:
-        """What it says. Raises OutOfRange."""
+        """Its value. Raises OutOfRange."""
         arguments = [*states, taken][: self.parameters]
         return bool(self.python(*arguments))
 
@@ -260,13 +260,13 @@ class PlainSystem:
         self.configuration = SimpleNamespace(**truths)
         plain = self.plain = SimpleNamespace(**{name: int(value) for name, value in known.items()})
         self.contradictions = list(_noted(base, "contradiction").values())
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, PlainField] = {}
         self.starts: dict[str, int] = {}
         self.cells = 0
         for name, one in _declared(base["State"], "ends").items():
             sizes = tuple(sized(domain.size, plain) for domain in one.over)
             low, high, is_truth = one.ends
-            self.places[name] = Place(sizes, sized(low, plain), sized(high, plain), is_truth, self.cells)
+            self.places[name] = PlainField(sizes, sized(low, plain), sized(high, plain), is_truth, self.cells)
             self.starts[name] = int(one.initially)
             self.cells += len(list(itertools.product(*map(range, sizes))))
         versions = [_noted(base, "action"), _noted(second, "action")]
@@ -300,10 +300,10 @@ class PlainSystem:
                 yield Step(number, action, python, arguments)
                 number += 1
 
-    def _asked(self, python: Any, plain: Any) -> Asked:
+    def _asked(self, python: Any, plain: Any) -> PlainProperty:
         note = python.noted
         applies = getattr(note, "applies", None)
-        return Asked(
+        return PlainProperty(
             python.__name__,
             note.kind,
             python,
@@ -323,15 +323,15 @@ class PlainSystem:
         return tuple(cells)
 
     def is_contradicted(self) -> bool:
-        """Whether the program says that this configuration cannot be."""
+        """Whether the program declares this configuration impossible."""
         return any(one(self.plain) for one in self.contradictions)
 
-    def ask(self, asked: Asked, states: list[Cells], action: str | None) -> bool:
-        """What a property says of a state, or of a transition. Raises OutOfRange."""
+    def ask(self, asked: PlainProperty, states: list[Cells], action: str | None) -> bool:
+        """The value of a property in a state, or on a transition. Raises OutOfRange."""
         return asked.truth([State(self, cells) for cells in states], None if action is None else Taken(action))
 
     def take(self, cells: Cells, step: Step) -> Cells | None:
-        """The state after a step; None where it is not enabled. Raises OutOfRange."""
+        """The state after a step; None if the step is not enabled. Raises OutOfRange."""
         state = State(self, cells)
         try:
             if step.python is None:
@@ -354,49 +354,52 @@ def _noted(names: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def order(path: Path) -> tuple[int, Path]:
-    """What paths are ordered by: the shortest first, and among those the least."""
+    """The order of paths: shorter ones first, then lexicographic."""
     return len(path[1]), path
 
 
 @dataclass
-class Found:
-    """How often something was found, and the path to the first of them."""
+class PlainFinding:
+    """How often something was found, and the first path to it."""
 
     count: int = 0
     path: Path | None = None
 
     def note(self, path: Path) -> None:
-        """Count one; the least of the shortest paths stays."""
+        """Count a path; the first path in order is kept."""
         self.count += 1
         self.path = path if self.path is None else min(self.path, path, key=order)
 
 
 @dataclass
 class PlainSearch:
-    """What a search found: the sizes of its levels, and by property what breaks it, or reaches it, and is permitted.
+    """The results of a search: the sizes of its levels, and for each property the violations, the reached and the
+    permitted.
 
-    `errors` are the places where the program leaves its declaration: the steps `erring` that do so, and where each
-    property is `unjudged` because it does. `is_all` says that every reachable state was expanded.
+    `errors` are the errors of the program: the `erring` steps, and the positions where a property is `unjudged` because
+    it errs. `is_all` says that every reachable state was expanded.
     """
 
     levels: list[int] = field(default_factory=list)
     fired: dict[str, int] = field(default_factory=dict)
-    found: dict[str, Found] = field(default_factory=dict)
-    permitted: dict[str, Found] = field(default_factory=dict)
-    errors: Found = field(default_factory=Found)
-    erring: Found = field(default_factory=Found)
-    unjudged: dict[str, Found] = field(default_factory=dict)
+    found: dict[str, PlainFinding] = field(default_factory=dict)
+    permitted: dict[str, PlainFinding] = field(default_factory=dict)
+    errors: PlainFinding = field(default_factory=PlainFinding)
+    erring: PlainFinding = field(default_factory=PlainFinding)
+    unjudged: dict[str, PlainFinding] = field(default_factory=dict)
     paths: dict[Cells, Path] = field(default_factory=dict)
     is_all: bool = False
 
 
-def search(system: PlainSystem, most_depth: int, most_states: int, claims: list[Asked] | None = None) -> PlainSearch:
-    """Search level by level, up to a depth, or to the first level at whose end there are so many states."""
+def search(
+    system: PlainSystem, most_depth: int, most_states: int, claims: list[PlainProperty] | None = None
+) -> PlainSearch:
+    """Search level by level, up to a depth, or to the first level with this many states at its end."""
     asked = [one for one in (system.properties if claims is None else claims) if one.applies]
     result = PlainSearch(fired=dict.fromkeys(system.actions, 0))
-    result.found = {one.name: Found() for one in asked}
-    result.permitted = {one.name: Found() for one in asked}
-    result.unjudged = {one.name: Found() for one in asked}
+    result.found = {one.name: PlainFinding() for one in asked}
+    result.permitted = {one.name: PlainFinding() for one in asked}
+    result.unjudged = {one.name: PlainFinding() for one in asked}
     result.paths = {cells: (number, ()) for number, cells in enumerate(system.initial)}
     level = list(system.initial)
     while level:
@@ -433,8 +436,8 @@ def search(system: PlainSystem, most_depth: int, most_states: int, claims: list[
     return result
 
 
-def _judge(result: PlainSearch, asked: Asked, states: list[State], taken: Taken | None, path: Path) -> None:
-    """Ask a property; where it leaves the declaration, it is not judged."""
+def _judge(result: PlainSearch, asked: PlainProperty, states: list[State], taken: Taken | None, path: Path) -> None:
+    """Evaluate a property; if it errs, it is not judged."""
     try:
         truth = asked.truth(states, taken)
         is_found = truth == (asked.kind == "sometimes")

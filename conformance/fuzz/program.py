@@ -1,9 +1,9 @@
-"""A program: the text of a model file, and of the module that a second protocol swaps actions with, if it has one.
+"""A program: the text of a model file, and, if it has a second protocol, of the module with its swapped actions.
 
-In:  two texts, or the file that one was saved to.
+In:  two texts, or the file of a saved program.
 Out: a `Program`: its files on disk, and the model that the product loads from them.
 
-The second protocol is called `second`; the switches that it sets stand in its module under `SWITCHES`.
+The second protocol is called `second`; its switches are defined in its module as `SWITCHES`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isrcheck.models.language.model import Model, assemble
 from isrcheck.models.registry import load_file
 
 FIRST, SECOND = "first", "second"
-"""The protocols of a program that has a second module."""
+"""The protocols of a program with a second module."""
 
 SWITCHES = "SWITCHES"
 
@@ -35,11 +35,11 @@ class Program:
 
     @property
     def protocols(self) -> tuple[str | None, ...]:
-        """What can be asked for as a protocol."""
+        """The protocols that can be chosen."""
         return (None,) if self.second is None else (FIRST, SECOND)
 
     def save(self, folder: Path) -> Path:
-        """Write the files of this program; gives the path of the model file."""
+        """Write the files of this program; returns the path of the model file."""
         path = folder / f"{self.name}.py"
         path.write_text(self.text, encoding="utf-8")
         if self.second is not None:
@@ -48,12 +48,12 @@ class Program:
 
 
 def second_path(path: Path) -> Path:
-    """Where the module of the second protocol lies."""
+    """The path of the module of the second protocol."""
     return path.with_name(f"{path.stem}_{SECOND}.py")
 
 
 def read_program(path: Path) -> Program:
-    """The program that was saved to a file. Raises OSError, SyntaxError."""
+    """The program saved in a file. Raises OSError, SyntaxError."""
     second = second_path(path)
     texts = [one.read_text(encoding="utf-8") for one in (path, second) if one.exists() or one is path]
     for text in texts:
@@ -63,7 +63,9 @@ def read_program(path: Path) -> Program:
 
 @contextlib.contextmanager
 def loaded(program: Program, folder: Path) -> Iterator[Model]:
-    """The model that the product makes of a program, whose files go to this folder. Raises what the product raises."""
+    """The model that the product loads from a program, whose files are written to this folder. Raises the product's
+    errors.
+    """
     path = program.save(folder)
     before = set(sys.modules)
     sys.path.insert(0, str(folder))

@@ -1,4 +1,4 @@
-"""Random programs over the whole language, each made from two numbers: the seed, and which of its programs it is.
+"""Makes random programs over the whole language, each determined by two numbers: the seed, and its number.
 
 In:  a seed and a number.
 Out: a `Program`.
@@ -20,11 +20,11 @@ KINDS = ("always", "always", "always", "always_step", "always_step", "sometimes"
 
 ATTEMPTS = 20
 FEW_STATES = 10
-"""Programs with so few states are mostly thrown away."""
+"""Programs with at most this many states are mostly discarded."""
 
 
 def random_program(seed: int, number: int) -> Program:
-    """The program with this number among those of a seed: mostly the first of several with more than a few states."""
+    """The program with this number for a seed: usually the first of several candidates with more than a few states."""
     for attempt in range(ATTEMPTS):
         chance = random.Random(f"{seed}/{number}/{attempt}")
         program = _Making(chance, f"fuzz_{seed}_{number}").program()
@@ -35,7 +35,7 @@ def random_program(seed: int, number: int) -> Program:
 
 
 class _Making:
-    """One program while it is made."""
+    """Makes one program."""
 
     def __init__(self, chance: random.Random, name: str) -> None:
         self.chance = chance
@@ -116,7 +116,7 @@ class _Making:
         return Scope(states, careless, helpers=helpers, constants=dict(self.world.constants))
 
     def _likely(self, scope: Scope) -> str:
-        """What is often true: that a field keeps to a part of its range, that one implies another."""
+        """An expression that is often true: a field stays in a part of its range, or one expression implies another."""
         chance, writer = self.chance, Writer(self.chance, self.world, scope)
         one = chance.choice(self.world.fields)
         form = chance.random()
@@ -147,7 +147,7 @@ class _Making:
     # ---------------------------------------------------------------------------------------------- the other functions
 
     def _initial(self, left: dict[str, str]) -> None:
-        """One initial state, or several; what is left of a budget starts with it."""
+        """One initial state, or several; the remaining budgets start with their full amounts."""
         chance = self.chance
         starts = [f'"{one}": min(configuration.{entry}, 3)' for one, entry in left.items()]
         if not starts and chance.random() < 0.5:
@@ -157,7 +157,7 @@ class _Making:
             one = chance.choice([field for field in self.world.fields if field.name not in left])
             lines.append(f"yield {{{', '.join([*starts, f'{chr(34)}{one.name}{chr(34)}: {self._start(one)}'])}}}")
         if chance.random() < 0.1:
-            lines.append(lines[-1])  # a state that is given twice counts once
+            lines.append(lines[-1])  # a duplicate state counts once
         self.parts.append("\n".join(["@initial", "def starts(configuration):", *indented(lines)]))
 
     def _start(self, one: Cells) -> str:
@@ -205,5 +205,5 @@ class _Making:
 
 
 def _pretty(text: str) -> str:
-    """The same program as Python writes it, so that what is shrunk differs in nothing else."""
+    """The same program in Python's own formatting, so that shrinking changes nothing else."""
     return ast.unparse(ast.parse(text)) + "\n"

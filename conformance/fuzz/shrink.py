@@ -1,10 +1,10 @@
-"""Makes a program that fails smaller, as long as it fails in the same way.
+"""Shrinks a failing program, as long as it fails in the same way.
 
-In:  a program, and the question whether a smaller one still fails.
-Out: a program from which nothing more can be left out, or the smallest one after so many attempts.
+In:  a program, and a predicate that says whether a smaller program still fails.
+Out: a program from which nothing more can be removed, or the smallest one after the largest number of attempts.
 
-What is tried, the large pieces first: the second protocol, whole functions and declarations, statements, parts in place
-of the whole expression, small numbers in place of large ones. There is no chance in it, so it always ends the same.
+Large pieces are tried first: the second protocol, whole functions and declarations, statements, parts in place of whole
+expressions, small numbers in place of large ones. Shrinking is deterministic.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import partial
 from isrcheck.conformance.fuzz.program import Program
 
 ATTEMPTS = 400
-"""How many smaller programs are tried at most."""
+"""The most smaller programs that are tried."""
 
 Change = Callable[[], None]
 
@@ -36,14 +36,14 @@ def shrink(program: Program, fails: Callable[[Program], bool], attempts: int = A
                 break
             left -= 1
             if fails(smaller):
-                program, is_smaller = smaller, True  # what comes next stands at the same position now
+                program, is_smaller = smaller, True  # the next change now has the same position
             else:
                 position += 1
     return program
 
 
 def _candidate(program: Program, position: int) -> Program | None:
-    """The smaller program at this position among all that are tried; None where there are no more."""
+    """The smaller program at this position in the list of candidates; None after the last."""
     if program.second is not None:
         if position == 0:
             return replace(program, second=None)
@@ -59,7 +59,7 @@ def _candidate(program: Program, position: int) -> Program | None:
 
 
 def _smaller(text: str, position: int) -> str | int:
-    """The text with the change at this position; or how many changes there are, if they are fewer."""
+    """The text with the change at this position; or the number of changes, if there are fewer."""
     tree = ast.parse(text)
     count = 0
     for count, change in enumerate(_changes(tree), 1):
@@ -75,7 +75,7 @@ def _smaller(text: str, position: int) -> str | int:
 
 
 def _changes(tree: ast.Module) -> Iterator[Change]:
-    """Everything that can be left out or made smaller, the large pieces first."""
+    """All possible removals and simplifications, large pieces first."""
     yield from _left_out(tree.body)
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
@@ -111,7 +111,7 @@ def _remove(body: list[ast.stmt], at: int) -> None:
 
 
 def _statements(holder: ast.AST) -> Iterator[Change]:
-    """Statements of a function left out; blocks in place of what they stand in; decorators without their options."""
+    """Remove statements of a function; replace a compound statement by its block; remove the options of decorators."""
     if isinstance(holder, ast.FunctionDef):
         for at, decorator in enumerate(holder.decorator_list):
             if isinstance(decorator, ast.Call):

@@ -1,7 +1,7 @@
 """Random function bodies: guards and writes of actions, helpers that return and helpers that write, properties.
 
-In:  a source of chance, a `World`, and the helpers that there are already.
-Out: texts of functions, and what a new `Helper` takes and returns.
+In:  a source of randomness, a `World`, and the existing helpers.
+Out: texts of functions, and the parameters and results of a new `Helper`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from isrcheck.conformance.fuzz.expressions import NAMES, Helper, Number, Scope, 
 
 INDENT = "    "
 MOST_STATEMENTS = 8
-"""Writes in one body, loops and branches counted as one: what is larger takes long to compile and shows no more."""
+"""The most writes in one body, with loops and branches counted as one: larger bodies compile slowly."""
 
 
 def indented(lines: Iterable[str]) -> list[str]:
-    """Lines of a block."""
+    """Lines indented by one level."""
     return [INDENT + line for line in lines]
 
 
@@ -33,7 +33,7 @@ class Body:
         self.loops = 0
         self.left = MOST_STATEMENTS
         self.variables: set[str] = set()
-        # What hides a constant hides it in all of the function.
+        # A local that hides a constant hides it in the whole function.
         self.hidden = [name for name in scope.constants if chance.random() < 0.1]
         for name in self.hidden:
             del scope.constants[name]
@@ -41,20 +41,20 @@ class Body:
     # ----------------------------------------------------------------------------------------------------------- locals
 
     def free_name(self) -> str | None:
-        """A name that means nothing in this function yet."""
+        """A name that has no meaning in this function yet."""
         used = {*self.scope.numbers, *self.scope.subsets, *self.scope.states, *self.scope.assigned, *self.variables}
         free = [name for name in (*self.hidden, *NAMES) if name not in used]
         return self.chance.choice(free[:2]) if self.hidden and free else self.chance.choice(free) if free else None
 
     def variable(self) -> str:
-        """A name for the variable of a loop, which no assignment uses."""
+        """A name for a loop variable that no assignment uses."""
         used = {*self.scope.numbers, *self.scope.subsets, *self.scope.assigned}
         name = self.chance.choice([one for one in NAMES if one not in used] or ["z"])
         self.variables.add(name)
         return name
 
     def local(self) -> list[str]:
-        """A new local; it has a value on every path."""
+        """A new local, which is assigned on every path."""
         name = self.free_name()
         if name is None or self.loops:
             return []
@@ -73,7 +73,7 @@ class Body:
         return [f"{name} = {one.text}"]
 
     def counted(self) -> list[str]:
-        """A local that a loop adds to."""
+        """A local that a loop changes."""
         name = self.free_name()
         if name is None or self.loops:
             return []
@@ -166,7 +166,7 @@ class Body:
         return [f"{target} = {self.writer.fitted(self.writer.number(2), one.low, one.high)}"]
 
     def copied(self) -> list[str]:
-        """A cell is asked about, written, and then read again, into another field."""
+        """A cell is read, written, and then read again into another field."""
         one, other = self.chance.choice(self.world.fields), self.chance.choice(self.world.fields)
         cell, value = self.writer.cell(one, "s", 0), self.chance.randint(one.low, min(one.high, one.low + 4))
         read = self.writer.fitted(Number(cell, one.low, one.high), other.low, other.high)
@@ -178,7 +178,7 @@ class Body:
         return [self.writer.call(self.chance.choice(found), 1)] if found else self.write()
 
     def branches(self, depth: int) -> list[str]:
-        """if, elif, else; what is assigned in a branch is not relied upon behind it."""
+        """if, elif, else; assignments in a branch are not relied upon after it."""
         lines = []
         words = ["if", *["elif"] * self.chance.choice((0, 0, 0, 1, 2))]
         known = dict(self.scope.numbers)
@@ -212,7 +212,9 @@ class Body:
         return [f"for {name} in {span}:", *lines]
 
     def assigned_variable(self, name: str) -> list[str]:
-        """The variable of a loop gets another value in it, and is then an index; a careless one may be outside."""
+        """The variable of a loop is assigned in it, and then used as an index; in a careless program it may be out of
+        range.
+        """
         value = self.chance.randint(0, 3)
         rows = [one for one in self.world.fields if len(one.over) == 1]
         rows = [one for one in rows if value < one.over[0].size or self.scope.is_careless]
@@ -224,7 +226,7 @@ class Body:
 
 
 def parameters_of(chance: random.Random, world: World, scope: Scope) -> list[tuple[str, str]]:
-    """Parameters of an action, (name, domain), which the scope then knows."""
+    """Parameters of an action, (name, domain), which are added to the scope."""
     found: list[tuple[str, str]] = []
     for _ in range(chance.choice((0, 0, 1, 1, 1, 2))):
         name = chance.choice([one for one in ("node", "other", "x", "i", "p1", "k") if one not in dict(found)])
@@ -255,7 +257,7 @@ def action(chance: random.Random, world: World, helpers: list[Helper], name: str
 
 
 def countdown(chance: random.Random, world: World, helpers: list[Helper], name: str, one: Cells) -> str:
-    """An action that is taken as long as something is left, and takes one away: a fault with a budget."""
+    """An action that is enabled while a budget is left, and spends one unit of it."""
     scope = Scope(("s",), chance.random() < world.careless, helpers=helpers, constants=dict(world.constants))
     body = Body(chance, world, scope)
     also = [f"require({body.writer.truth(1)})"] if chance.random() < 0.4 else []
@@ -320,7 +322,7 @@ def _asking(helpers: list[Helper], states: int) -> list[Helper]:
 
 
 def returning(body: Body, is_truth: bool) -> tuple[list[str], tuple[int, int]]:
-    """A body that returns on every path, and the range of what it returns."""
+    """A body that returns on every path, and the range of its result."""
     chance, found = body.chance, []
 
     def value(depth: int) -> str:

@@ -1,9 +1,9 @@
-"""Replay: a trace of the model, step by step, on the executable cluster; after each step the two have to agree.
+"""Replay: takes a trace of the model, step by step, on the executable cluster, and compares the two after each step.
 
 In:  a trace of `kafka` (traces/).
-Out: where the cluster goes another way, if it does; what the replayed traces never touched.
+Out: the first difference, if there is one; what the replayed traces never exercised.
 
-command.py is what a person types; driver.py takes the steps from outside, timing.py says when time has to pass;
-projection.py says what the model would call what is seen, compare.py compares. walks.py makes random traces,
-coverage.py notes what they touch, and system.py is what a driver of one's own has to be.
+command.py is the command line. driver.py takes the steps from outside, and timing.py says when time has to pass.
+projection.py gives the model's view of a cluster, and compare.py compares. walks.py makes random traces, coverage.py
+records what they exercise, and system.py is the interface of a user's own driver.
 """

@@ -1,6 +1,7 @@
-"""`conform replay`: traces, folders of them, or random walks, on the cluster or on a system of a person's own.
+"""`conform replay`: replays traces, folders of traces, or random walks on the cluster or on a user's own system.
 
-In:  the words that were typed. Out: text on stdout, errors on stderr, an exit code.
+In:  the words that were typed.
+Out: text on stdout, errors on stderr, an exit code.
 """
 
 from __future__ import annotations
@@ -41,32 +42,40 @@ from isrcheck.traces.format.trace import Trace
 
 
 def add_replay(parser: argparse.ArgumentParser) -> None:
-    """The words that it takes."""
+    """Add the options of this command."""
     parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="a trace, or a folder of traces")
-    parser.add_argument("--walks", metavar="N", type=count, help="replay N random behaviours of the model instead")
-    parser.add_argument("--steps", metavar="N", type=count, default=30, help="steps of each of them (default: 30)")
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="the first one's seed (default: 0)")
+    parser.add_argument("--walks", metavar="N", type=count, help="replay N random walks of the model instead")
+    parser.add_argument(
+        "--steps", metavar="N", type=count, default=30, help="number of steps of each walk (default: 30)"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the first walk (default: 0)")
     add_model(parser)
     parser.add_argument("--bug", choices=BUGS, metavar="NAME", help=f"seed a bug in the cluster: {', '.join(BUGS)}")
     parser.add_argument(
-        "--driver", type=Path, metavar="FILE.py", help="the driver of a system of your own; this runs it"
+        "--driver", type=Path, metavar="FILE.py", help="the driver of your own system, which is executed"
     )
     parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' logs as files, in a new folder")
-    parser.add_argument("--coverage", action="store_true", help="tell which actions and lines the traces never touched")
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", default=folder.DEFAULT, help="where a walk that diverges goes"
+        "--coverage", action="store_true", help="report the actions and lines that the traces never exercised"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        default=folder.DEFAULT,
+        help="the folder for the trace of a walk that diverges",
     )
     parser.set_defaults(run=_replay)
 
 
 def _replay(arguments: argparse.Namespace) -> int:
     if arguments.driver and (arguments.bug or arguments.logs or arguments.coverage):
-        raise UsageError("--bug, --logs and --coverage are about the cluster; with --driver leave them out")
+        raise UsageError("--bug, --logs and --coverage apply to the cluster only; leave them out with --driver")
     if bool(arguments.files) == bool(arguments.walks):
         raise UsageError("give traces to replay, or --walks N for random ones; see conform replay --help")
     if arguments.files and (arguments.protocol or arguments.switch or arguments.set):
         raise UsageError(
-            "a trace says its own protocol and configuration; --protocol, --switch and --set go with --walks"
+            "a trace contains its own protocol and configuration; use --protocol, --switch and --set only with --walks"
         )
     system: System = Driver(arguments.bug, arguments.logs)
     if arguments.driver:
@@ -79,7 +88,7 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 
 def _replay_files(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
-    """Every file in its turn: one that is no trace does not keep the others from being replayed."""
+    """Replay every file; one that is not a trace does not stop the others."""
     paths = [path for given in arguments.files for path in (folder.files(given) if given.is_dir() else [given])]
     if not paths:
         print(
@@ -108,14 +117,14 @@ def _replay_file(path: Path, system: System, coverage: Coverage | None, options:
 
 
 def _behind(trace: Trace) -> list[str]:
-    """What is said where the history ends in a step that the model itself cannot take."""
+    """The line that is printed if the trace ends in a step that the model itself cannot take."""
     if trace.erring is None:
         return []
     return [f"  {trace.spell_position(trace.length)} is not replayed: the model leaves its declaration in it"]
 
 
 def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Coverage | None) -> int:
-    """Random walks, up to the first that diverges: that one is kept as a trace."""
+    """Random walks, up to the first that diverges, which is saved as a trace."""
     instance = instance_of(arguments)
     progress, begun = ProgressLine("conform"), time.monotonic()
     for number in range(arguments.walks):
@@ -128,7 +137,7 @@ def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Cover
             command = _command(arguments, number)
             try:
                 path = folder.write(replace(kept, command=command), arguments.out)
-            except UsageError as error:  # what was found is told all the same
+            except UsageError as error:  # the divergence is reported nevertheless
                 say(*divergence.lines(trace), f"  replay it: {command}")
                 complain(str(error))
             else:
@@ -141,7 +150,7 @@ def _replay_walks(arguments: argparse.Namespace, system: System, coverage: Cover
 
 
 def _command(arguments: argparse.Namespace, number: int) -> str:
-    """What replays this walk again."""
+    """The command that replays this walk."""
     options = ["--protocol", arguments.protocol] if arguments.protocol else []
     options += [word for given in arguments.switch for word in ("--switch", given)]
     options += [word for given in arguments.set for word in ("--set", given)]
@@ -154,7 +163,7 @@ def _command(arguments: argparse.Namespace, number: int) -> str:
 
 
 def _on_what(arguments: argparse.Namespace) -> list[str]:
-    """The options that say what a trace is replayed on."""
+    """The options that choose the system for a trace."""
     options = [f"--bug {arguments.bug}"] if arguments.bug else []
     return options + ([f"--driver {shlex.quote(str(arguments.driver))}"] if arguments.driver else [])
 
@@ -173,6 +182,6 @@ def _tell(path: Path, trace: Trace, divergence: Divergence, options: Sequence[st
     say(
         escaped(f"{path}: {first}"),
         *(f"  {line}" for line in rest),
-        f"  see the whole of it: trace show {quoted}",
+        f"  show the whole trace: trace show {quoted}",
         f"  replay it: {' '.join(['conform replay', quoted, *options])}",
     )

@@ -1,7 +1,7 @@
-"""Replay of a trace on a system: after each step, what can be seen of the system has to be what the model says.
+"""Replays a trace on a system: after each step, the observed system has to agree with the model.
 
 In:  a trace of `kafka`, and a `System` (system.py).
-Out: the first `Divergence`, or None: the system did all of it.
+Out: the first `Divergence`, or None if the system agrees throughout.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from isrcheck.conformance.replay.system import StepRefusedError, System
-from isrcheck.models.language.model import Instance, Place
+from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace
@@ -22,10 +22,10 @@ from isrcheck.traces.lanes.generic_lanes import full_state
 
 @dataclass(frozen=True)
 class Divergence:
-    """Where a system goes another way: in which state of the trace (0: at the start), and in which variable first.
+    """The first difference: the state of the trace (0: at the start), and the first variable that differs.
 
-    `cells` is the state of the model with what was seen of the system in place. Where the step could not be taken,
-    `why` says so, and `variable` is None.
+    `cells` is the state of the model with the observed values inserted. If the step could not be taken, `why` says so,
+    and `variable` is None.
     """
 
     position: int
@@ -34,7 +34,7 @@ class Divergence:
     why: str = ""
 
     def lines(self, trace: Trace) -> list[str]:
-        """What a person reads: the step, the variable, and the difference of the two states."""
+        """The report: the step, the variable, and the difference between the two states."""
         at = f"diverges after {trace.spell_position(self.position)}" if self.position else "diverges in the first state"
         if self.variable is None:
             return [f"{at}: the system does not take it: {self.why}"]
@@ -48,8 +48,8 @@ class Divergence:
 def replay(trace: Trace, system: System) -> Divergence | None:
     """Take a system through a trace.
 
-    Raises UsageError where what the driver shows is not a variable of the model, or not of its shape; and where it
-    shows nothing at all, for then nothing was compared.
+    Raises UsageError if the driver shows something that is not a variable of the model or has another shape, and if it
+    shows nothing at all, because then nothing was compared.
     """
     system.begin(trace)
     is_blind = True
@@ -75,35 +75,35 @@ def _is_unseen(value: Any) -> bool:
 
 
 def compared(instance: Instance, cells: Cells, seen: Mapping[str, Any]) -> tuple[str | None, Cells]:
-    """The first variable that differs, and the cells with what was seen in place."""
+    """The first variable that differs, and the cells with the observed values inserted."""
     found = list(cells)
     for name, value in seen.items():
-        place = instance.places.get(name)
-        if place is None:
+        layout = instance.layouts.get(name)
+        if layout is None:
             raise UsageError(f"the driver shows {name}, which {instance.model.name} does not have")
-        in_a_row = isinstance(value, tuple) and len(value) == place.count
+        in_a_row = isinstance(value, tuple) and len(value) == layout.count
         if in_a_row and not all(cell is None or isinstance(cell, int) for cell in value):
-            raise UsageError(f"the driver shows {value!r} in {name}; in a tuple show the numbers of all its cells")
-        for offset, cell in enumerate(value if in_a_row else _flat(place, value, place.sizes)):
+            raise UsageError(f"the driver shows {value!r} in {name}; in a tuple, give the values of all its cells")
+        for offset, cell in enumerate(value if in_a_row else _flat(layout, value, layout.sizes)):
             if cell is not None:
-                found[place.offset + offset] = cell
-    for name, place in instance.places.items():
-        part = slice(place.offset, place.offset + place.count)
+                found[layout.offset + offset] = cell
+    for name, layout in instance.layouts.items():
+        part = slice(layout.offset, layout.offset + layout.count)
         if list(cells[part]) != found[part]:
             return name, tuple(found)
     return None, tuple(found)
 
 
-def _flat(place: Place, value: Any, sizes: Sequence[int]) -> Iterator[int | None]:
-    """The cells of a variable, or of a part of it, None for each that was not seen."""
+def _flat(layout: FieldLayout, value: Any, sizes: Sequence[int]) -> Iterator[int | None]:
+    """The cells of a variable, or of a part of it; None for each cell that was not observed."""
     if value is None:
         yield from [None] * prod(sizes)
     elif not sizes:
-        if not isinstance(value, int) or not place.low <= value <= place.high:
-            raise UsageError(f"the driver shows {value!r} in {place.name}; its values are {place.low}..{place.high}")
+        if not isinstance(value, int) or not layout.low <= value <= layout.high:
+            raise UsageError(f"the driver shows {value!r} in {layout.name}; its values are {layout.low}..{layout.high}")
         yield int(value)
     elif not isinstance(value, Sequence) or len(value) != sizes[0]:
-        raise UsageError(f"the driver shows {value!r} in {place.name}; show a list of {sizes[0]}")
+        raise UsageError(f"the driver shows {value!r} in {layout.name}; show a list of {sizes[0]}")
     else:
         for one in value:
-            yield from _flat(place, one, sizes[1:])
+            yield from _flat(layout, one, sizes[1:])

@@ -1,7 +1,7 @@
-"""What replayed traces never touched: actions of the model, and lines of the cluster.
+"""Records what replayed traces never exercised: actions of the model, and lines of the cluster.
 
 In:  traces as they are replayed, and code as it runs.
-Out: `Coverage`: the rest.
+Out: `Coverage`: what was not exercised.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ CLUSTER = Path(__file__).parents[1] / "cluster"
 
 @dataclass
 class Coverage:
-    """The protocols whose traces were replayed, the actions that were taken, and the lines of the cluster that ran."""
+    """The protocols of the replayed traces, the actions that were taken, and the lines of the cluster that ran."""
 
     instances: dict[str, Instance] = field(default_factory=dict)
     taken: set[tuple[str, str]] = field(default_factory=set)
     ran: set[tuple[str, int]] = field(default_factory=set)
 
     def note(self, trace: Trace) -> None:
-        """This trace was replayed."""
+        """Record a replayed trace."""
         protocol = trace.instance.protocol.name
         self.instances.setdefault(protocol, trace.instance)
         self.taken |= {(protocol, step.action) for step in trace.steps}
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Lines of the cluster that run meanwhile are noted; this takes several times as long."""
+        """Record the lines of the cluster that run inside this context; this makes them several times slower."""
         before = sys.gettrace()
         sys.settrace(self._call)
         try:
@@ -54,18 +54,20 @@ class Coverage:
         return self._line
 
     def untouched_actions(self) -> dict[str, list[str]]:
-        """For each protocol the actions that it has and that no trace took."""
+        """For each protocol, its actions that no trace took."""
         return {
             protocol: [
-                slot.name
-                for number, slot in enumerate(instance.model.slots)
-                if instance.choices[number] is not None and (protocol, slot.name) not in self.taken
+                action.name
+                for number, action in enumerate(instance.model.actions)
+                if instance.alternatives[number] is not None and (protocol, action.name) not in self.taken
             ]
             for protocol, instance in self.instances.items()
         }
 
     def untouched_lines(self) -> dict[Path, tuple[list[int], int]]:
-        """For each file of the cluster the lines inside functions that never ran, and how many such lines it has."""
+        """For each file of the cluster, the lines inside functions that never ran, and the number of such lines in the
+        file.
+        """
         found = {}
         for path in sorted(CLUSTER.rglob("*.py")):
             lines = set(_lines_of(compile(path.read_text(encoding="utf-8"), str(path), "exec")))
@@ -74,7 +76,7 @@ class Coverage:
 
 
 def _lines_of(code: CodeType) -> Iterator[int]:
-    """Lines with code in functions: what a module or a class body does, it does when it is imported."""
+    """Lines with code inside functions; the code of modules and classes runs when they are imported."""
     if code.co_flags & inspect.CO_OPTIMIZED:
         yield from (line for _, _, line in code.co_lines() if line is not None and line != code.co_firstlineno)
     for constant in code.co_consts:
@@ -83,7 +85,7 @@ def _lines_of(code: CodeType) -> Iterator[int]:
 
 
 def spelled(coverage: Coverage) -> list[str]:
-    """The report, a line each."""
+    """The report as lines."""
     report = ["never taken:"]
     for protocol, actions in coverage.untouched_actions().items():
         report.append(f"  kafka/{protocol}: {', '.join(actions) or 'every action was taken'}")
@@ -95,7 +97,7 @@ def spelled(coverage: Coverage) -> list[str]:
 
 
 def _ranges(lines: list[int]) -> str:
-    """Lines that follow one another as one range."""
+    """Line numbers, with consecutive ones as ranges."""
     parts: list[list[int]] = []
     for line in lines:
         if parts and line == parts[-1][-1] + 1:

@@ -1,10 +1,10 @@
-"""Takes the steps of a model on a cluster, as somebody outside would: by messages, timers, faults, elections, clients.
+"""Takes the steps of a model on a cluster, as the outside world would: by messages, timers, faults, elections, clients.
 
-In:  a trace of `kafka`, of which each step is taken when it is asked for.
+In:  a trace of `kafka`, whose steps are taken one by one.
 Out: a `Cluster`, step after step.
 
-It knows the whole trace, and so when time has to pass and when a checkpoint has to be written (timing.py). It never
-writes a field of a broker.
+It knows the whole trace, and therefore when time has to pass and when a checkpoint has to be written (timing.py). It
+never writes a field of a broker.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from isrcheck.conformance.cluster.controller.controller import Election
 from isrcheck.conformance.cluster.network.messages import Acks, Isolation, LeaderAndIsr
 from isrcheck.conformance.cluster.network.records import Control, Record
 from isrcheck.conformance.cluster.observe import BrokerView
-from isrcheck.conformance.replay.projection import Projected, Witnessed, payload_of, producer_of, project
+from isrcheck.conformance.replay.projection import Observations, Projected, payload_of, producer_of, project
 from isrcheck.conformance.replay.system import StepRefusedError
 from isrcheck.conformance.replay.timing import timing_of
 from isrcheck.models.kafka.state.fields import Fetch
@@ -33,27 +33,29 @@ from isrcheck.models.run import Cells
 from isrcheck.traces.format.trace import Trace
 
 LAG = 10
-"""After how many milliseconds a follower that has not caught up is slow."""
+"""The time after which a follower that has not caught up is slow, in milliseconds."""
 
 ACKS = {-1: Acks.ALL, 0: Acks.NONE, 1: Acks.LEADER}
 
 
 class Driver:
-    """Clusters that are taken through traces, one after the other; a `System` (system.py)."""
+    """Takes clusters through traces, one after the other; a `System` (system.py)."""
 
     cluster: Cluster
     trace: Trace
 
     def __init__(self, bug: str | None = None, logs: Path | None = None) -> None:
-        """With `bug`, the clusters have a seeded bug; with `logs`, each keeps its logs in a folder of its own there."""
+        """With `bug`, the clusters have a seeded bug; with `logs`, each keeps its logs in its own folder there."""
         self.bug = bug
         self.logs = logs
         self.begun = 0
 
     def begin(self, trace: Trace) -> None:
-        """A cluster as the trace finds it. Raises UntimelyError where no clock makes a cluster go that way."""
+        """Create a cluster in the trace's initial state. Raises UntimelyError if no timing makes a cluster follow the
+        trace.
+        """
         if trace.instance.model.name != "kafka" or trace.instance.swaps:
-            raise UsageError("the cluster replays traces of kafka as it stands: no other model, no swapped action")
+            raise UsageError("the cluster replays only traces of kafka without swapped actions; give such a trace")
         self.trace = trace
         self.instance = trace.instance
         self.configuration = trace.instance.configuration
@@ -63,7 +65,7 @@ class Driver:
             min_insync_replicas=self.configuration.min_insync_replicas,
             unclean_leader_election_enable=self.configuration.unclean_elections > 0,
             max_in_flight_requests_per_connection=self.configuration.max_in_flight_requests,
-            # For the model only the order of events counts.
+            # In the model, only the order of events matters.
             replica_fetch_backoff_ms=0,
             replica_fetch_wait_max_ms=0,
             replica_lag_time_max_ms=LAG,
@@ -71,15 +73,15 @@ class Driver:
         start = replace(start_of(self.instance, trace.states[0]), checkpointed=tuple(self.timing.checkpointed.items()))
         folder = None if self.logs is None else self.logs / f"trace-{self.begun}"
         self.cluster = Cluster(switches_of(self.instance), start, settings, self.bug, folder)
-        self.seen = Witnessed(common=max(cells_of(self.instance, trace.states[0], "log_end_offset")))
-        self.seen.note(self.cluster.observe())  # brokers that are down for good were up once, and were read from
+        self.seen = Observations(common=max(cells_of(self.instance, trace.states[0], "log_end_offset")))
+        self.seen.note(self.cluster.observe())  # brokers that are down for good were up before, and were read from
         for broker, is_up in enumerate(cells_of(self.instance, trace.states[0], "is_up")):
             if not is_up:
                 self.cluster.crash(broker)
                 self.seen.lose_memory(broker)
         self.position = 0
         self._between_steps()
-        for isolation in Isolation:  # readers, who have asked nothing yet
+        for isolation in Isolation:  # readers that have not read anything yet
             self.cluster.drop(self.cluster.consume(0, isolation.value, isolation))
 
     def take(self, step: Step) -> None:
@@ -93,7 +95,7 @@ class Driver:
             raise StepRefusedError(str(error)) from None
 
     def observe(self) -> Projected:
-        """Every variable of the model but the budgets."""
+        """Every variable of the model except the budgets."""
         view = self.cluster.observe()
         leaders = [broker for broker in view.brokers if broker.leadership is not None]
         self.seen.note(
@@ -102,7 +104,7 @@ class Driver:
         return project(self.instance, view, self.seen)
 
     def _read(self, leader: BrokerView, isolation: Isolation) -> tuple[Record, ...]:
-        """What a consumer is given who asks a leader for everything from its log start on."""
+        """What a consumer receives that reads everything from a leader's log start on."""
         self.cluster.seek(leader.log_start_offset, isolation.value)
         before = self._all_read(isolation)
         acts.read(self.cluster, leader.number, isolation.value, isolation)
@@ -114,7 +116,7 @@ class Driver:
     # ---------------------------------------------------------------------------------------------- between two steps
 
     def _between_steps(self) -> None:
-        """Answers reach clients; what the model has given up is given up; timers fire whose moment it is."""
+        """Deliver responses to clients, give up what the model has given up, and fire the timers that are due."""
         acts.deliver_answers(self.cluster)
         self._give_up_fetches()
         for broker in self.cluster.brokers:
@@ -127,9 +129,9 @@ class Driver:
             self.cluster.advance(LAG + 1)
 
     def _give_up_fetches(self) -> None:
-        """Connections break for the fetches that this step of the model leaves nobody waiting for.
+        """Break the connections of the fetches that this step of the model gives up.
 
-        One that the model did not have before stays, and is seen.
+        A fetch that the model did not have before stays, and is observed.
         """
         before, after = (
             cells_of(self.instance, self.trace.states[at], "fetch") for at in (max(0, self.position - 1), self.position)
@@ -163,7 +165,9 @@ class Driver:
         acts.append(self.cluster, self._next_payload(), leader, ACKS[int(self.configuration.acks)], producer)
 
     def _producer_with_room(self, leader: int) -> str:
-        """One that need not wait for an answer before it sends: the model's records may come from several producers."""
+        """A producer that can send without waiting for a response: the model's records may come from several
+        producers.
+        """
         most, sent = self.configuration.max_in_flight_requests, dict(self.cluster.observe().sent)
         names = (f"{PRODUCER} {number}" if number else PRODUCER for number in itertools.count())
         return next(
@@ -183,7 +187,7 @@ class Driver:
         self.cluster.drop(self.cluster.messages()[-1].number)
 
     def _producer_retries(self, record: int, leader: int) -> None:
-        """Whatever of the earlier requests is still in flight is given up: no answer came in time."""
+        """Earlier requests that are still in flight are given up: their responses did not arrive in time."""
         for producer, sent in self.cluster.observe().sent:
             attempts = [one for one in sent if one.payload == payload_of(record)]
             if attempts:
@@ -238,14 +242,16 @@ class Driver:
         self._exchange(follower, leader)
 
     def _follower_is_out_of_range(self, follower: int, leader: int) -> None:
-        for _ in range(3):  # the fetch that is refused, and two questions where the log starts and ends
+        for _ in range(3):  # the refused fetch, and two requests for the log's start and end
             if not acts.view_of(self.cluster, follower).is_up or not self._exchange(follower, leader):
                 break
 
     _follower_starts_over = _follower_is_out_of_range
 
     def _exchange(self, follower: int, leader: int) -> bool:
-        """One request of a follower, if it has one to send, and the leader's answer; whether another one follows."""
+        """One request of a follower, if it has one to send, and the leader's response; returns whether another request
+        follows.
+        """
         self.cluster.fire(follower, TimerKind.FETCHER_DO_WORK, leader)
         for thread in acts.view_of(self.cluster, follower).fetchers:
             if thread.source == leader and thread.outstanding in {one.number for one in self.cluster.messages()}:
@@ -293,7 +299,7 @@ class Driver:
 
 
 def switches_of(instance: Instance) -> Switches:
-    """The protocol switches of a cluster: the same, by the same names."""
+    """The protocol switches of a cluster, which have the same names as the model's."""
     found = generation("0.10")
     for name in [switch.name for switch in fields(found)]:
         found = found.with_switch(name, spell(instance.model.entries[name], getattr(instance.configuration, name)))
@@ -301,7 +307,7 @@ def switches_of(instance: Instance) -> Switches:
 
 
 def start_of(instance: Instance, state: Cells) -> Start:
-    """The cluster that a history starts from."""
+    """The cluster in the initial state of a trace."""
 
     (leader,) = cells_of(instance, state, "controller_leader")
     isr = frozenset(r for r, is_member in enumerate(cells_of(instance, state, "controller_isr")) if is_member)
@@ -317,5 +323,5 @@ def start_of(instance: Instance, state: Cells) -> Start:
 
 def cells_of(instance: Instance, state: Cells, name: str) -> Cells:
     """The cells of a variable in a state."""
-    place = instance.places[name]
-    return state[place.offset : place.offset + place.count]
+    layout = instance.layouts[name]
+    return state[layout.offset : layout.offset + layout.count]

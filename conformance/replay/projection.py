@@ -1,10 +1,10 @@
-"""What the model says of a cluster: each of its variables, worked out from what can be seen from outside.
+"""Projects a cluster onto the model: computes each variable of the model from what can be observed from outside.
 
-In:  a `ClusterView`, and what was seen before (`Witnessed`): some of what the model remembers is gone from the cluster.
-Out: name of a variable -> its cells, in the order of the model's declaration.
+In:  a `ClusterView`, and the `Observations` made so far, because the cluster forgets some of what the model remembers.
+Out: a mapping from the names of variables to their cells, in the order of the model's declaration.
 
-What the model clears because nobody reads it any more (metadata that every running broker has heard, fetches that their
-follower has given up) is left out here as well. The budgets are not in the cluster; who replays a trace counts them.
+State that the model clears because it is no longer read (metadata that every running broker has received, fetches that
+their follower has given up) is left out here as well. A cluster has no budgets; whoever replays a trace counts them.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Instance
 
 LEFT_OUT = frozenset(f"{name}_left" for name in BUDGETS)
-"""Variables of the model that are nowhere in a cluster."""
+"""Variables of the model that a cluster does not have."""
 
 TRANSACTIONAL = "transaction "
 
 Projected = dict[str, tuple[int, ...]]
 
 Reads = Mapping[int, Mapping[Isolation, Iterable[Record]]]
-"""What a leader, by its number, has given to a consumer of either level who asked for everything."""
+"""The records that a leader returned to a consumer of each isolation level that read everything."""
 
 
 def payload_of(record: int) -> str:
-    """What the client sends as the record of that number: a letter."""
+    """The payload of the record with that number: a letter."""
     return chr(ord("a") + record)
 
 
@@ -42,19 +42,19 @@ def record_of(payload: str) -> int:
 
 
 def producer_of(transaction: int) -> str:
-    """The name of the producer that has this transaction, and no other."""
+    """The name of the producer of this transaction, which has no other transaction."""
     return f"{TRANSACTIONAL}{transaction}"
 
 
 @dataclass
-class Witnessed:
-    """What was seen from outside while a cluster ran.
+class Observations:
+    """What was observed from outside while a cluster ran.
 
-    `common` is the number of records that it started with, all of them acknowledged; `elections` are leader and ISR of
-    every epoch as it was announced, the first `heard` of them before the last moment at which a broker was up;
-    `exposed` and `committed` what readers of either isolation level could see first at each offset; `log_start_offset`
-    how far records were deleted. What a broker that is down had in memory is what it had last. `number_of` tells the
-    number of a record by its payload; of one that has no number yet, NONE.
+    `common` is the number of records that it started with, all of them acknowledged. `elections` are the leader and the
+    ISR of every announced epoch, of which the first `heard` were announced before the last moment at which a broker was
+    up. `exposed` and `committed` are the records that readers of the two isolation levels could read first at each
+    offset. `log_start_offset` is the offset up to which records were deleted. A broker that is down has the memory that
+    it had last. `number_of` gives the number of a record by its payload, or NONE.
     """
 
     common: int = 0
@@ -69,7 +69,7 @@ class Witnessed:
     number_of: Callable[[str], int] = record_of
 
     def note(self, view: ClusterView, reads: Reads | None = None) -> None:
-        """Look at the cluster once more. `reads` is what consumers were given; without it, what they could be."""
+        """Observe the cluster. `reads` is what consumers received; without it, what they could receive is computed."""
         aborted = {_producer_id(view, name) for name, control in view.decided if control is Control.ABORT}
         controller = view.controller
         if len(self.elections) <= controller.leader_epoch:
@@ -81,9 +81,11 @@ class Witnessed:
             epochs = {one.leader_epoch: one.start_offset for one in broker.epoch_entries}
             if broker.high_watermark is not None:
                 self.last_high_watermark[number], self.last_epochs[number] = broker.high_watermark, epochs
-            else:  # what a machine loses is lost to memory as well
+            else:  # a machine that loses data also loses its memory
                 last = self.last_high_watermark.get(number, broker.checkpointed_high_watermark)
-                is_new = number not in self.last_epochs  # down from the start: an epoch at the log end is not loaded
+                is_new = (
+                    number not in self.last_epochs
+                )  # the broker is down from the start: an epoch at the log end is not loaded
                 is_cut = end < self.last_log_end_offset.get(number, end)
                 self.last_high_watermark[number] = min(last, end) if is_cut else last
                 self.last_epochs[number] = {
@@ -99,11 +101,13 @@ class Witnessed:
                 self._could_read(broker, aborted)
 
     def lose_memory(self, broker: int) -> None:
-        """The broker is down from the start: of its epochs, it has those that it will load from its disk."""
+        """The broker is down from the start: it has the epochs that it will load from its disk."""
         del self.last_epochs[broker]
 
     def _was_read(self, leader: BrokerView, reads: Mapping[Isolation, Iterable[Record]]) -> None:
-        """What consumers of this leader were given; markers of transactions, which nobody is given, lie between it."""
+        """The records that consumers of this leader received; transaction markers between them are not given to
+        consumers.
+        """
         assert leader.high_watermark is not None
         markers = [one for one in leader.log if one.control is not None and one.offset < leader.high_watermark]
         for record in (*reads[Isolation.READ_UNCOMMITTED], *markers):
@@ -112,7 +116,7 @@ class Witnessed:
             self.committed.setdefault(record.offset, record)
 
     def _could_read(self, leader: BrokerView, aborted: set[int]) -> None:
-        """What readers of this leader would get, of either isolation level, worked out from its log."""
+        """The records that readers of this leader would receive at each isolation level, computed from its log."""
         assert leader.high_watermark is not None
         assert leader.last_stable_offset is not None
         for record in leader.log:
@@ -124,19 +128,19 @@ class Witnessed:
 
 
 def _producer_id(view: ClusterView, name: str) -> int:
-    """The id of the producer of that name: they are numbered from 1, in the order in which they came."""
+    """The id of the producer of that name: producers are numbered from 1, in order of creation."""
     return 1 + [one for one, _ in view.sent].index(name)
 
 
-def project(instance: Instance, view: ClusterView, seen: Witnessed) -> Projected:
-    """Every variable of the model but the budgets, as cells in the model's order."""
+def project(instance: Instance, view: ClusterView, seen: Observations) -> Projected:
+    """Every variable of the model except the budgets, as cells in the model's order."""
     return _Projection(instance, view, seen).all()
 
 
 class _Projection:
-    """One cluster at one moment, as the model has it."""
+    """The model's view of one cluster at one moment."""
 
-    def __init__(self, instance: Instance, view: ClusterView, seen: Witnessed) -> None:
+    def __init__(self, instance: Instance, view: ClusterView, seen: Observations) -> None:
         self.configuration = instance.configuration
         self.view = view
         self.seen = seen
@@ -162,7 +166,9 @@ class _Projection:
         }
 
     def _announced(self, epoch: int) -> tuple[int, frozenset[int]]:
-        """An election that a running broker has yet to hear of, or that was announced after the last one had gone."""
+        """An election that a running broker has yet to hear of, or that was announced after the last running broker
+        stopped.
+        """
         is_awaited = epoch >= self.seen.heard or any(b.is_up and _epoch(b) < epoch for b in self.brokers)
         return self.seen.elections[epoch] if is_awaited and epoch < len(self.seen.elections) else (NONE, frozenset())
 
@@ -172,7 +178,7 @@ class _Projection:
             held = {record.offset: record for record in broker.log}
             records += [self._entry(held.get(o)) for o in self.offsets]
             epochs += [held[o].leader_epoch if o in held else NONE for o in self.offsets]
-            # 0.10 keeps no epochs that anybody reads.
+            # 0.10 keeps no epochs that are ever read.
             cache = {} if self.configuration.TRUNC == Truncation.HW else self.seen.last_epochs[broker.number]
             caches += [cache.get(epoch, NONE) for epoch in self.epochs]
         return {
@@ -224,14 +230,18 @@ class _Projection:
         return {name: tuple(cells) for name, cells in found.items()}
 
     def _fetch(self, follower: BrokerView, leader: BrokerView) -> tuple[int, int, FetchResponse | None]:
-        """What has become of the follower's fetch: its stage, its offset, and the response under way."""
+        """The state of the follower's fetch: its stage, its offset, and the response in flight."""
         thread = next((one for one in follower.fetchers if one.source == leader.number), None)
         if thread is None or thread.outstanding is None or thread.mode is not Mode.FETCHING:
             return Fetch.NONE, 0, None
         for message in self.view.network:
             answer = message.payload
             if message.number == thread.outstanding:
-                return Fetch.NONE, 0, None  # the leader has not seen it; what is parked there is of an earlier process
+                return (
+                    Fetch.NONE,
+                    0,
+                    None,
+                )  # the leader has not received it; a parked fetch there is from an earlier process
             if message.in_reply_to == thread.outstanding and isinstance(answer, FetchResponse):
                 is_good = answer.error is Errors.NONE
                 return (Fetch.ANSWERED, answer.fetch_offset, answer) if is_good else (Fetch.NONE, 0, None)
@@ -262,7 +272,7 @@ class _Projection:
         }
 
     def _pending(self) -> tuple[int, ...]:
-        """Where the last request with each record waits for the high watermark; those before it were given up."""
+        """Where the last request with each record waits for the high watermark; earlier requests were given up."""
         pending = [NONE] * len(self.records)
         sent = dict(self.view.sent)
         for broker in self.brokers:
@@ -278,14 +288,14 @@ class _Projection:
         return tuple(meant.get(outcome, TransactionState.ABORTED) for outcome in outcomes)
 
     def _transaction(self, stamp: ProducerStamp | None) -> int:
-        """The transaction that a batch is part of: its producer has only this one."""
+        """The transaction of a batch: its producer has only this one."""
         if stamp is None:
             return NONE
         name = self.view.sent[stamp.producer_id - 1][0]
         return int(name.removeprefix(TRANSACTIONAL)) if name.startswith(TRANSACTIONAL) else NONE
 
     def _entry(self, record: Record | None) -> int:
-        """What a cell of a log holds: the number of a record, or of a marker; those come after the records."""
+        """The value of a log cell: the number of a record, or of a marker, which are numbered after the records."""
         if record is None:
             return NONE
         if record.control is None:

@@ -1,7 +1,7 @@
-"""What can be taken through a trace: a system of which a driver has three methods.
+"""The interface of a system that can be taken through a trace: a driver with three methods.
 
-In:  nothing; it is implemented by the driver of the cluster (driver.py), and by whoever checks a broker of their own.
-Out: `System`, and how a driver from a person's own file is loaded.
+In:  nothing; the driver of the cluster (driver.py) implements it, and so does the user's driver of their own broker.
+Out: `System`, and the loader of a driver from a user's file.
 """
 
 from __future__ import annotations
@@ -17,33 +17,38 @@ from isrcheck.traces.format.trace import Trace
 
 
 class StepRefusedError(Exception):
-    """The system cannot do what the model does here; the message says why."""
+    """The system cannot take the model's step here; the message says why."""
 
 
 class System(Protocol):
-    """A driver does only what the outside world can: send, deliver, drop, delay, crash, restart, ask for elections."""
+    """A driver does only what the outside world can do: send, deliver, drop, delay, crash, restart, ask for
+    elections.
+    """
 
     def begin(self, trace: Trace) -> None:
-        """Set the system up as the trace begins: configuration and first state. The whole trace may be looked at."""
+        """Set the system up in the trace's initial state: configuration and first state. The driver may read the whole
+        trace.
+        """
 
     def take(self, step: Step) -> None:
-        """Do what the next step says: `step.action`, and the ordinals of its arguments. Raises StepRefusedError."""
+        """Take the next step: `step.action` with the ordinals of its arguments. Raises StepRefusedError."""
 
     def observe(self) -> Mapping[str, Any]:
-        """What can be seen: a variable of the model -> its value, lists in lists for its indices, NONE for nobody.
+        """What can be observed: a mapping from variables of the model to their values: nested lists by index, NONE for
+        no broker.
 
-        A tuple gives all its cells in a row. What is left out is not compared, nor is a part that is given as None; but
-        something has to be shown in the course of a trace.
+        A tuple gives all its cells in a row. Variables that are left out, and parts that are None, are not compared;
+        but something has to be observed in the course of a trace.
         """
 
 
 def load_driver(path: Path) -> Callable[[], System]:
-    """The class `Driver` of a person's file, which is run by this. Raises UsageError."""
+    """The class `Driver` in a user's file, which is executed. Raises UsageError."""
     try:
         found = run_path(str(path)).get("Driver")
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; give the file with your driver") from None
-    except (Exception, SystemExit) as error:  # whoever leaves while a trace is replayed has not replayed it
+    except (Exception, SystemExit) as error:  # a driver that exits during a trace has not replayed it
         raise UsageError(f"{path}: it cannot be loaded: {type(error).__name__}: {error}") from None
     missing = [name for name in ("begin", "take", "observe") if not callable(getattr(found, name, None))]
     if not isinstance(found, type) or missing:
@@ -54,25 +59,27 @@ def load_driver(path: Path) -> Callable[[], System]:
 
 
 class Guarded:
-    """A person's driver, of which an error is told as theirs: one UsageError with the file and the method."""
+    """A user's driver, whose errors are reported as one UsageError with the file and the method."""
 
     def __init__(self, path: Path, driver: Callable[[], System]) -> None:
         self.path = path
         self.system: System = self._asked("__init__", driver)
 
     def begin(self, trace: Trace) -> None:
-        """As the driver does."""
+        """Call the driver's method."""
         self._asked("begin", self.system.begin, trace)
 
     def take(self, step: Step) -> None:
-        """As the driver does."""
+        """Call the driver's method."""
         self._asked("take", self.system.take, step)
 
     def observe(self) -> Mapping[str, Any]:
-        """As the driver does."""
+        """Call the driver's method."""
         found = self._asked("observe", self.system.observe)
         if not isinstance(found, Mapping):
-            raise UsageError(f"{self.path}: observe gives {found!r}; give a dict: name of a variable -> its value")
+            raise UsageError(
+                f"{self.path}: observe gives {found!r}; give a dict that maps the names of variables to their values"
+            )
         return found
 
     def _asked(self, name: str, method: Callable[..., Any], *arguments: Any) -> Any:

@@ -1,14 +1,14 @@
-"""When time has to pass, and what brokers have to have written down, so that a cluster can go a trace's way.
+"""Computes when time has to pass, and which checkpoints brokers have to write, so that a cluster can follow a trace.
 
-In:  a trace of `kafka`. The model knows no time: any follower may be slow, any older high watermark be checkpointed.
-Out: `Timing`: when followers have to become slow, and when checkpoints have to be written. Or UntimelyError: no clock
-     and no timer makes a cluster do that.
+In:  a trace of `kafka`. The model has no time: any follower may be slow, any older high watermark be checkpointed.
+Out: `Timing`: when followers have to become slow, and when checkpoints have to be written. Or UntimelyError: no timing
+     makes a cluster follow the trace.
 
-A leader drops from its ISR whoever was not caught up within replica.lag.time.max.ms (section 4.1 of the fact sheet;
-Partition.getOutOfSyncReplicas, Replica.updateFetchState). So a shrink that drops some followers and keeps others asks
-for a pause after the last moment at which one of the former had caught up, and before the last such moment of each of
-the latter. A checkpoint is a high watermark that the broker had at some moment since it last started. And the producer
-of a transaction waits where too many of its requests are unanswered.
+A leader drops from its ISR the followers that did not catch up within replica.lag.time.max.ms (section 4.1 of the fact
+sheet; Partition.getOutOfSyncReplicas, Replica.updateFetchState). So a shrink that drops some followers and keeps others
+needs a pause after the last moment at which each dropped follower had caught up, and before the last such moment of
+each kept follower. A checkpoint is a high watermark that the broker had at some moment since it last started. The
+producer of a transaction waits while too many of its requests are unanswered.
 """
 
 from __future__ import annotations
@@ -25,19 +25,21 @@ RESTARTS = ("broker_restarts", "broker_bounces")
 SHRINK = "leader_shrinks_isr"
 SEND_IN_TRANSACTION = "producer_appends_in_transaction"
 TIMED = (*RESTARTS, SHRINK, SEND_IN_TRANSACTION)
-"""The steps of which not every one that the model takes can be taken by a cluster."""
+"""The actions whose steps a cluster can take only with suitable timing."""
 
 
 class UntimelyError(UsageError):
-    """The trace needs a clock, a timer or a producer that there is not: the model allows more than can be."""
+    """The trace needs a clock, a timer or a producer that does not exist: the model allows more than a cluster can
+    do.
+    """
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Positions of states (0: the start) after which something has to happen.
+    """The states (0: the start) after which something has to happen.
 
-    `pauses`: time passes, until every follower is slow. `checkpoints`: a broker, by its number, writes its high
-    watermark down. `checkpointed`: what a broker starts with on disk, where that is older than what it has.
+    `pauses`: time passes until every follower is slow. `checkpoints`: a broker, by its number, writes its high
+    watermark. `checkpointed`: the checkpoint on a broker's disk at the start, if it is older than its high watermark.
     """
 
     pauses: frozenset[int]
@@ -47,7 +49,7 @@ class Timing:
 
 @dataclass
 class _Known:
-    """What a leader notes of a follower's fetches: positions of the trace, and its own log end at the last of them."""
+    """What a leader knows of a follower's fetches: positions in the trace, and its own log end at the last fetch."""
 
     caught_up: int = 0
     fetched: int = 0
@@ -56,7 +58,7 @@ class _Known:
 
 @dataclass(frozen=True)
 class _Shrink:
-    """A pause has to be after a state in `slow`, and must not be after one from `kept` on."""
+    """A pause has to come after a state in `slow`, and before every state in `kept`."""
 
     position: int
     slow: range
@@ -64,7 +66,7 @@ class _Shrink:
 
 
 def timing_of(trace: Trace) -> Timing:
-    """What a cluster needs that is to go this way. Raises UntimelyError where nothing makes it do so."""
+    """The timing that a cluster needs to follow this trace. Raises UntimelyError if there is none."""
     states = [State(trace.instance, cells) for cells in trace.states]
     _must_not_have_to_wait(trace, states)
     shrinks = list(_shrinks(trace, states))
@@ -74,8 +76,8 @@ def timing_of(trace: Trace) -> Timing:
         allowed = [position for position in shrink.slow if position not in forbidden]
         if not allowed:
             raise UntimelyError(
-                f"step {shrink.position} drops a follower that had caught up later than one that stays, or no earlier;"
-                " the model knows no time, a cluster does"
+                f"step {shrink.position} drops a follower that caught up no earlier than one that stays;"
+                " the model has no time, a cluster has"
             )
         if not pauses.intersection(allowed):
             pauses.add(allowed[-1])
@@ -92,9 +94,9 @@ def timing_of(trace: Trace) -> Timing:
 
 
 def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
-    """A producer sends no more while max.in.flight.requests.per.connection of its requests to a leader are unanswered.
+    """A producer waits while max.in.flight.requests.per.connection of its requests to a leader are unanswered.
 
-    The model asks for that where a request is sent again, only. Records without a transaction can come from several
+    The model requires that only for requests that are sent again. Records without a transaction can come from several
     producers; those of one transaction come from one. Kafka: NetworkClient.canSendRequest.
     """
     most = trace.instance.configuration.max_in_flight_requests
@@ -113,7 +115,7 @@ def _must_not_have_to_wait(trace: Trace, states: Sequence[State]) -> None:
 
 
 def _shrinks(trace: Trace, states: Sequence[State]) -> Iterator[_Shrink]:
-    """Every shrink of the ISR, with the moments that it asks for."""
+    """Every shrink of the ISR, with the moments that it requires."""
     replicas = range(trace.instance.configuration.replicas)
     known = {
         (leader, r): _Known(end_at_fetch=states[0].log_end_offset[leader]) for leader in replicas for r in replicas
@@ -134,7 +136,9 @@ def _shrinks(trace: Trace, states: Sequence[State]) -> Iterator[_Shrink]:
 
 
 def _note_fetch(known: _Known, position: int, offset: int, log_end_offset: int) -> None:
-    """Kafka: Replica.updateFetchState; it is caught up as of its last fetch if it has all that was there then."""
+    """Kafka: Replica.updateFetchState; a follower is caught up as of its last fetch if it has everything from that
+    time.
+    """
     if offset >= log_end_offset:
         known.caught_up = position
     elif offset >= known.end_at_fetch:
@@ -182,9 +186,9 @@ def _shrink(
 
 
 def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator[tuple[int, int]]:
-    """After which states a broker writes its high watermark down: (position, what); before the first one at -1.
+    """The states after which a broker writes its high watermark: (position, value); at -1 before the first state.
 
-    What is written last before a restart is what it finds, as far as its log reaches.
+    The last checkpoint written before a restart is the one that it loads, limited by its log end.
     """
     had: dict[int, int] = {}
     in_file: int | None = None
@@ -204,7 +208,7 @@ def _checkpoints(trace: Trace, states: Sequence[State], broker: int) -> Iterator
             elif wanted != in_file:
                 raise UntimelyError(
                     f"step {position} restarts broker {broker} with a checkpointed high watermark of {wanted}, which it"
-                    " has not had since it last started; the model takes any that is not above its last"
+                    " has not had since it last started; the model allows any that is not above its last"
                 )
             had, in_file = {}, written[max(written)] if written else wanted
         if state.is_up[broker]:

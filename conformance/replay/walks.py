@@ -1,10 +1,10 @@
-"""Random walks of the model, to be replayed: behaviours that nobody chose.
+"""Makes random walks of the model, to be replayed.
 
-In:  an `Instance` of kafka, a seed, a number of steps; perhaps a function that knows which steps are enabled.
-Out: a `Trace` that shows no property.
+In:  an `Instance` of kafka, a seed, a number of steps; optionally a function that gives the enabled steps.
+Out: a `Trace` without a property.
 
-Each next step is as likely as any other that is enabled; steps that no clock, timer or producer allows at that place
-(timing.py) are left out.
+Each next step is chosen uniformly among the enabled steps; steps that no timing allows at that position (timing.py) are
+left out.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ Enabled = Callable[[Cells], Collection[int]]
 
 
 def walk(instance: Instance, seed: int, steps: int, enabled: Enabled | None = None) -> Trace:
-    """A behaviour of at most so many steps: fewer only where nothing more can happen. The same for the same seed.
+    """A random walk of at most this many steps, fewer only if no step is possible. The same seed gives the same walk.
 
-    `enabled` saves CPython the trial of every step that is not enabled; the walk is the same with and without it.
+    `enabled` gives the numbers of the enabled steps of a state. The walk is the same with and without it; with it,
+    CPython does not try the steps that are not enabled.
     """
     chance = random.Random(seed)
     trace = Trace(instance, (chance.choice(instance.initial_states),), (), None, None, "")
@@ -42,7 +43,7 @@ def walk(instance: Instance, seed: int, steps: int, enabled: Enabled | None = No
 
 
 def with_step(trace: Trace, step: Step) -> Trace | None:
-    """The trace with one more step, or None where the model or time does not allow it."""
+    """The trace with one more step, or None if the model or the timing does not allow it."""
     after = run.take(trace.instance, trace.states[-1], step)
     if after is None:
         return None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance.tests.schedule import schedule, uses_shared_session
 from conformance.tests.support.browser import chromium
-from conformance.tests.support.schedule import schedule, uses_shared_session
 from isrcheck.checker.outcome.proof_results import Proofs
 from isrcheck.checker.session import progress
 from isrcheck.checker.session import session as searches

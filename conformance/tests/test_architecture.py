@@ -72,6 +72,7 @@ TOP_LEVEL = (*MAY_IMPORT, "conformance", "benchmarks", "isrcheck")
 PRODUCT = [named(path) for path in sources(*MAY_IMPORT)]
 CLUSTER = [named(path) for path in sources("conformance/cluster")]
 """The executable cluster: what a formal model is held against must not be made of it, nor of anything but Python."""
+DOCUMENTS = [named(path) for path in (ROOT / "README.md", *sorted(ROOT.glob("*/*.md")))]
 EVERYTHING = [named(path) for path in sources(*MAY_IMPORT, "conformance", "benchmarks")]
 
 
@@ -306,7 +307,7 @@ def test_a_missing_docstring_is_noticed() -> None:
 NAMED_FILE = re.compile(r"\b(?:models|traces|checker|conformance|benchmarks)/[\w/]+\.(?:py|md|toml|css|js)\b")
 
 
-@pytest.mark.parametrize("path", [*PRODUCT, *CLUSTER, "README.md", "models/README.md", "conformance/README.md"])
+@pytest.mark.parametrize("path", [*PRODUCT, *CLUSTER, *DOCUMENTS])
 def test_a_file_that_is_named_is_there(path: str) -> None:
     named_files = set(NAMED_FILE.findall((ROOT / path).read_text(encoding="utf-8")))
     assert {name for name in named_files if not (ROOT / name).is_file()} == set()

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from conformance.tests import verify
+from conformance.tests.schedule import SECONDS, SPARK
 from conformance.tests.support.places import PROJECT
-from conformance.tests.support.schedule import SECONDS, SPARK
 from isrcheck.checker.analyses.matrix import recorded
 from isrcheck.models import registry
 

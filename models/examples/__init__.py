@@ -1,1 +1,1 @@
-"""Small models to learn the language from."""
+"""Small models for learning the language."""

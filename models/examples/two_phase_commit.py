@@ -1,8 +1,8 @@
 """Two-phase commit, as Gray and Lamport specify it in "Consensus on Transaction Commit" (2006).
 
 A transaction manager asks resource managers to prepare, and tells them to commit once all of them are prepared.
-Messages are kept forever: a message that was sent can be received again and again, which stands for a network that
-delays and duplicates. Left out: crashes, and everything that a resource manager does besides the commit.
+Messages are never removed: a message that was sent can be received any number of times, which models a network that
+delays and duplicates messages. Left out: crashes, and everything that a resource manager does besides the commit.
 """
 
 from enum import IntEnum
@@ -48,7 +48,7 @@ def manager_receives_prepared(s, rm: ResourceManager):
 
 @action
 def manager_commits(s):
-    """The transaction manager decides to commit, and sends that to all."""
+    """The transaction manager decides to commit, and sends the decision to all."""
     require(s.decision == Decision.OPEN)
     require(all(s.manager_knows_prepared[rm] for rm in range(s.resource_managers)))
     s.decision = Decision.COMMIT
@@ -56,14 +56,14 @@ def manager_commits(s):
 
 @action
 def manager_aborts(s):
-    """The transaction manager decides to abort, which it may do as long as it has not decided."""
+    """The transaction manager decides to abort, which it may do until it has decided."""
     require(s.decision == Decision.OPEN)
     s.decision = Decision.ABORT
 
 
 @action
 def resource_manager_prepares(s, rm: ResourceManager):
-    """A resource manager is ready to commit, and says so."""
+    """A resource manager becomes ready to commit, and says so."""
     require(s.phase[rm] == Phase.WORKING)
     s.phase[rm] = Phase.PREPARED
     s.prepared_was_sent[rm] = True
@@ -71,7 +71,7 @@ def resource_manager_prepares(s, rm: ResourceManager):
 
 @action
 def resource_manager_chooses_to_abort(s, rm: ResourceManager):
-    """A resource manager that is not prepared aborts by itself; it need not tell anyone."""
+    """A resource manager that is not prepared aborts by itself; it need not tell the others."""
     require(s.phase[rm] == Phase.WORKING)
     s.phase[rm] = Phase.ABORTED
 

@@ -1,4 +1,4 @@
-"""The modelling language, as one table of contents: see models/README.md for what each word means."""
+"""The modelling language: all its words in one place; docs/language.md explains each."""
 
 from isrcheck.models.language.declare import (
     NONE,

@@ -1,10 +1,10 @@
-"""The words that a model file is written in: configuration, domains, state fields, actions, properties.
+"""The words of a model file: configuration, domains, state fields, actions, properties.
 
-In:  a model file that uses these names.
-Out: plain declarations, collected by `models/language/model.py` and read by every engine.
+In:  a model file that uses these words.
+Out: plain declarations, which `models/language/model.py` collects and every engine reads.
 
-Nothing here computes anything about a protocol: a declaration is data, and the decorated functions stay the plain
-Python functions that they are.
+Nothing here computes anything about a protocol: a declaration is data, and decorated functions stay plain Python
+functions.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any, ClassVar
 from isrcheck.models.language.text.plain import members_of, number
 
 CELL_LOW, CELL_HIGH = -128, 127
-"""What one cell of a state, and one run-time value, can hold in every engine."""
+"""The range of one cell of a state, and of one run-time value, in every engine."""
 
 NONE = -1
 """The value of an `optional(...)` field or entry that holds nothing."""
 
 Size = int | str | Callable[[Any], int]
-"""A number known once the configuration is: itself, the name of a configuration entry, or a function of it."""
+"""A number that depends on the configuration: a constant, the name of an entry, or a function of it."""
 
 
 class Disabled(Exception):
@@ -32,7 +32,7 @@ class Disabled(Exception):
 
 
 def require(condition: object) -> None:
-    """Guard an action: where `condition` is false the step does not exist. Guards come before the first write."""
+    """Guard an action: if `condition` is false, the step is not enabled. Guards come before the first write."""
     if not condition:
         raise Disabled
 
@@ -44,8 +44,8 @@ def require(condition: object) -> None:
 class Entry:
     """One entry of a configuration.
 
-    A `bound` shapes the state (array sizes, value ranges); a `setting` or `switch` is a run-time value, so that one
-    compiled kernel serves every protocol and client setting of one shape.
+    A `bound` shapes the state (array sizes, value ranges). A `setting` or `switch` is a run-time value, so one compiled
+    kernel serves all protocols and client settings of the same shape.
     """
 
     default: int
@@ -77,18 +77,18 @@ def bound(
     option: str | None = None,
     is_open: bool = False,
 ) -> Any:
-    """A number that shapes the state, from `least` to `most`; `option` is its own flag on the command line.
+    """A number that shapes the state, from `least` to `most`; `option` is its option on the command line.
 
-    One that is open is left open by proofs for every length, as budgets and settings are
+    Proofs for every length leave the value of an open bound unspecified, like those of budgets and settings
     (checker/proofs/unbounded_abstraction.py).
     """
     return Entry(default, says, True, None, least, most, option, is_open=is_open)
 
 
 def budget(default: int, says: str, *, shapes: bool = False, option: str | None = None) -> Any:
-    """How many faults (or rare events) of a kind a history may have; every verdict lists them.
+    """The largest number of faults (or rare events) of one kind on a path; every verdict lists them.
 
-    A run-time value like a setting, unless it `shapes` the state like a bound.
+    A budget is a run-time value like a setting, unless it `shapes` the state like a bound.
     """
     return Entry(default, says, shapes, None, 0, None if shapes else 127, option, is_budget=True, is_open=True)
 
@@ -102,14 +102,14 @@ def setting(
     most: int = 127,
     option: str | None = None,
 ) -> Any:
-    """A run-time number, or a name out of `values`."""
+    """A run-time number, or a name from `values`."""
     if values is not None:
         least, most = _ends(values)
     return Entry(default, says, False, values, least, most, option, is_open=True)
 
 
 def switch(default: bool | IntEnum, says: str) -> Any:
-    """A protocol switch: on/off, or a name out of the enumeration of its default. Set by `--switch NAME=VALUE`."""
+    """A protocol switch: on/off, or a name from the enumeration of its default. Set by `--switch NAME=VALUE`."""
     if isinstance(default, bool):
         return Entry(default, says, False, bool, 0, 1, None)
     kind = type(default)
@@ -117,7 +117,7 @@ def switch(default: bool | IntEnum, says: str) -> Any:
 
 
 def _ends(values: type[IntEnum]) -> tuple[int, int]:
-    """The least and the greatest value of an enumeration, every number between which has a name."""
+    """The least and the greatest value of an enumeration that names every number between them."""
     numbers = set(members_of(values).values())
     low, high = min(numbers), max(numbers)
     if numbers != set(range(low, high + 1)):
@@ -143,10 +143,11 @@ class Domain:
 
 
 class Subset:
-    """All subsets of a domain: a parameter of this kind is indexed with an element and says whether it is in.
+    """All subsets of a domain. A parameter of this kind is indexed with an element, and is true if the subset contains
+    it.
 
     `class ReplicaSet(Subset, of=Replica)` declares one. Its values are ordered as binary numbers whose bit i says
-    whether element i is in.
+    whether the subset contains element i.
     """
 
     of: ClassVar[type[Domain]]
@@ -157,7 +158,7 @@ class Subset:
 
 @dataclass(frozen=True)
 class LastOf:
-    """The last element of a domain, known once the configuration is."""
+    """The last element of a domain, which depends on the configuration."""
 
     domain: type[Domain]
 
@@ -179,7 +180,7 @@ class Values:
 
 
 Flag = Values(0, 1, is_flag=True)
-"""The values of a field that is true or false."""
+"""The values of a Boolean field."""
 
 
 def between(low: Size, high: Size) -> Values:
@@ -202,7 +203,7 @@ def optional(values: type[Domain] | Values) -> Values:
 
 
 def as_values(values: type[Domain] | type[IntEnum] | Values) -> Values:
-    """Read a domain or an enumeration as the values of a cell."""
+    """Convert a domain or an enumeration to the values of a cell."""
     if isinstance(values, Values):
         return values
     if issubclass(values, Domain):
@@ -222,7 +223,9 @@ def size_of(size: Size, configuration: Any) -> int:
 
 @dataclass(frozen=True)
 class Field:
-    """One declared field of the state: an array over `over` (none: a single cell) whose cells take `values`."""
+    """One declared field of the state: an array indexed by the domains `over` (none: a single cell) of cells with
+    `values`.
+    """
 
     over: tuple[type[Domain], ...]
     values: Values
@@ -230,10 +233,10 @@ class Field:
 
 
 def field(*over: type[Domain], values: type[Domain] | type[IntEnum] | Values, initially: int | bool = 0) -> Any:
-    """Declare a field of the state: the domains of its indices, its values, and what every cell starts with."""
+    """Declare a field of the state: the domains of its indices, its values, and the initial value of every cell."""
     for domain in over:
         if not (isinstance(domain, type) and issubclass(domain, Domain)):
-            raise TypeError(f"a field is indexed by domains, and {domain!r} is none")
+            raise TypeError(f"a field is indexed by domains, but {domain!r} is not a domain")
     return Field(over, as_values(values), int(initially))
 
 
@@ -241,7 +244,7 @@ def field(*over: type[Domain], values: type[Domain] | type[IntEnum] | Values, in
 
 
 class Kind(Enum):
-    """What a decorated function is."""
+    """The kind of a decorated function."""
 
     ACTION = "action"
     ALWAYS = "always"
@@ -254,7 +257,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Mark:
-    """What a decorator notes on a function, under the attribute `isrcheck`."""
+    """The information that a decorator attaches to a function, in the attribute `isrcheck`."""
 
     kind: Kind
     permitted: Callable[..., Any] | None = None
@@ -264,22 +267,22 @@ class Mark:
 
 
 def mark_of(function: Any) -> Mark | None:
-    """The note that a decorator left on `function`, or None."""
+    """The mark that a decorator attached to `function`, or None."""
     try:
         mark = getattr(function, "isrcheck", None)
-    except Exception:  # an object of the model's file that does not like to be asked
+    except Exception:  # an object of the model's file whose attributes cannot be read
         return None
     return mark if isinstance(mark, Mark) else None
 
 
 def is_marking(function: object) -> bool:
-    """Whether this is a decorator of the language, which notes something on a function and gives it back."""
+    """Whether this is a decorator of the language, which attaches a mark to a function and returns the function."""
     return type(function) is FunctionType and function.__code__.co_filename == _marking.__code__.co_filename
 
 
 def _marking(mark: Mark) -> Callable[[Any], Any]:
     def mark_function(function: Any) -> Any:
-        if mark_of(function) is not None:  # a promise would become a lemma, and nobody told
+        if mark_of(function) is not None:  # a property would silently become a lemma
             raise TypeError(f"{function.__name__} has two decorators of the language; keep one")
         function.isrcheck = mark
         return function
@@ -288,9 +291,10 @@ def _marking(mark: Mark) -> Callable[[Any], Any]:
 
 
 def action(function: Any = None, *, shows: str | None = None) -> Any:
-    """A step of the protocol: `require(...)` guards first, then writes in place. Its parameters are its choices.
+    """An action of the protocol: guards with `require(...)`, then writes in place. Its parameters give one step per
+    value.
 
-    `shows` says how its arguments are printed, as in `@action(shows="{leader} from {follower}")`.
+    `shows` is the format of its printed arguments, as in `@action(shows="{leader} from {follower}")`.
     """
     mark = _marking(Mark(Kind.ACTION, shows=shows))
     return mark if function is None else mark(function)
@@ -314,38 +318,38 @@ def _property(kind: Kind) -> Callable[..., Any]:
 always = _property(Kind.ALWAYS)
 """A property of every reachable state.
 
-`permitted` is a function of the state: where it is true, the history has used something for which the configuration
-promises nothing, and a failure is PERMITTED rather than VIOLATED. `applies` is a function of the configuration: where
-it is false the mechanism is off, and the verdict is n/a. With `every_length` a proof is looked for that leaves open how
-much there is of everything that is_open: a proof for logs of every length.
+`permitted` is a predicate of the state: it is true if the path used something for which the configuration promises
+nothing, and a failure is then PERMITTED instead of VIOLATED. `applies` is a predicate of the configuration: if it is
+false, the mechanism is off and the verdict is n/a. With `every_length`, the prover looks for a proof in which all sizes
+that are declared with `is_open` are arbitrary, such as a proof for logs of every length.
 """
 
 always_step = _property(Kind.ALWAYS_STEP)
-"""A property of every transition: a function of `before`, `after` and, if it asks for it, the action `taken`."""
+"""A property of every transition: a function of `before`, `after` and, optionally, the action `taken`."""
 
 sometimes = _property(Kind.SOMETIMES)
-"""A state (or, with `before, after[, taken]`, a transition) that must be reachable: guards against a vacuous model."""
+"""A state (or, with `before, after[, taken]`, a transition) that must be reachable; guards against a vacuous model."""
 
 
 lemma = _property(Kind.LEMMA)
-"""A property of every reachable state that nobody is promised, and that helps to prove those that somebody is.
+"""A property of every reachable state that is not promised to anyone, but helps to prove the promised properties.
 
-`applies` is a function of the configuration: where it is false, the lemma is not claimed.
+`applies` is a predicate of the configuration: if it is false, the lemma is not claimed.
 """
 
 
 def initial(function: Any) -> Any:
     """The initial states: a function of the configuration that yields one dictionary {field: value} per state.
 
-    Plain Python, outside the closed language: it is enumerated once and given to every engine as data. Arrays are
-    nested lists; a field that is left out keeps what its declaration says.
+    This is plain Python outside the closed language: it is evaluated once, and its states are given to every engine as
+    data. Arrays are nested lists; a field that is left out keeps its declared initial value.
     """
     return _marking(Mark(Kind.INITIAL))(function)
 
 
 def contradiction(function: Any) -> Any:
-    """A question about a configuration that is impossible where the answer is yes: its docstring says why.
+    """A predicate that is true for impossible configurations; its docstring is the error message.
 
-    Plain Python, outside the closed language; asked before anything is explored.
+    This is plain Python outside the closed language, evaluated before anything is explored.
     """
     return _marking(Mark(Kind.CONTRADICTION))(function)

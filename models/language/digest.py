@@ -1,12 +1,12 @@
-"""The digest of a model, and of an instance of one: what everything that is kept between runs is named by.
+"""The digest of a model or an instance: the key of everything that is kept between runs.
 
 In:  a `Model` or an `Instance`.
-Out: SHA-256 over all that its meaning depends on, as 64 hexadecimal digits.
+Out: SHA-256 over everything that its meaning depends on, as 64 hexadecimal digits.
 
-A function counts by its syntax tree and by the values of the constants that it names, wherever they come from; so do
-the functions that it calls. What is plain Python (`@initial`, `@contradiction`, `applies=`, sizes that are functions)
-may use anything: where there is such, the trees of all files of the model count. Comments, docstrings and the layout of
-the text do not.
+A function is represented by its syntax tree, by the values of the constants that it names, wherever they come from, and
+by the functions that it calls. Plain Python (`@initial`, `@contradiction`, `applies=`, sizes that are functions) may
+use anything; if a model has any, the syntax trees of all files of the model are included. Comments, docstrings and the
+layout of the text are not.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from isrcheck.models.language.text.plain import members_of
 from isrcheck.models.language.text.source_text import text_of
 
 if TYPE_CHECKING:
-    from isrcheck.models.language.model import Instance, Model, Property, Slot
+    from isrcheck.models.language.model import Action, Instance, Model, Property
 
 SEMANTICS = 1
-"""The version of what the language means: it grows where the same text starts to mean something else."""
+"""The version of the language's meaning; it is increased when the same text gets another meaning."""
 
 NO_MEANING = ("kind", "type_comment")
-"""Parts of a syntax tree that say how something is written."""
+"""The parts of a syntax tree that describe only the notation."""
 
 
 def of_model(model: Model) -> str:
@@ -40,10 +40,13 @@ def of_model(model: Model) -> str:
         ["model", model.name],
         ["entries", [[name, *_entry(entry)] for name, entry in model.entries.items()]],
         ["fields", [[name, *_field(declared)] for name, declared in model.fields.items()]],
-        ["actions", [[slot.name, slot.shows, list(map(functions.digest, slot.alternatives))] for slot in model.slots]],
+        [
+            "actions",
+            [[action.name, action.shows, list(map(functions.digest, action.alternatives))] for action in model.actions],
+        ],
         ["properties", [_property(functions, prop) for prop in model.properties]],
         ["lemmas", [_property(functions, prop) for prop in model.lemmas]],
-        ["protocols", [[one.name, dict(one.switches), one.choices] for one in model.protocols.values()]],
+        ["protocols", [[one.name, dict(one.switches), one.alternatives] for one in model.protocols.values()]],
         ["start", model.start is not None, len(model.contradictions)],
     ]
     if _has_plain_python(model):
@@ -52,12 +55,12 @@ def of_model(model: Model) -> str:
 
 
 def of_instance(instance: Instance) -> str:
-    """The digest of an instance: the model's, and what the configuration makes of it, by value."""
+    """The digest of an instance: the model's digest, and the values that the configuration gives to it."""
     content = [
         ["model", instance.model.digest],
-        ["choices", instance.choices, sorted(instance.swaps.items())],
+        ["choices", instance.alternatives, sorted(instance.swaps.items())],
         ["configuration", list(instance.configuration.items())],
-        ["places", [(one.name, one.offset, one.sizes, one.low, one.high) for one in instance.places.values()]],
+        ["places", [(one.name, one.offset, one.sizes, one.low, one.high) for one in instance.layouts.values()]],
         ["steps", instance.first_steps],
         ["properties", [prop.name for prop in instance.properties]],
         ["lemmas", [prop.name for prop in instance.lemmas]],
@@ -90,7 +93,7 @@ def _field(declared: Field) -> list[Any]:
 
 
 def _members(kind: type[IntEnum]) -> list[Any]:
-    """The members of an enumeration, and how they are written on the command line and in traces."""
+    """The members of an enumeration, and their spelling on the command line and in traces."""
     spelled = {name: str(getattr(member, "spelling", name)) for name, member in kind.__members__.items()}
     return [[name, value, spelled.get(name)] for name, value in members_of(kind).items()]
 
@@ -104,7 +107,7 @@ def _domain(domain: type[Domain] | type[Subset] | None) -> list[Any] | None:
 
 
 def _size(size: object) -> Any:
-    """A number, the name of an entry, the last element of a domain; or a function, whose text counts with its file."""
+    """A number, the name of an entry, the last element of a domain; for a function, its text and its file."""
     if isinstance(size, LastOf):
         return ["last", _domain(size.domain)]
     return size if isinstance(size, int | str) else ["function"]
@@ -121,7 +124,7 @@ def _has_plain_python(model: Model) -> bool:
         model.start is not None
         or model.contradictions
         or any(prop.applies is not None for prop in (*model.properties, *model.lemmas))
-        or any(_is_function(size) for size in _sizes(model.fields.values(), model.slots))
+        or any(_is_function(size) for size in _sizes(model.fields.values(), model.actions))
     )
 
 
@@ -129,13 +132,13 @@ def _is_function(size: object) -> bool:
     return callable(size) and not isinstance(size, LastOf)
 
 
-def _sizes(fields: Iterable[Field], slots: Iterable[Slot]) -> Iterator[object]:
+def _sizes(fields: Iterable[Field], actions: Iterable[Action]) -> Iterator[object]:
     for declared in fields:
         for size in (declared.values.low, declared.values.high):
             yield size.domain.size if isinstance(size, LastOf) else size
         yield from (domain.size for domain in declared.over)
-    for slot in slots:
-        for domain in (parameter.domain for parameter in slot.parameters):
+    for action in actions:
+        for domain in (parameter.domain for parameter in action.parameters):
             if domain is not None:
                 yield (domain.of if issubclass(domain, Subset) else domain).size
 
@@ -144,13 +147,13 @@ def _sizes(fields: Iterable[Field], slots: Iterable[Slot]) -> Iterator[object]:
 
 
 class _Functions:
-    """The digests of functions, each worked out once."""
+    """The digests of functions, each computed once."""
 
     def __init__(self) -> None:
         self._known: dict[int, str] = {}
 
     def digest(self, function: Function) -> str:
-        """By what the function says, what its names mean, and what it calls."""
+        """The digest of a function's text, of the meaning of its names, and of the functions that it calls."""
         if id(function) not in self._known:
             callees = {name: self.digest(callee) for name, callee in sorted(function.functions.items())}
             meaning = [
@@ -171,9 +174,9 @@ def _file(file: str) -> str:
 
 
 def spelled(tree: ast.AST) -> str:
-    """A syntax tree as text, the same in every version of Python that reads it alike.
+    """A syntax tree as text, identical in all Python versions that parse it alike.
 
-    `ast.dump` leaves out other parts in other versions, and goes as deep as the tree.
+    `ast.dump` omits different parts in different versions, and recurses as deep as the tree.
     """
     parts: list[str] = []
     waiting: list[object] = [tree]
@@ -197,5 +200,5 @@ def spelled(tree: ast.AST) -> str:
 
 
 def _is_text(node: object) -> bool:
-    """Whether a statement is a docstring, or a text that stands by itself like one."""
+    """Whether a statement is a docstring, or another string that stands alone."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -1,8 +1,8 @@
-"""An expression about one state, as a person types it: checked as if a property of the model returned it.
+"""An expression about one state that a user typed, checked as if a property of the model returned it.
 
 In:  an instance, and the text of the expression, in which `s` is the state.
-Out: a `Function` of `s`; or a LanguageError that says in which column what is wrong. Its names are those that the files
-     of the model define; nothing that the language lacks is ever run.
+Out: a `Function` of `s`; or a LanguageError that says what is wrong and in which column. Its names are those defined in
+     the files of the model; nothing outside the language is ever executed.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from isrcheck.models.language.syntax import Function, FunctionReader, Reader, wi
 from isrcheck.models.messages.errors import LanguageError
 
 MOST_TEXT = 1000
-"""Characters of an expression."""
+"""The longest expression, in characters."""
 
 MOST_DEPTH = 60
-"""How deep an expression may be nested; what looks at it calls itself at each level."""
+"""The deepest nesting of an expression, which is processed recursively."""
 
 NAME = "expression"
 
@@ -45,15 +45,15 @@ def _parsed(text: str) -> ast.FunctionDef:
     try:
         expression = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
-        # Python counts from 1, and says 0 where it does not know.
+        # Python counts columns from 1, and gives 0 for an unknown column.
         column = max(error.offset or 1, 1)
         raise LanguageError(
             f"`{text.strip()}`, column {column}: {error.msg}; write an expression about the state `s`"
         ) from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise LanguageError(f"`{text.strip()}` cannot be read: {error}; write it simpler") from None
+        raise LanguageError(f"`{text.strip()}` cannot be read: {error}; simplify it") from None
     if _depth(expression) > MOST_DEPTH:
-        raise LanguageError(f"`{text.strip()}` is nested more than {MOST_DEPTH} deep; write it simpler")
+        raise LanguageError(f"`{text.strip()}` is nested more than {MOST_DEPTH} deep; simplify it")
     definition = ast.parse(f"def {NAME}(s):\n    return 0").body[0]
     assert isinstance(definition, ast.FunctionDef)
     definition.body = [ast.copy_location(ast.Return(expression), expression)]
@@ -70,24 +70,24 @@ def _depth(expression: ast.expr) -> int:
 
 
 def _compiled(definition: ast.FunctionDef, text: str, names: dict[str, Any]) -> FunctionType:
-    """The function, without that anything is run."""
+    """The compiled function; nothing is executed."""
     try:
         module = compile(ast.Module([definition], []), f"<{NAME}>", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise LanguageError(f"`{text.strip()}` is no expression about a state: {error}; write it simpler") from None
+        raise LanguageError(f"`{text.strip()}` is not an expression about a state: {error}; simplify it") from None
     code = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
     return FunctionType(code, names, NAME)
 
 
 def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
-    """Helpers, whole numbers and enumerations that the files of the model name; and the names that are not clear.
+    """The helpers, whole numbers and enumerations that the files of the model name; and the ambiguous names.
 
-    A name means what it means where the protocol in force uses it, before what it means elsewhere.
+    A name used by the current protocol has the meaning it has there.
     """
     model = instance.model
-    used = [function for slot in range(len(model.slots)) if (function := instance.function(slot)) is not None]
+    used = [function for index in range(len(model.actions)) if (function := instance.function(index)) is not None]
     used += [prop.function for prop in (*model.properties, *model.lemmas)]
-    others = [function for slot in model.slots for function in slot.alternatives]
+    others = [function for action in model.actions for function in action.alternatives]
     found: dict[str, Any] = {}
     ambiguous: set[str] = set()
     for name, value in _globals(instance, used):
@@ -99,7 +99,7 @@ def _names(instance: Instance) -> tuple[dict[str, Any], set[str]]:
 
 
 def _globals(instance: Instance, functions: list[Function]) -> Iterator[tuple[str, Any]]:
-    """What an expression can name in the files of these functions and of what they call, each file once."""
+    """The names that an expression can use from the files of these functions and of their callees, each file once."""
     seen: set[int] = set()
     for function in with_callees(functions):
         names = function.names
@@ -117,7 +117,7 @@ def _is_offered(instance: Instance, value: object) -> bool:
 
 
 class _ExpressionReader(FunctionReader):
-    """Checks an expression: what is wrong is said with its column, and what a name could have meant."""
+    """Checks an expression. Errors give the column, and suggest names."""
 
     def __init__(
         self, reader: Reader, python: FunctionType, definition: ast.FunctionDef, text: str, ambiguous: set[str]
@@ -141,18 +141,18 @@ class _ExpressionReader(FunctionReader):
     def _global(self, expression: ast.Name) -> Any:
         name = expression.id
         if name in self.ambiguous:
-            self._refuse(expression, f"`{name}` means several things in the files of the model", "ask for its parts")
+            self._refuse(expression, f"`{name}` has several meanings in the files of the model", "use its parts")
         if name not in self.names and name not in self.own:
-            self._refuse(expression, f"nothing is called `{name}`", _proposed(name, ["s", *self.names]))
+            self._refuse(expression, f"there is no name `{name}`", _proposed(name, ["s", *self.names]))
         return super()._global(expression)
 
 
 def column_of(text: str, node: ast.AST) -> int:
-    """In which column of the text a part of it begins, from 1 on; Python counts bytes."""
+    """The column in which a part of the text begins, from 1 on; Python counts bytes."""
     return len(text.encode()[: getattr(node, "col_offset", 0)].decode(errors="ignore")) + 1
 
 
 def _proposed(name: str, known: list[str]) -> str:
-    """The likeliest name; all of them only where they are few."""
+    """The most similar name; or all names if there are few."""
     proposal = nearest(name, known)
-    return proposal if len(known) < 20 or proposal.startswith("did") else "see the fields with: trace show FILE --full"
+    return proposal if len(known) < 20 or proposal.startswith("did") else "list the fields with: trace show FILE --full"

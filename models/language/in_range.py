@@ -1,9 +1,9 @@
-"""The promise that every model makes without declaring it: nothing leaves its declared range.
+"""The implicit property of every model: nothing leaves its declared range.
 
 In:  nothing.
-Out: `IN_RANGE`, a property like those that a model declares, for reports, traces and proofs to speak about.
+Out: `IN_RANGE`, a property like the declared ones, for reports, traces and proofs.
 
-Its function is never asked. A step or a property that errs in a reachable state breaks the promise; models/run.py says
+Its function is never called. A step or a property that errs in a reachable state violates it; models/run.py defines
 what an error is.
 """
 

@@ -1,11 +1,12 @@
-"""Between which ends the numbers of a model lie: interval arithmetic over what the model declares.
+"""Interval arithmetic: the range of every number that a model's functions can compute.
 
 In:  functions of the modelling language, and the interval of every field, configuration entry and parameter.
 Out: nothing, or a LanguageError about the first expression whose value may leave LEAST..MOST.
 
-The compiled kernels calculate with 64 bits, which wrap around without a word; CPython and Z3 do not. A model whose
-numbers stay within LEAST..MOST means the same to all of them. Intervals are coarse: a condition narrows nothing, and
-what several paths lead to is joined. So a model may be refused whose numbers are small, but never the other way round.
+The compiled kernels calculate with 64 bits, which silently wrap around; CPython and Z3 do not. A model whose numbers
+stay within LEAST..MOST has the same meaning in all of them. The intervals are coarse: conditions do not narrow them,
+and the results of different paths are joined. So a model with small numbers may be refused, but a model with large
+numbers is never accepted.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from isrcheck.models.language.text.spelling import shown
 from isrcheck.models.messages.errors import LanguageError
 
 LEAST, MOST = -(1 << 62), (1 << 62) - 1
-"""What a number may be: one bit less than the 64-bit arithmetic of the kernels holds, so that nothing wraps around."""
+"""The range of numbers: one bit less than the kernels' 64-bit arithmetic, so that nothing wraps around."""
 
 MOST_WORK = 200_000
-"""Expressions that are looked at before a model is refused for the length of its loops."""
+"""The most expressions evaluated before a model is refused because its loops are too long."""
 
 Interval = tuple[int, int]
 """The least and the greatest value, both included."""
@@ -34,7 +35,8 @@ TRUTH: Interval = (0, 1)
 
 
 class Intervals:
-    """The intervals of what functions calculate, each function once for each combination of arguments.
+    """The intervals of the numbers that functions compute; each function is evaluated once per combination of
+    arguments.
 
     `named` holds the interval of every field and every configuration entry by its name.
     """
@@ -59,9 +61,10 @@ class Intervals:
         }
 
     def of_call(self, function: Function, arguments: Sequence[Interval | None]) -> Interval | None:
-        """What a function returns, if anything, for arguments out of these intervals (None: not a number).
+        """The interval of a function's result for arguments in these intervals; None for arguments and results without
+        a number.
 
-        Raises LanguageError where a number on the way may leave LEAST..MOST.
+        Raises LanguageError if an intermediate number may leave LEAST..MOST.
         """
         key = function, tuple(arguments)
         if key not in self._known:
@@ -92,7 +95,7 @@ class Intervals:
     # --------------------------------------------------------------------------------------------------- statements
 
     def _block(self, statements: Sequence[ast.stmt], known: Locals) -> Locals | None:
-        """The locals after these statements; None where every path has returned."""
+        """The locals after these statements; None if every path has returned."""
         after: Locals | None = known
         for statement in statements:
             if after is None:
@@ -137,7 +140,7 @@ class Intervals:
         return _met([end for end in ends if end is not None])
 
     def _loop(self, statement: ast.For, known: Locals) -> Locals | None:
-        """The rounds are followed one by one, until another one changes nothing any more."""
+        """The iterations are followed one by one until another one changes nothing."""
         assert isinstance(statement.target, ast.Name)
         rounds, variable = self._range(statement.iter, known)
         for _ in range(rounds):
@@ -151,9 +154,9 @@ class Intervals:
         return known
 
     def _range(self, iterated: ast.expr, known: Locals) -> tuple[int, Interval]:
-        """How many rounds a loop has, and between which ends its variable lies."""
+        """The number of iterations of a loop, and the interval of its variable."""
         assert isinstance(iterated, ast.Call)
-        # A range is made of numbers and bounds, so that each of its ends is one number.
+        # The ends of a range consist of numbers and bounds, so each end is one number.
         ends = [self._value(argument, known)[0] for argument in iterated.args]
         first, last = ends if len(ends) == 2 else (0, ends[0])
         return max(0, last - first), (first, max(first, last - 1))
@@ -165,7 +168,7 @@ class Intervals:
         if self.work > MOST_WORK:
             self._refuse(
                 expression,
-                f"how large its numbers become takes more than {MOST_WORK} expressions to follow",
+                f"the size of its numbers takes more than {MOST_WORK} evaluations to bound",
                 "shorten the loops in which a local grows, or use smaller bounds",
             )
         return self._values[type(expression)](expression, known)
@@ -192,7 +195,7 @@ class Intervals:
         while isinstance(node, ast.Subscript):
             self._value(node.slice, known)
             node = node.value
-        # What is not an element of a field is one of a subset.
+        # An element that is not of a field is of a subset.
         return self.named[node.attr] if isinstance(node, ast.Attribute) else TRUTH
 
     def _sum(self, expression: ast.BinOp, known: Locals) -> Interval:
@@ -209,12 +212,12 @@ class Intervals:
         return TRUTH if isinstance(expression.op, ast.Not) else self._within(expression, (-high, -low))
 
     def _operands(self, expression: ast.BoolOp, known: Locals) -> Interval:
-        """As in Python, `and` and `or` come to one of their operands."""
+        """As in Python, `and` and `or` return one of their operands."""
         return hull([self._value(value, known) for value in expression.values])
 
     def _comparison(self, expression: ast.Compare, known: Locals) -> Interval:
         for side in (expression.left, *expression.comparators):
-            # `taken` and the actions that it is compared with are no numbers.
+            # `taken` and the actions that it is compared with are not numbers.
             if not (isinstance(side, ast.Name) and self._is_no_number(side.id, known)):
                 self._value(side, known)
         return TRUTH
@@ -235,7 +238,7 @@ class Intervals:
         name = call.func.id
         if name in self.function.functions:
             found = self._helper(call, known)
-            # Only a helper that is never asked, in a loop without rounds, has no value.
+            # Only a helper that is never called, in a loop without iterations, has no value.
             return (0, 0) if found is None else found
         if name in FOLDS:
             return self._fold(call, known)
@@ -262,7 +265,7 @@ class Intervals:
             assert isinstance(part.target, ast.Name)
             more, inner[part.target.id] = self._range(part.iter, inner)
             rounds *= more
-            if not rounds:  # the element is never asked
+            if not rounds:  # the element is never evaluated
                 return (0, 0) if call.func.id == "sum" else TRUTH
             is_filtered |= bool(part.ifs)
             for condition in part.ifs:
@@ -275,14 +278,14 @@ class Intervals:
 
 
 def added(operator: ast.operator, one: Interval, other: Interval) -> Interval:
-    """The sum of two numbers, or their difference."""
+    """The interval of the sum of two numbers, or of their difference."""
     if isinstance(operator, ast.Sub):
         return one[0] - other[1], one[1] - other[0]
     return one[0] + other[0], one[1] + other[1]
 
 
 def hull(found: Sequence[Interval]) -> Interval:
-    """The least interval in which all of these lie."""
+    """The smallest interval that contains all of these."""
     return min(low for low, _ in found), max(high for _, high in found)
 
 
@@ -292,7 +295,7 @@ def joined(one: Interval | None, other: Interval) -> Interval:
 
 
 def _met(ends: Sequence[Locals]) -> Locals | None:
-    """The locals where several paths meet; a local that only some of them know is read only after those."""
+    """The locals where several paths meet; a local that only some paths assign is read only after those."""
     if not ends:
         return None
     met = dict(ends[0])

@@ -80,7 +80,7 @@ class NoEntryError(ModelError, AttributeError):
 
 
 @contextmanager
-def asking(path: str, what: str) -> Iterator[None]:
+def author_errors(path: str, what: str) -> Iterator[None]:
     """What goes wrong in a function of a model's author that is plain Python is bad input, in one line."""
     try:
         yield
@@ -96,9 +96,9 @@ def asking(path: str, what: str) -> Iterator[None]:
         raise ModelError(f"{path}:{line}: {what}: {kind}{reason}") from None
 
 
-def asked(path: str, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+def run_plain_python(path: str, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Run such a function."""
-    with asking(path, what):
+    with author_errors(path, what):
         return function(*arguments)
 
 
@@ -197,7 +197,7 @@ class Property:
 
 
 @dataclass(frozen=True)
-class Slot:
+class Action:
     """One action of a model by name, with the alternatives among which the protocols choose."""
 
     name: str
@@ -206,7 +206,7 @@ class Slot:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The choices that make one step out of the action."""
-        return self.alternatives[0].choices
+        return self.alternatives[0].arguments
 
     @property
     def shows(self) -> str | None:
@@ -222,7 +222,7 @@ class Protocol:
     name: str
     says: str
     switches: Mapping[str, int]
-    choices: tuple[int | None, ...]
+    alternatives: tuple[int | None, ...]
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ class Model:
     path: str
     entries: Mapping[str, Entry]
     fields: Mapping[str, Field]
-    slots: tuple[Slot, ...]
+    actions: tuple[Action, ...]
     properties: tuple[Property, ...]
     lemmas: tuple[Property, ...]
     start: Callable[[Configuration], Iterable[Mapping[str, Any]]] | None
@@ -284,17 +284,17 @@ class Model:
                 raise UsageError(f"{self.name} has no configuration entry {name}; {nearest(name, self.entries)}")
             refuse_out_of_range(name, self.entries[name], value)
             known[name] = value
-        choices = list(chosen.choices)
-        names = [slot.name for slot in self.slots]
+        alternatives = list(chosen.alternatives)
+        names = [one.name for one in self.actions]
         for action, origin in (swaps or {}).items():
             if action not in names:
                 raise UsageError(f"{self.name} has no action {action}; {nearest(action, names)}")
-            choices[names.index(action)] = self.protocol(origin).choices[names.index(action)]
+            alternatives[names.index(action)] = self.protocol(origin).alternatives[names.index(action)]
         configuration = Configuration(known)
         for contradicts in self.contradictions:
-            if asked(self.path, f"contradiction {contradicts.__name__}", contradicts, configuration):
+            if run_plain_python(self.path, f"contradiction {contradicts.__name__}", contradicts, configuration):
                 raise UsageError(" ".join((inspect.getdoc(contradicts) or contradicts.__name__).split()))
-        return Instance(self, chosen, configuration, tuple(choices), dict(swaps or {}))
+        return Instance(self, chosen, configuration, tuple(alternatives), dict(swaps or {}))
 
 
 def _declared(module: ModuleType, name: str, kind: type) -> dict[str, Any]:
@@ -384,7 +384,7 @@ def assemble(
     entries = _declared(bases[0], "Configuration", Entry)
     fields = _declared(bases[0], "State", Field)
     if not fields:
-        raise LanguageError(f"{path}:1: no `class State:` with fields; declare the state, see models/README.md")
+        raise LanguageError(f"{path}:1: no `class State:` with fields; declare the state, see docs/language.md")
     for field_name in fields:
         if field_name in entries:
             raise LanguageError(f"{path}:1: `{field_name}` is both a field and a configuration entry; rename one")
@@ -412,13 +412,13 @@ def assemble(
             owners,
         )
     )
-    slots = tuple(
-        Slot(action_name, tuple(reader.read(python) for python in alternatives))
-        for action_name, alternatives in origins.items()
+    actions = tuple(
+        Action(action_name, tuple(reader.read(python) for python in originals))
+        for action_name, originals in origins.items()
     )
-    for slot in slots:
-        _same_parameters(slot)
-        _shown_parameters(slot)
+    for one in actions:
+        _same_parameters(one)
+        _shown_parameters(one)
     properties = tuple(
         _property(reader, property_name, python)
         for property_name, python in _functions(bases, Kind.ALWAYS, Kind.ALWAYS_STEP, Kind.SOMETIMES).items()
@@ -431,13 +431,13 @@ def assemble(
     protocols = {}
     for protocol, (module, switches) in versions.items():
         own = _functions([module], Kind.ACTION) if module is not None else {}
-        choices = tuple(_choice(origins[slot.name], own.get(slot.name) or common.get(slot.name)) for slot in slots)
+        chosen = tuple(_alternative(origins[one.name], own.get(one.name) or common.get(one.name)) for one in actions)
         unknown = set(switches) - set(entries)
         if unknown:
             raise ModelError(f"{path}: protocol {protocol} sets {', '.join(sorted(unknown))}, which is not declared")
         values = {switch_name: number(value) for switch_name, value in switches.items()}
         protocols[protocol] = Protocol(
-            protocol, escaped_lines(inspect.getdoc(module or bases[0]) or ""), values, choices
+            protocol, escaped_lines(inspect.getdoc(module or bases[0]) or ""), values, chosen
         )
     sources = {path, *(inspect.getsourcefile(module) or "" for module in (*bases, *modules))}
     sources |= {function.path for function in reader.everything()}
@@ -447,7 +447,7 @@ def assemble(
         path,
         entries,
         fields,
-        slots,
+        actions,
         properties,
         lemmas,
         starts[0] if starts else None,
@@ -470,32 +470,32 @@ def _one_name_each(origins: Mapping[str, Sequence[FunctionType]]) -> None:
                 )
 
 
-def _choice(found: Sequence[FunctionType], python: FunctionType | None) -> int | None:
+def _alternative(found: Sequence[FunctionType], python: FunctionType | None) -> int | None:
     return None if python is None else found.index(python)
 
 
-def _same_parameters(slot: Slot) -> None:
-    first = slot.alternatives[0]
-    for other in slot.alternatives[1:]:
-        if [p.domain for p in other.choices] != [p.domain for p in first.choices]:
+def _same_parameters(action: Action) -> None:
+    first = action.alternatives[0]
+    for other in action.alternatives[1:]:
+        if [p.domain for p in other.arguments] != [p.domain for p in first.arguments]:
             raise LanguageError(
-                f"{other.path}:{other.line}: {slot.name} takes other parameters than at {first.path}:{first.line};"
+                f"{other.path}:{other.line}: {action.name} takes other parameters than at {first.path}:{first.line};"
                 " a swapped action keeps the parameters of the action that it replaces"
             )
 
 
-def _shown_parameters(slot: Slot) -> None:
-    names = [parameter.name for parameter in slot.parameters]
+def _shown_parameters(action: Action) -> None:
+    names = [parameter.name for parameter in action.parameters]
     try:
-        shown = [name for _, name, _, _ in Formatter().parse(slot.shows or "") if name is not None]
+        shown = [name for _, name, _, _ in Formatter().parse(action.shows or "") if name is not None]
         if set(shown) == set(names):
-            (slot.shows or "").format(**dict.fromkeys(names, "a"))
+            (action.shows or "").format(**dict.fromkeys(names, "a"))
     except (ValueError, TypeError):
-        shown = [repr(slot.shows)]
-    if slot.shows is not None and set(shown) != set(names):
-        first = slot.alternatives[0]
+        shown = [repr(action.shows)]
+    if action.shows is not None and set(shown) != set(names):
+        first = action.alternatives[0]
         raise LanguageError(
-            f"{first.path}:{first.line}: `shows` of {slot.name} names {', '.join(shown) or 'nothing'};"
+            f"{first.path}:{first.line}: `shows` of {action.name} names {', '.join(shown) or 'nothing'};"
             f" it has to name every parameter: {', '.join(names) or 'there are none, leave it out'}"
         )
 
@@ -523,7 +523,7 @@ def _property(reader: Reader, name: str, python: FunctionType) -> Property:
 
 
 @dataclass(frozen=True)
-class Place:
+class FieldLayout:
     """Where a field lies in the cells of a state, and what its cells can hold."""
 
     name: str
@@ -579,7 +579,7 @@ class Members(tuple[bool, ...]):
 
 
 @dataclass(frozen=True)
-class Choice:
+class ArgumentRange:
     """A parameter of an action under a configuration: how many values it has and how each is passed and printed."""
 
     parameter: Parameter
@@ -620,7 +620,7 @@ class Step:
     """One step: its number among all steps, the action's position and name, and the ordinals of its arguments."""
 
     number: int
-    slot: int
+    action_index: int
     action: str
     ordinals: tuple[int, ...]
 
@@ -632,7 +632,7 @@ class Instance:
     model: Model
     protocol: Protocol
     configuration: Configuration
-    choices: tuple[int | None, ...]
+    alternatives: tuple[int | None, ...]
     swaps: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -641,9 +641,9 @@ class Instance:
         return digest.of_instance(self)
 
     @cached_property
-    def places(self) -> Mapping[str, Place]:
+    def layouts(self) -> Mapping[str, FieldLayout]:
         """Where each field lies. Raises ModelError where a size or a range is impossible."""
-        places = {}
+        layouts = {}
         offset = 0
         for name, declared in self.model.fields.items():
             sizes = tuple(self._size(domain.size, f"field {name}") for domain in declared.over)
@@ -657,30 +657,30 @@ class Instance:
                 raise UsageError(
                     f"field {name} would hold {low}..{high}: a cell holds {CELL_LOW}..{CELL_HIGH}; use smaller bounds"
                 )
-            places[name] = Place(name, offset, sizes, low, high, declared)
+            layouts[name] = FieldLayout(name, offset, sizes, low, high, declared)
             offset += prod(sizes)
-        self._refuse_large_numbers(places)
-        return places
+        self._refuse_large_numbers(layouts)
+        return layouts
 
-    def _refuse_large_numbers(self, places: Mapping[str, Place]) -> None:
+    def _refuse_large_numbers(self, layouts: Mapping[str, FieldLayout]) -> None:
         """No engine sees a number that a kernel could not hold. Raises LanguageError.
 
         A kernel serves every value of what is no bound, and every choice of actions: all of them are looked at.
         """
         model = self.model
-        named: dict[str, Interval] = {name: (place.low, place.high) for name, place in places.items()}
+        named: dict[str, Interval] = {name: (layout.low, layout.high) for name, layout in layouts.items()}
         for name, entry in model.entries.items():
             value = getattr(self.configuration, name)
             named[name] = (value, value) if entry.is_bound or entry.most is None else (entry.least, entry.most)
-        sizes = tuple(choice.elements for choices in self.slot_choices for choice in choices)
+        sizes = tuple(one.elements for arguments in self.argument_ranges for one in arguments)
         # What is small in wider ranges is small in these.
         if any(sizes == known and _lie_within(named.values(), wider) for known, wider in model.small):
             return
         intervals = Intervals(named)
-        for slot, choices in zip(model.slots, self.slot_choices, strict=True):
-            ranges = [None if choice.is_subset else (0, choice.elements - 1) for choice in choices]
-            if all(choice.count for choice in choices):  # without an element there is no step
-                for function in slot.alternatives:
+        for action, arguments in zip(model.actions, self.argument_ranges, strict=True):
+            ranges = [None if one.is_subset else (0, one.elements - 1) for one in arguments]
+            if all(one.count for one in arguments):  # without an element there is no step
+                for function in action.alternatives:
                     intervals.of_call(function, [None, *ranges])
         for prop in (*model.properties, *model.lemmas):
             intervals.of_call(prop.function, [None] * len(prop.function.parameters))
@@ -691,14 +691,14 @@ class Instance:
     @cached_property
     def cells(self) -> int:
         """How many cells a state has."""
-        return sum(place.count for place in self.places.values())
+        return sum(layout.count for layout in self.layouts.values())
 
     @cached_property
-    def slot_choices(self) -> tuple[tuple[Choice, ...], ...]:
+    def argument_ranges(self) -> tuple[tuple[ArgumentRange, ...], ...]:
         """For each action its parameters with their sizes under this configuration."""
         return tuple(
-            tuple(Choice(parameter, self.elements(parameter)) for parameter in slot.parameters)
-            for slot in self.model.slots
+            tuple(ArgumentRange(parameter, self.elements(parameter)) for parameter in action.parameters)
+            for action in self.model.actions
         )
 
     def elements(self, parameter: Parameter) -> int:
@@ -709,60 +709,62 @@ class Instance:
         return max(0, self._size(size, f"domain {domain.__name__}"))
 
     def _size(self, size: Any, what: str) -> int:
-        number: int = asked(self.model.path, what, size_of, size, self.configuration)
+        number: int = run_plain_python(self.model.path, what, size_of, size, self.configuration)
         return number
 
     @cached_property
     def first_steps(self) -> tuple[int, ...]:
         """For each action the number of its first step; one more entry holds the total."""
-        counts = [prod(choice.count for choice in choices) for choices in self.slot_choices]
+        counts = [prod(one.count for one in arguments) for arguments in self.argument_ranges]
         if sum(counts) > MOST_STEPS:
             raise UsageError(f"{self.model.name} has {sum(counts)} steps, more than {MOST_STEPS}; use smaller bounds")
         return tuple(itertools.accumulate(counts, initial=0))
 
-    def function(self, slot: int) -> Function | None:
+    def function(self, action_index: int) -> Function | None:
         """The alternative that is in force for an action, or None where the protocol lacks it."""
-        choice = self.choices[slot]
-        return None if choice is None else self.model.slots[slot].alternatives[choice]
+        chosen = self.alternatives[action_index]
+        return None if chosen is None else self.model.actions[action_index].alternatives[chosen]
 
     def step(self, number: int) -> Step:
         """The step with this number: actions in order of declaration, arguments in lexicographic order."""
-        slot = bisect_right(self.first_steps, number) - 1
-        rest = number - self.first_steps[slot]
+        index = bisect_right(self.first_steps, number) - 1
+        rest = number - self.first_steps[index]
         ordinals: list[int] = []
-        for choice in reversed(self.slot_choices[slot]):
-            ordinals.insert(0, rest % choice.count)
-            rest //= choice.count
-        return Step(number, slot, self.model.slots[slot].name, tuple(ordinals))
+        for one in reversed(self.argument_ranges[index]):
+            ordinals.insert(0, rest % one.count)
+            rest //= one.count
+        return Step(number, index, self.model.actions[index].name, tuple(ordinals))
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """Every step that the protocol has, in order."""
         return tuple(
-            step for step in map(self.step, range(self.first_steps[-1])) if self.choices[step.slot] is not None
+            step
+            for step in map(self.step, range(self.first_steps[-1]))
+            if self.alternatives[step.action_index] is not None
         )
 
     def number(self, action: str, ordinals: Sequence[int]) -> int:
         """The number of a step. Raises UsageError where there is no such action or argument."""
-        names = [slot.name for slot in self.model.slots]
+        names = [one.name for one in self.model.actions]
         if action not in names:
             raise UsageError(f"{self.model.name} has no action {action}; {nearest(action, names)}")
-        slot = names.index(action)
-        choices = self.slot_choices[slot]
-        if len(ordinals) != len(choices):
-            raise UsageError(f"{action} takes {len(choices)} arguments, not {len(ordinals)}")
+        index = names.index(action)
+        ranges = self.argument_ranges[index]
+        if len(ordinals) != len(ranges):
+            raise UsageError(f"{action} takes {len(ranges)} arguments, not {len(ordinals)}")
         number = 0
-        for choice, ordinal in zip(choices, ordinals, strict=True):
-            if not 0 <= ordinal < choice.count:
-                raise UsageError(f"{action}: {choice.parameter.name}={ordinal} is outside 0..{choice.count - 1}")
-            number = number * choice.count + ordinal
-        return self.first_steps[slot] + number
+        for one, ordinal in zip(ranges, ordinals, strict=True):
+            if not 0 <= ordinal < one.count:
+                raise UsageError(f"{action}: {one.parameter.name}={ordinal} is outside 0..{one.count - 1}")
+            number = number * one.count + ordinal
+        return self.first_steps[index] + number
 
     def spell_step(self, step: Step) -> str:
         """A step as one line of a trace: the action's name and its arguments."""
-        choices = self.slot_choices[step.slot]
-        arguments = {c.parameter.name: c.spell(o) for c, o in zip(choices, step.ordinals, strict=True)}
-        shows = self.model.slots[step.slot].shows
+        ranges = self.argument_ranges[step.action_index]
+        arguments = {c.parameter.name: c.spell(o) for c, o in zip(ranges, step.ordinals, strict=True)}
+        shows = self.model.actions[step.action_index].shows
         return (
             f"{step.action} {escaped(shows).format(**arguments)}"
             if shows
@@ -781,7 +783,7 @@ class Instance:
 
     def _applies(self, prop: Property) -> bool:
         return prop.applies is None or bool(
-            asked(self.model.path, f"{prop.name} applies", prop.applies, self.configuration)
+            run_plain_python(self.model.path, f"{prop.name} applies", prop.applies, self.configuration)
         )
 
     @cached_property
@@ -804,7 +806,7 @@ class Instance:
         """The initial states; `watch` is told how far it is where they are not known yet. Raises ModelError."""
         if self.is_enumerated:
             return self.initial_states
-        found = Enumeration(self.model.path, self.places).states(self._given(), watch)
+        found = Enumeration(self.model.path, self.layouts).states(self._given(), watch)
         if not found:
             raise ModelError(f"{self.model.name}: this configuration has no initial state")
         vars(self)["initial_states"] = found
@@ -815,5 +817,5 @@ class Instance:
         if self.model.start is None:
             yield {}
             return
-        with asking(self.model.path, "initial states"):
+        with author_errors(self.model.path, "initial states"):
             yield from self.model.start(self.configuration)

@@ -1,10 +1,10 @@
-"""The mutants of an action: what it would be with one guard less, or with one conjunct less in one of its guards.
+"""The mutants of an action: the action with one guard removed, or with one conjunct of a guard removed.
 
 In:  a `Function` that is an action.
-Out: its mutants, each a Function of its own that every engine reads like the action itself.
+Out: its mutants, each a Function that every engine reads like the action itself.
 
-A mutant takes every step that the action takes, with the same effect, and perhaps more: whatever fails in the model
-fails in the mutant as early or earlier, and what is reached stays reached.
+A mutant takes every step of the action, with the same effect, and possibly more steps. So a property that fails in the
+model fails in the mutant at the same depth or earlier, and reachable states stay reachable.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from isrcheck.models.language.syntax import Function
 class Mutant:
     """An action without `dropped`, which is a guard or a conjunct of one.
 
-    `within` names the helpers in which the conjunct stands, the outermost first; elsewhere they stay what they are.
+    `within` names the helpers that contain the conjunct, outermost first; elsewhere these helpers are unchanged.
     """
 
     function: Function
@@ -34,7 +34,7 @@ class Mutant:
 
 
 def mutants(action: Function) -> Iterator[Mutant]:
-    """Every mutant of an action, in the order of its text."""
+    """Every mutant of an action, in the order of the text."""
     for statement, require, guard in _guards(action, action.body):
         for weaker in _weaker(action, guard):
             kept = []
@@ -47,7 +47,7 @@ def mutants(action: Function) -> Iterator[Mutant]:
 
 
 def _guards(action: Function, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, ast.Name, ast.expr]]:
-    """Each `require(condition)`, wherever it stands, with what `require` is called there."""
+    """Each `require(condition)`, at any depth, with the name that `require` has there."""
     for statement in body:
         match statement:
             case ast.Expr(value=ast.Call(func=ast.Name() as name, args=[condition])) if name.id not in action.functions:
@@ -59,7 +59,7 @@ def _guards(action: Function, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.st
 
 
 def _with(body: Sequence[ast.stmt], old: ast.stmt, new: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Statements with others in the place of one of them, wherever it stands."""
+    """Statements with one of them, at any depth, replaced by others."""
     statements: list[ast.stmt] = []
     for statement in body:
         if statement is old:
@@ -80,7 +80,7 @@ def _with(body: Sequence[ast.stmt], old: ast.stmt, new: Sequence[ast.stmt]) -> l
 
 @dataclass(frozen=True)
 class _Weaker:
-    """What is left of a condition without one of its conjuncts (None: nothing), and the helpers that this calls."""
+    """A condition without one of its conjuncts (None: nothing is left), and the helpers that it calls."""
 
     rest: ast.expr | None
     dropped: ast.expr
@@ -89,7 +89,7 @@ class _Weaker:
 
 
 def _weaker(function: Function, condition: ast.expr) -> list[_Weaker]:
-    """A condition of a function without each of its conjuncts in turn; a single condition is its own conjunct."""
+    """A condition without each of its conjuncts in turn; a single condition is its own conjunct."""
     match condition:
         case ast.BoolOp(op=ast.And(), values=values):
             return _without_one(function, values)
@@ -115,13 +115,13 @@ def _without_one(function: Function, conjuncts: Sequence[ast.expr]) -> list[_Wea
 
 
 def _weaker_calls(helper: Function, name: str, arguments: Sequence[ast.expr]) -> list[_Weaker]:
-    """The calls of a helper that only returns several conjuncts, without each of them in turn."""
+    """The calls of a helper that only returns a conjunction, without each of its conjuncts in turn."""
     match helper.body:
         case [ast.Return(value=ast.expr() as condition)]:
             weaker_conditions = _weaker(helper, condition)
         case _:
             return []
-    own_name = f"{name}'"  # no model can have written this name
+    own_name = f"{name}'"  # a name that no model can contain
     found = []
     for weaker in weaker_conditions:
         if weaker.rest is None:
@@ -136,13 +136,13 @@ def _weaker_calls(helper: Function, name: str, arguments: Sequence[ast.expr]) ->
 
 
 def _function(origin: Function, body: list[ast.stmt], functions: Mapping[str, Function]) -> Function:
-    """A function like `origin` with another body, which may call further functions."""
+    """A function like `origin` with another body, which may call additional functions."""
     python = _python(origin, body, functions)
     return replace(origin, python=python, body=body, functions={**origin.functions, **functions})
 
 
 def _python(origin: Function, body: list[ast.stmt], functions: Mapping[str, Function]) -> Callable[..., Any]:
-    """What plain CPython calls. Nothing is run to make it: the text is the model's own, and so is what names mean."""
+    """The function that plain CPython calls. Nothing is executed to make it: text and names are the model's own."""
     parameters = [ast.arg(parameter.name) for parameter in origin.parameters]
     signature = ast.arguments(posonlyargs=[], args=parameters, kwonlyargs=[], kw_defaults=[], defaults=[])
     definition = ast.FunctionDef(origin.name, signature, body, [], lineno=origin.line, end_lineno=origin.line)

@@ -1,8 +1,8 @@
-"""The files that a model is made of: its own, and all that they import, in whatever folder.
+"""The files of a model: the files that declare it, and all files that they import, in any folder.
 
 In:  the files that declare a model.
-Out: these and what they import, each with the path by which an import finds it (`lib/limits.py`). Left out are the
-     standard library, installed packages, and the program that reads models.
+Out: these files and the files that they import, each with the path by which an import finds it (`lib/limits.py`). The
+     standard library, installed packages, and this program are left out.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ OWN = (
     *("isrcheck.language.", "isrcheck.testing."),
     *("isrcheck.checker.", "isrcheck.traces.", "isrcheck.conformance."),
 )
-"""The modules and packages of this program that are no part of a model."""
+"""The modules and packages of this program that are not part of a model."""
 
 
 def sources_of(files: Iterable[str]) -> Mapping[str, str]:
-    """These files and what they import, sorted: each with its path below the folder in which it is looked for."""
-    search = _Search()
+    """These files and the files that they import, sorted: each with its path below the folder in which it is found."""
+    search = _ModuleFinder()
     waiting = sorted(set(files))
     found: dict[str, str] = {}
     while waiting:
@@ -46,8 +46,8 @@ def sources_of(files: Iterable[str]) -> Mapping[str, str]:
     return dict(sorted(found.items()))
 
 
-class _Search:
-    """Finds the files of modules, those that are loaded first."""
+class _ModuleFinder:
+    """Finds the files of modules, loaded modules first."""
 
     def __init__(self) -> None:
         loaded = [(name, getattr(module, "__dict__", {})) for name, module in list(sys.modules.items())]
@@ -55,7 +55,7 @@ class _Search:
         self._found: dict[str, importlib.machinery.ModuleSpec | None] = {}
 
     def relative(self, file: str) -> str:
-        """`lib/limits.py`, or the file's name where it was not found by the name of its module."""
+        """`lib/limits.py`, or the file's name if it was not found by the name of its module."""
         path = Path(file)
         parts = self.names.get(file, "").split(".")
         folders = parts if path.name == "__init__.py" else parts[:-1]
@@ -63,10 +63,10 @@ class _Search:
         return "/".join([*folders, path.name]) if parts[-1] == named else path.name
 
     def imported_by(self, file: str) -> Iterator[str]:
-        """The files that one imports and that belong to the model as well."""
+        """The files that a file imports and that also belong to the model."""
         try:
             imports = text_of(file).imports
-        except (OSError, SyntaxError, ValueError):  # what cannot be read imports nothing that can be found
+        except (OSError, SyntaxError, ValueError):  # an unreadable file imports nothing that can be found
             return
         name = self.names.get(file, "")
         is_package = Path(file).name == "__init__.py"
@@ -79,7 +79,7 @@ class _Search:
     def _belongs(self, name: str, file: str, importing: str, top: str) -> bool:
         if name in ("isrcheck", "isrcheck.models") or f"{name}.".startswith(OWN) or not file.endswith(".py"):
             return False
-        # What is installed together with the model is a part of it.
+        # Files installed together with the model are part of it.
         is_near = Path(file).parent == Path(importing).parent or name.partition(".")[0] == top
         return is_near or not _is_installed(file)
 
@@ -95,7 +95,7 @@ class _Search:
         return spec.origin
 
     def _spec(self, name: str) -> importlib.machinery.ModuleSpec | None:
-        """Where a module that is not loaded lies; nothing is run to find it."""
+        """The specification of a module that is not loaded; nothing is executed to find it."""
         if name in self._found:
             return self._found[name]
         above, _, _ = name.rpartition(".")
@@ -114,7 +114,7 @@ class _Search:
 
 
 def _full_names(node: ast.Import | ast.ImportFrom, name: str, is_package: bool) -> Iterator[str]:
-    """The modules that an import may run: what it names, and the packages around that."""
+    """The modules that an import may execute: the named modules, and the packages that contain them."""
     if isinstance(node, ast.Import):
         named = [alias.name for alias in node.names]
     else:

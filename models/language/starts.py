@@ -1,11 +1,11 @@
-"""The initial states of an instance: read one by one as the model gives them, kept as bytes.
+"""The initial states of an instance: read one by one as the model yields them, and stored as bytes.
 
-In:  the fields of a model, and the dictionaries that its `@initial` function gives.
-Out: `InitialStates`, a sequence of cells: each state once, in the order in which the model gives them.
+In:  the fields of a model, and the dictionaries that its `@initial` function yields.
+Out: `InitialStates`, a sequence of cells: each state once, in the order in which the model yields them.
 
-A dictionary of the usual form (numbers, and lists of lists of numbers) is read by functions that are made once for the
-fields; any other one is read cell by cell, which also says what is wrong with it. A dictionary is read before the next
-one is asked for, so that a model may change it and give it again.
+A dictionary of the usual form (numbers, and nested lists of numbers) is read by functions that are built once for the
+fields. Any other dictionary is read cell by cell, which also reports what is wrong with it. Each dictionary is read
+before the next one is requested, so a model may change a dictionary and yield it again.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.messages.printable import escaped
 
 if TYPE_CHECKING:
-    from isrcheck.models.language.model import Place
+    from isrcheck.models.language.model import FieldLayout
 
 Cells = tuple[int, ...]
 
 Watch = Callable[[int, int], None]
-"""Is told, now and then, how many initial states there are by now, and how many bytes they take."""
+"""Is called now and then with the number of initial states so far and their size in bytes."""
 
 STATES_AT_ONCE = 4096
-"""So many states are held against the ranges of their fields together."""
+"""The number of states that are checked against the ranges of their fields together."""
 
 BYTES_OF_KNOWN = 150
-"""What it takes, besides its cells, to know a state again: a bytes object, and its place in a set."""
+"""The bytes per state for recognising duplicates, besides its cells: a bytes object and a set entry."""
 
 LISTS = (list, tuple)
 
 
 class InitialStates(Sequence[Cells]):
-    """The cells of every initial state: `packed` has a signed byte for each."""
+    """The cells of all initial states; `packed` has one signed byte per cell."""
 
     def __init__(self, packed: bytes, count: int, cells: int) -> None:
         self.packed = packed
@@ -67,7 +67,7 @@ class InitialStates(Sequence[Cells]):
         return map(self.__getitem__, range(self.count_of_states))
 
     def index(self, cells: Any, start: int = 0, stop: int | None = None) -> int:
-        """The number of the state that has these cells. Raises ValueError where none has."""
+        """The number of the state with these cells. Raises ValueError if there is none."""
         numbers = range(self.count_of_states)[start:stop]
         try:
             row = array("b", cells).tobytes()
@@ -82,7 +82,7 @@ class InitialStates(Sequence[Cells]):
                 if not rest:
                     return number
                 at = self.packed.find(row, at + 1)
-        raise ValueError(f"{cells} is no initial state")
+        raise ValueError(f"{cells} is not an initial state")
 
     def __contains__(self, cells: object) -> bool:
         try:
@@ -129,13 +129,13 @@ def _list_reader(sizes: Sequence[int]) -> Reader:
     return read_lists
 
 
-def _field_reader(place: Place) -> Reader:
-    read, name = _list_reader(place.sizes), place.name
+def _field_reader(layout: FieldLayout) -> Reader:
+    read, name = _list_reader(layout.sizes), layout.name
     return lambda given: read(given[name])
 
 
 def _numbers_reader(names: Sequence[str]) -> Reader:
-    """Reads fields of a single cell that stand side by side."""
+    """Reads adjacent fields of a single cell each."""
     pack, values_of = struct.Struct(f"{len(names)}b").pack, itemgetter(*names)
     return (lambda given: pack(values_of(given))) if len(names) == 1 else (lambda given: pack(*values_of(given)))
 
@@ -147,23 +147,23 @@ def _nested(value: int, sizes: Sequence[int]) -> Any:
 class Enumeration:
     """Reads initial states one after the other."""
 
-    def __init__(self, path: str, places: Mapping[str, Place]) -> None:
+    def __init__(self, path: str, layouts: Mapping[str, FieldLayout]) -> None:
         self.path = path
-        self.places = places
-        self.cells = sum(place.count for place in places.values())
-        self.usual = {name: _nested(place.field.initially, place.sizes) for name, place in places.items()}
+        self.layouts = layouts
+        self.cells = sum(layout.count for layout in layouts.values())
+        self.usual = {name: _nested(layout.field.initially, layout.sizes) for name, layout in layouts.items()}
         self.readers: list[Reader] = []
-        for is_number, group in groupby(places.values(), key=lambda place: not place.sizes):
+        for is_number, group in groupby(layouts.values(), key=lambda layout: not layout.sizes):
             some = list(group)
             self.readers += [_numbers_reader([one.name for one in some])] if is_number else map(_field_reader, some)
         self.outside = [
-            bytes(set(range(256)) - {value & 255 for value in range(place.low, place.high + 1)})
-            for place in places.values()
-            for _ in range(place.count)
+            bytes(set(range(256)) - {value & 255 for value in range(layout.low, layout.high + 1)})
+            for layout in layouts.values()
+            for _ in range(layout.count)
         ]
 
     def states(self, given: Iterable[Any], watch: Watch) -> InitialStates:
-        """All of them, each once. Raises ModelError where one is none."""
+        """All states, each once. Raises ModelError for an invalid one."""
         known: set[bytes] = set()
         packed, new = bytearray(), list[bytes]()
         for number, one in enumerate(given, 1):
@@ -182,25 +182,25 @@ class Enumeration:
         return InitialStates(bytes(packed), len(known), self.cells)
 
     def _quick(self, given: Any) -> bytes:
-        """The cells of a state in a dictionary of the usual form, not yet held against their ranges."""
+        """The cells of a state in a dictionary of the usual form; the ranges are checked later."""
         whole = self.usual | given if type(given) is dict else ()
         if len(whole) != len(self.usual):
             raise UnusualError
         return b"".join([read(whole) for read in self.readers])
 
     def _in_range(self, states: Sequence[bytes]) -> bytes:
-        """These states, one behind the other, every cell of which is in its range. Raises ModelError."""
+        """These states, concatenated, with every cell in its range. Raises ModelError."""
         together = b"".join(states)
         if any(_has(together[cell :: self.cells], outside) for cell, outside in enumerate(self.outside)):
             for cells in InitialStates(together, len(states), self.cells):
-                for place in self.places.values():
-                    self._ranged(place, cells[place.offset : place.offset + place.count])
+                for layout in self.layouts.values():
+                    self._ranged(layout, cells[layout.offset : layout.offset + layout.count])
         return together
 
     # ----------------------------------------------------------------------------------------------- cell by cell
 
     def _slow(self, given: Any, before: Sequence[bytes]) -> bytes:
-        """The cells of any state. Raises ModelError; of two wrong states the first is told."""
+        """The cells of any state. Raises ModelError for the first invalid state."""
         try:
             return self._read(given)
         except ModelError:
@@ -212,24 +212,24 @@ class Enumeration:
             raise ModelError(
                 f"{self.path}: an initial state is {escaped(repr(given))}; yield a dictionary {{field: value}}"
             )
-        unknown = set(given) - set(self.places)
+        unknown = set(given) - set(self.layouts)
         if unknown:
             names = escaped(", ".join(sorted(map(str, unknown))))
             raise ModelError(f"{self.path}: initial states set {names}; there is no such field")
         cells = [NONE] * self.cells
-        for name, place in self.places.items():
-            values = self._flat(name, given.get(name, self.usual[name]), place.sizes)
-            self._ranged(place, values)
-            cells[place.offset : place.offset + place.count] = [int.__int__(value) for value in values]
+        for name, layout in self.layouts.items():
+            values = self._flat(name, given.get(name, self.usual[name]), layout.sizes)
+            self._ranged(layout, values)
+            cells[layout.offset : layout.offset + layout.count] = [int.__int__(value) for value in values]
         return array("b", cells).tobytes()
 
-    def _ranged(self, place: Place, values: Sequence[Any]) -> None:
-        for index, value in zip(place.indices(), values, strict=True):
+    def _ranged(self, layout: FieldLayout, values: Sequence[Any]) -> None:
+        for index, value in zip(layout.indices(), values, strict=True):
             cell = plain(value)
-            if cell is None or not place.low <= cell <= place.high:
-                where = f"{escaped(place.name)}{''.join(f'[{i}]' for i in index)}"
+            if cell is None or not layout.low <= cell <= layout.high:
+                where = f"{escaped(layout.name)}{''.join(f'[{i}]' for i in index)}"
                 raise ModelError(
-                    f"{self.path}: {where} starts with {escaped(repr(value))}, outside {place.low}..{place.high}"
+                    f"{self.path}: {where} starts with {escaped(repr(value))}, outside {layout.low}..{layout.high}"
                 )
 
     def _flat(self, name: str, value: Any, sizes: Sequence[int]) -> list[Any]:
@@ -244,5 +244,5 @@ class Enumeration:
 
 
 def _has(column: bytes, outside: bytes) -> bool:
-    """Whether one of the values is among those that are outside."""
+    """Whether a column contains one of the bytes `outside`."""
     return len(column.translate(None, outside)) != len(column)

@@ -3,8 +3,8 @@
 In:  a Python function, and the vocabulary of its model (fields, configuration, actions).
 Out: a `Function`: its syntax tree with every global name resolved, or a LanguageError with FILE:LINE and a hint.
 
-The engines read `Function`, never Python source, so that what is refused here is refused for all of them, and each of
-them has to understand exactly STATEMENTS and EXPRESSIONS below.
+The engines read `Function`, never Python source. So what is refused here is refused for all of them, and each of them
+has to support exactly the STATEMENTS and EXPRESSIONS below.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from isrcheck.models.messages.errors import LanguageError
 from isrcheck.models.messages.printable import escaped_lines
 
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.For, ast.Return, ast.Expr, ast.Pass)
-"""Statements: assignment and += -= to a local or a cell, if/elif/else, for over a range, return in a helper, a call."""
+"""Statements: assignment, += and -= to a local or a cell, if/elif/else, for over a range, return, a call."""
 
 EXPRESSIONS = (
     ast.Constant,
@@ -49,41 +49,41 @@ COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 FOLDS = ("all", "any", "sum")
 """Calls that take one generator over ranges."""
 
-CHOICES = ("min", "max")
+EXTREMA = ("min", "max")
 STATE_NAMES = ("s", "before", "after")
-"""A state always goes by one of these names; `s` is the one that an action writes."""
+"""The names that a state can have; `s` is the state that an action writes."""
 
 LEAST, MOST = -(1 << 31), (1 << 31) - 1
-"""The numbers that may be written down; what is calculated from them is held against models/language/intervals.py."""
+"""The range of constants; models/language/intervals.py checks the numbers that are computed from them."""
 
 TAKEN = "taken"
-"""In a property of transitions: the action that was taken, to be compared with an action's name."""
+"""In a property of transitions, the action that was taken; it can be compared with the name of an action."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a model function: its name, and the domain that its annotation names (None in helpers)."""
+    """A parameter of a model function: its name, and the domain that annotates it (None in helpers)."""
 
     name: str
     domain: type[Domain] | type[Subset] | None = None
 
     @property
     def is_state(self) -> bool:
-        """Whether a state is passed here."""
+        """Whether the parameter is a state."""
         return self.name in STATE_NAMES
 
     @property
     def is_subset(self) -> bool:
-        """Whether a subset is passed here, to be indexed with an element."""
+        """Whether the parameter is a subset, to be indexed with an element."""
         return self.domain is not None and issubclass(self.domain, Subset)
 
 
 @dataclass(eq=False)
 class Function:
-    """A function of the modelling language, checked: what every engine reads."""
+    """A function of the modelling language, checked: this is what every engine reads."""
 
     python: Callable[..., Any]
-    """What plain CPython calls: sealed (models/language/text/sealed.py), the very code that the text compiles to."""
+    """The function that CPython calls: sealed (models/language/text/sealed.py), with the code of the text."""
     name: str
     path: str
     line: int
@@ -98,7 +98,7 @@ class Function:
     returns_value: bool = False
     mark: Mark | None = None
     names: Mapping[str, Any] = field(default_factory=dict)
-    """What the names of its module meant when it was read."""
+    """The meanings of the names of its module when it was read."""
     depth: int = 0
 
     @property
@@ -107,13 +107,13 @@ class Function:
         return tuple(parameter.name for parameter in self.parameters if parameter.is_state)
 
     @property
-    def choices(self) -> tuple[Parameter, ...]:
+    def arguments(self) -> tuple[Parameter, ...]:
         """The parameters that are not states."""
         return tuple(parameter for parameter in self.parameters if not parameter.is_state)
 
 
 def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
-    """Functions, and every function that they call, each once."""
+    """These functions and all functions that they call, each once."""
     seen: set[int] = set()
     waiting = list(functions)
     while waiting:
@@ -126,7 +126,9 @@ def with_callees(functions: Iterable[Function]) -> Iterator[Function]:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What names after `s.` mean: fields with their number of indices, configuration entries (bounds or not)."""
+    """The meaning of names after `s.`: fields with their number of indices, and configuration entries (bounds or
+    not).
+    """
 
     fields: Mapping[str, int]
     configuration: Mapping[str, bool]
@@ -134,23 +136,23 @@ class Vocabulary:
 
 
 class Reader:
-    """Reads functions into the language, each once, and remembers them."""
+    """Reads functions into the language, each once."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self._read: dict[types.FunctionType, Function] = {}
         self._reading: list[types.FunctionType] = []
         self._names: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
-        self.depth = 0  # of the calls that lead to the function that is read
+        self.depth = 0  # of the calls that lead to the function being read
 
     def names_of(self, python: types.FunctionType) -> Mapping[str, Any]:
-        """What the names of a function's module mean: what they meant when the first function of it was read."""
-        # The live names are kept as well, so that no other dictionary gets their id.
+        """The meanings of the names in a function's module, as of when the first function of the module was read."""
+        # The live dictionary is kept as well, so that no other dictionary gets its id.
         live = python.__globals__
         return self._names.setdefault(id(live), (live, dict(live)))[1]
 
     def read(self, python: types.FunctionType) -> Function:
-        """The checked form of `python`. Raises LanguageError where it leaves the language."""
+        """The checked form of `python`. Raises LanguageError if it is not in the language."""
         if python not in self._read:
             if python in self._reading:
                 code = python.__code__
@@ -164,12 +166,14 @@ class Reader:
         return self._read[python]
 
     def everything(self) -> tuple[Function, ...]:
-        """Every function that was read."""
+        """All functions that were read."""
         return tuple(self._read.values())
 
 
 class FunctionReader:
-    """Checks one function, whose text is read from its file or given: a method per statement and expression."""
+    """Checks one function, whose text is read from its file or given; it has one method per statement and
+    expression.
+    """
 
     def __init__(self, reader: Reader, python: types.FunctionType, definition: ast.FunctionDef | None = None) -> None:
         self.reader = reader
@@ -210,7 +214,7 @@ class FunctionReader:
         self.subsets = {p.name: p.domain for p in self.function.parameters if p.is_subset}
         special = (*STATE_NAMES, *self.subsets, TAKEN)
         self.locals = {p.name for p in self.function.parameters} - set(special)
-        # As in Python, a name that is assigned anywhere in a function is the function's own everywhere in it.
+        # As in Python, a name that is assigned anywhere in a function is local everywhere in it.
         self.own = {p.name for p in self.function.parameters} | {name for one in body for name in stored(one)}
         ended = self._block(body, written=False).ended
         if self.returns_value and not ended:
@@ -230,7 +234,7 @@ class FunctionReader:
         self.function.python = self._sealed(code)
 
     def _sealed(self, code: types.CodeType) -> Callable[..., Any]:
-        """The function whose globals are what was read, and nothing else."""
+        """The function with only the globals that were read."""
         function = self.function
         callees = {name: callee.python for name, callee in function.functions.items()}
         others = {**dict.fromkeys(self.guards, require), **callees, **function.actions}
@@ -269,9 +273,9 @@ class FunctionReader:
         return tuple(parameters)
 
     def _decorator(self, decorator: ast.expr) -> None:
-        """Only what notes something on the function may stand on it, and gives it back as it is."""
+        """Only decorators that attach a mark and return the function unchanged are allowed."""
         if not is_of_the_language(decorator, self.names):
-            self._refuse(decorator, f"`@{shown(decorator)}` is not of the language", "leave the decorator out")
+            self._refuse(decorator, f"`@{shown(decorator)}` is not in the language", "leave the decorator out")
 
     def _domain(self, argument: ast.arg) -> type[Domain] | type[Subset] | None:
         if argument.annotation is None:
@@ -348,7 +352,7 @@ class FunctionReader:
             self.locals = known
         flow = self._block(otherwise, written)
         for then, locals_then in reversed(ends):
-            # A branch that has returned cannot hand on a local without a value.
+            # A branch that returns does not leave locals unassigned.
             if flow.ended and not then.ended:
                 self.locals = locals_then
             elif not then.ended:
@@ -363,7 +367,7 @@ class FunctionReader:
         self._loop_variable(statement.target, statement.iter)
         flow = self._block(statement.body, written)
         if flow.written and not written:
-            # A guard in the second round would come after a write of the first.
+            # A guard in the second iteration would come after a write of the first.
             self._block(statement.body, written=True)
         self.locals = known
         return _Flow(flow.written, False)
@@ -418,7 +422,7 @@ class FunctionReader:
 
     def _constant(self, expression: ast.expr, value: int) -> int:
         if not LEAST <= value <= MOST:
-            # Python does not write out a number of more than 4300 digits.
+            # Python does not print numbers of more than 4300 digits.
             size = value if value.bit_length() < 100 else f"of {value.bit_length()} bits"
             self._refuse(expression, f"the constant {size}", f"numbers lie in {LEAST}..{MOST}")
         return value
@@ -514,7 +518,7 @@ class FunctionReader:
         name = call.func.id
         if name in FOLDS and self._is_builtin(name):
             self._fold(call)
-        elif name in CHOICES and self._is_builtin(name):
+        elif name in EXTREMA and self._is_builtin(name):
             if any(isinstance(argument, ast.GeneratorExp) for argument in call.args):
                 self._refuse(call, f"{name} of a generator", f"it takes numbers: write {name}(a, b), or a loop")
             if call.keywords:
@@ -536,7 +540,7 @@ class FunctionReader:
             self._refuse(call, f"{name} without a generator", f"write {name}(... for x in range(n))")
         generator = call.args[0]
         known, own = set(self.locals), self.own
-        # Its variables hide other names in the whole of it, also before they have a value.
+        # The variables hide other names in the whole generator, even before they have a value.
         hidden = {name for part in generator.generators for name in stored(part.target)}
         self.locals, self.own = self.locals - hidden, own | hidden
         for part in generator.generators:
@@ -560,7 +564,7 @@ class FunctionReader:
         self.locals.add(target.id)
 
     def _shape(self, expression: ast.expr) -> None:
-        """A range is known once the configuration is: numbers, bounds, + and - only."""
+        """A range depends only on the configuration: numbers, bounds, + and -."""
         if isinstance(expression, ast.BinOp) and isinstance(expression.op, OPERATORS):
             first, rest = summands(expression)
             for term in (first, *(term for _, term in rest)):
@@ -605,7 +609,7 @@ class FunctionReader:
         name = node.attr
         if name in self.vocabulary.configuration:
             if indices:
-                self._refuse(expression, f"`{name}` is a number of the configuration", "it has no elements")
+                self._refuse(expression, f"`{name}` is a configuration entry", "it has no elements")
             return node.value.id, name
         if name not in self.vocabulary.fields:
             known = ", ".join(sorted([*self.vocabulary.fields, *self.vocabulary.configuration]))
@@ -630,9 +634,9 @@ class FunctionReader:
         if name not in self.names or name in self.own:
             if name in vars(builtins) and name not in self.own:
                 what = f"Python's own `{name}` is not in the language"
-                hint = f"of Python's functions it has {', '.join((*CHOICES, *FOLDS))}, each as a call"
-                if name in (*FOLDS, *CHOICES, "range"):
-                    what = f"`{name}` stands here by itself"
+                hint = f"of Python's functions it has {', '.join((*EXTREMA, *FOLDS))}, each as a call"
+                if name in (*FOLDS, *EXTREMA, "range"):
+                    what = f"`{name}` stands alone here"
                     hint = "write it as in: for x in range(n)" if name == "range" else "call it"
                 self._refuse(expression, what, hint)
             hint = "define it in the module, or assign it on every path before"
@@ -640,7 +644,7 @@ class FunctionReader:
         return self.names[name]
 
     def _called(self, python: types.FunctionType, call: ast.Call) -> Function:
-        """A helper, as far as everyone can follow the calls that lead to it and that it makes."""
+        """A helper, within the limits on nested calls."""
         depth = self.nesting.calls[id(call)]
         self.reader.depth += depth
         callee = self.reader.read(python) if self.reader.depth <= MOST_IN_ALL else None
@@ -693,7 +697,7 @@ class FunctionReader:
 
 
 def stored(node: ast.AST) -> list[str]:
-    """The names that a statement assigns, one entry per place; the variables of generators are their own."""
+    """The names that a statement assigns, once per assignment; the variables of generators are local to them."""
     names = []
     waiting = [node]
     while waiting:
@@ -707,14 +711,14 @@ def stored(node: ast.AST) -> list[str]:
 
 @dataclass(frozen=True)
 class _Flow:
-    """What a statement may have done: written to the state; returned on every path."""
+    """What a statement may do: write to the state, or return on every path."""
 
     written: bool
     ended: bool
 
 
 def is_of_the_language(decorator: ast.expr, names: Mapping[str, Any]) -> bool:
-    """Whether a decorator is one of the language, where names mean this."""
+    """Whether a decorator is one of the language, given the meanings of names."""
     match decorator.func if isinstance(decorator, ast.Call) else decorator:
         case ast.Name(id=name):
             return is_marking(names.get(name))

@@ -1,4 +1,4 @@
-"""What a person is told: errors of one line each, and text that is safe to print.
+"""Messages to the user: errors of one line each, and text that is safe to print.
 
 In:  any text.
 Out: error classes, and text without control characters.

@@ -1,4 +1,4 @@
-"""The errors that a person can cause, each one line that says what, where and the cure."""
+"""The errors that a user can cause. Each is one line that says what is wrong, where, and how to cure it."""
 
 
 class UsageError(Exception):
@@ -6,8 +6,8 @@ class UsageError(Exception):
 
 
 class LanguageError(UsageError):
-    """A model leaves the modelling language: the message starts with FILE:LINE and ends with a hint."""
+    """A model is not in the modelling language: the message starts with FILE:LINE and ends with a hint."""
 
 
 class ModelError(UsageError):
-    """A model does what its own declaration forbids: a value or an index out of range, a broken initial state."""
+    """A model violates its own declaration: a value or an index out of range, an invalid initial state."""

@@ -1,6 +1,6 @@
-"""The five published models of Kafka's replication, one module per generation of the protocol.
+"""The five published models of Kafka's replication, one module per generation.
 
-A generation is data: the actions of `replication.py`, with the ones that its own module defines put in their place.
+A generation is data: the actions of `replication.py`, some of them replaced by those of its own module.
 """
 
 from isrcheck.models.language.model import assemble

@@ -1,4 +1,4 @@
-"""KIP-101 (Kafka 0.11): a follower truncates to where the leader's log leaves the epoch of its last entry.
+"""KIP-101 (Kafka 0.11): a follower truncates to where the epoch of its last entry ends in the leader's log.
 
 Kip101.tla.
 """
@@ -21,9 +21,9 @@ def first_offset_above_epoch(s, leader, epoch, otherwise):
 
 
 def truncation_offset(s, leader, r):
-    """What the leader answers for the epoch of the follower's last entry; the high watermark where it cannot tell.
+    """The leader's answer for the epoch of the follower's last entry; the high watermark if it has none.
 
-    The leader's log of this moment is asked, whatever that replica believes itself to be.
+    The leader's current log is read, whatever role that replica believes to have.
     """
     if s.log_end_offset[r] == 0:
         return 0

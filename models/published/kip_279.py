@@ -1,4 +1,4 @@
-"""KIP-279 (Kafka 2.0): a follower truncates to the end of what it has in common with the leader. Kip279.tla."""
+"""KIP-279 (Kafka 2.0): a follower truncates to the end of the common part of both logs. Kip279.tla."""
 
 from isrcheck.models.language import action, require
 from isrcheck.models.log import same_entry

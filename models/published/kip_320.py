@@ -1,4 +1,4 @@
-"""KIP-320 (Kafka 2.1): what a follower does counts only while it is in the leader's epoch. Kip320.tla."""
+"""KIP-320 (Kafka 2.1): a follower's actions have an effect only while it is in the leader's epoch. Kip320.tla."""
 
 from isrcheck.models.language import action, require
 from isrcheck.models.log import has_entry
@@ -29,7 +29,7 @@ def follows_epoch(s, follower, leader):
 
 @action
 def become_follower(s, request: LeaderEpoch, r: Replica):
-    """The follower asks the leader of exactly this epoch, and truncates to the end of what they have in common."""
+    """The follower asks the leader of exactly this epoch, and truncates to the end of the common part of both logs."""
     require(names_leader(s, request))
     require(presumes_leadership(s, s.request_leader[request]))
     require(s.leader_epoch[s.request_leader[request]] == request)

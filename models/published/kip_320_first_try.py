@@ -1,6 +1,6 @@
-"""KIP-320, the first try: the epoch of the last entry is compared at every fetch, but not the leader epoch itself.
+"""KIP-320, first attempt: every fetch compares the epoch of the last entry, but not the leader epoch itself.
 
-Kip320FirstTry.tla, a negative example: a fetch of an older epoch can still be counted.
+Kip320FirstTry.tla, a negative example: a fetch of an older epoch can still count.
 """
 
 from isrcheck.models.language import action, require
@@ -21,7 +21,7 @@ from isrcheck.models.published.replication import (
 
 
 def is_caught_up_in_epoch(s, leader, follower, end_offset):
-    """Caught up, and the last entries below `end_offset` are of one epoch."""
+    """The follower is caught up, and the last entries below `end_offset` are of one epoch."""
     return (
         presumes_leadership(s, leader)
         and follows(s, follower, leader)
@@ -37,7 +37,7 @@ def is_caught_up_in_epoch(s, leader, follower, end_offset):
 
 
 def has_committed_in_own_epoch(s, leader):
-    """The high watermark stands at the end of the log, or at an entry of the leader's own epoch."""
+    """The high watermark is at the end of the log, or at an entry of the leader's own epoch."""
     return s.high_watermark[leader] == s.log_end_offset[leader] or (
         has_entry(s, leader, s.high_watermark[leader])
         and s.log_epoch[leader][s.high_watermark[leader]] == s.leader_epoch[leader]
@@ -46,7 +46,7 @@ def has_committed_in_own_epoch(s, leader):
 
 @action
 def become_follower(s, request: LeaderEpoch, r: Replica):
-    """Nothing is truncated here: that waits until the leader has been asked."""
+    """Nothing is truncated here: truncation waits for the leader's answer."""
     require(names_leader(s, request))
     require(may_become_follower(s, request, r))
     adopt_request(s, r, request)

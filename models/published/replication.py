@@ -1,9 +1,9 @@
-"""What the five published replication models share: state, vocabulary, actions and properties.
+"""The common part of the five published replication models: state, vocabulary, actions and properties.
 
 Restated from the public TLA+ specification `hachikuji/kafka-specification` (KafkaReplication.tla), written by Kafka
-committers. One partition; a quorum (the controller) that is never wrong; LeaderAndIsr requests that are never lost, can
+committers. One partition; a quorum (the controller) that never errs; LeaderAndIsr requests that are never lost, can
 reach each replica at any time, and can be skipped. Left out, as there: messages of a fetch (a follower copies one entry
-in one step), crashes, clients, acknowledgements. Each module beside this one is one generation of the protocol.
+in one step), crashes, clients, acknowledgements. Each other module of this folder is one generation.
 """
 
 from isrcheck.models.language import NONE, Domain, Flag, action, always, between, bound, field, optional, require
@@ -62,19 +62,19 @@ def follows(s, follower, leader):
 
 
 def is_true_leader(s, r):
-    """It presumes leadership, and the quorum agrees in leader and epoch."""
+    """The replica presumes leadership, and the quorum has the same leader and epoch."""
     return presumes_leadership(s, r) and s.quorum_leader == r and s.quorum_epoch == s.leader_epoch[r]
 
 
 def is_caught_up_to(s, leader, follower, end_offset):
-    """The follower holds something wherever the leader does below `end_offset`; contents are not compared."""
+    """The follower holds an entry wherever the leader does below `end_offset`; contents are not compared."""
     return follows(s, follower, leader) and (
         end_offset == 0 or (has_entry(s, leader, end_offset - 1) and has_entry(s, follower, end_offset - 1))
     )
 
 
 def quorum_writes_leader(s, leader):
-    """A new epoch with this leader and the quorum's ISR, made known to the replicas as a request."""
+    """A new epoch with this leader and the quorum's ISR, announced to the replicas as a request."""
     s.quorum_leader = leader
     s.quorum_epoch = s.next_epoch
     s.request_leader[s.next_epoch] = leader
@@ -120,7 +120,7 @@ def controller_elects_leader(s, r: Replica):
 
 @action
 def become_leader(s, request: LeaderEpoch):
-    """A replica learns that it leads; its log and its high watermark stay as they are."""
+    """A replica learns that it leads; its log and its high watermark stay unchanged."""
     require(names_leader(s, request))
     require(request > s.leader_epoch[s.request_leader[request]])
     adopt_request(s, s.request_leader[request], request)
@@ -161,7 +161,7 @@ def leader_expands_isr(s, leader: Replica, r: Replica):
 
 @action
 def leader_raises_high_watermark(s, leader: Replica):
-    """One more entry is committed once every member that the leader believes in the ISR holds something there."""
+    """One more entry is committed once every member of the leader's own view of the ISR holds an entry there."""
     require(presumes_leadership(s, leader))
     require(s.high_watermark[leader] < s.log_size)
     require(
@@ -178,7 +178,7 @@ def leader_raises_high_watermark(s, leader: Replica):
 
 
 def names_leader(s, request):
-    """The request was sent, and it names a leader: one without makes nobody a follower."""
+    """The request was sent, and it names a leader: a request without one makes no replica a follower."""
     return s.request_leader[request] != NONE
 
 
@@ -193,7 +193,7 @@ def become_follower_at(s, request, r, end_offset):
 
 
 def replicate_entry(s, leader, follower):
-    """Copy the next entry, and learn the leader's high watermark as far as the follower's log reaches."""
+    """Copy the next entry, and adopt the leader's high watermark as far as the follower's log reaches."""
     offset = s.log_end_offset[follower]
     append_entry(s, follower, s.log_record[leader][offset], s.log_epoch[leader][offset])
     s.high_watermark[follower] = min(s.high_watermark[leader], s.log_end_offset[follower])
@@ -213,7 +213,7 @@ def follower_replicates(s, leader: Replica, follower: Replica):
 
 @always
 def weak_isr(s):
-    """Whatever a presumed leader has exposed is on every member of the ISR that it believes in."""
+    """Every member of a presumed leader's view of the ISR holds everything that this leader has exposed."""
     return all(
         same_entry(s, a, b, offset)
         for a in range(s.replicas)
@@ -227,7 +227,7 @@ def weak_isr(s):
 
 @always
 def strong_isr(s):
-    """Whatever a presumed leader has exposed is on every member of the quorum's ISR."""
+    """Every member of the quorum's ISR holds everything that a presumed leader has exposed."""
     return all(
         same_entry(s, a, b, offset)
         for a in range(s.replicas)
@@ -253,7 +253,7 @@ def log_matching(s):
 
 @always
 def epoch_monotone(s):
-    """Within a log epochs never decrease."""
+    """Epochs never decrease along a log."""
     return all(
         s.log_epoch[r][offset - 1] <= s.log_epoch[r][offset]
         for r in range(s.replicas)

@@ -1,4 +1,4 @@
-"""Traces as pictures and pages: vector graphics, sequence diagrams, HTML.
+"""Draws traces as pictures and pages: vector graphics, sequence diagrams, HTML.
 
 In:  a trace.
 Out: files that a browser or another program shows.

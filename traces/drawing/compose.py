@@ -1,4 +1,4 @@
-"""A trace as a scene: with Kafka's lanes where the model is Kafka's, with those of any model otherwise.
+"""Turns a trace into a scene: with the lanes of Kafka for Kafka's model, with generic lanes for any other model.
 
 In:  a trace.
 Out: a `Scene` for drawing.py, page.py and sequence.py.
@@ -17,20 +17,22 @@ from isrcheck.traces.terminal.show import heading
 
 
 def scene_of(trace: Trace) -> Scene:
-    """The scene that a trace makes."""
+    """The scene of a trace."""
     instance = trace.instance
     teller = scene if is_kafka(instance) else generic_scene
     moments = tuple(
         replace(
             moment,
-            variables=tuple(generic_scene.variable_parts(instance, place, cells) for place in instance.places.values()),
+            variables=tuple(
+                generic_scene.variable_parts(instance, place, cells) for place in instance.layouts.values()
+            ),
         )
         for moment, cells in zip(teller.moments(trace), trace.states, strict=True)
     )
     if trace.erring is not None:
-        # A step that errs leads nowhere: what was there stays.
+        # An erring step has no successor: the state before it is shown again.
         moments += (replace(moments[-1], step=trace.spell_row(trace.length), arrows=(), marks=()),)
-    return Scene(_title(trace), heading(trace.instance), teller.lane_titles(trace), tuple(instance.places), moments)
+    return Scene(_title(trace), heading(trace.instance), teller.lane_titles(trace), tuple(instance.layouts), moments)
 
 
 def _title(trace: Trace) -> str:

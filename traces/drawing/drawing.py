@@ -1,9 +1,9 @@
-"""A scene as vector graphics: lanes side by side, time downwards.
+"""Draws a scene as vector graphics: lanes side by side, time downwards.
 
 In:  a `Scene`.
-Out: SVG, whole (`step_svg`, `ladder_svg`: files of their own) or in parts that page.py puts together.
+Out: SVG, as whole files (`step_svg`, `ladder_svg`) or as parts that page.py combines.
 
-What a lane shows is drawn once and used wherever it shows the same again, so that a long history stays small.
+Identical lane contents are drawn once and reused, so that the graphics of a long trace stay small.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.traces.lanes.scene import LOST, Arrow, Lane, Mark, Scene
 from isrcheck.traces.lanes.wrapping import lines_of
 
 LABEL_CHARACTERS = 30
-"""Characters in a line of the column that names the steps."""
+"""The width of the column of step names, in characters."""
 
 LABEL_WIDTH = LABEL_CHARACTERS * GLYPH + 2 * PAD + 24
 EVENT_HEIGHT = 22.0
@@ -30,19 +30,19 @@ LANE_GAP = 14.0
 
 @dataclass(frozen=True)
 class Column:
-    """Where a lane stands."""
+    """The position of a lane."""
 
     left: float
     width: float
 
     @property
     def center(self) -> float:
-        """Where its line of life runs."""
+        """The horizontal position of its lifeline."""
         return self.left + self.width / 2
 
 
 class Drawing:
-    """A scene, measured: which fragments there are, and where everything goes."""
+    """A scene with its layout: the fragments that occur, and the position of everything."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -55,7 +55,7 @@ class Drawing:
 
     @cached_property
     def columns(self) -> list[Column]:
-        """One for each lane, as wide as the widest thing in it."""
+        """One column per lane, as wide as the widest fragment in it."""
         found = []
         left = LABEL_WIDTH
         for position, title in enumerate(self.scene.lanes):
@@ -67,45 +67,45 @@ class Drawing:
 
     @property
     def width(self) -> float:
-        """Of the whole drawing."""
+        """The width of the whole drawing."""
         return self.columns[-1].left + self.columns[-1].width + PAD if self.columns else LABEL_WIDTH
 
     def fragment(self, position: int, lane: int) -> Fragment:
-        """What a lane shows after a step."""
+        """The fragment that a lane shows after a step."""
         return self._fragments[self.scene.moments[position].lanes[lane]]
 
     def name(self, position: int, lane: int) -> str:
-        """The name under which that is drawn."""
+        """The name under which that fragment is defined."""
         return self._names[self.scene.moments[position].lanes[lane]]
 
     # ------------------------------------------------------------------------------------------------------ in parts
 
     def definitions(self, positions: Iterable[int] | None = None) -> Element:
-        """What lanes show in these moments (None: in all), each once."""
+        """The fragments of these moments (None: of all), each once."""
         chosen = range(len(self.scene.moments)) if positions is None else positions
         lanes = dict.fromkeys(lane for position in chosen for lane in self.scene.moments[position].lanes)
         return element("defs", *(self._fragments[lane].drawn(self._names[lane]) for lane in lanes))
 
     def titles(self, top: float) -> Element:
-        """The names of the lanes."""
+        """The titles of the lanes."""
         return group(
             element("text", title, x=column.center, y=top + 16, class_="title", text_anchor="middle")
             for title, column in zip(self.scene.lanes, self.columns, strict=True)
         )
 
     def events(self, position: int) -> Element:
-        """Arrows and marks of a step, below each other from 0 on."""
+        """The arrows and marks of a step, below each other, starting at 0."""
         moment = self.scene.moments[position]
         lines: Sequence[Arrow | Mark] = (*moment.arrows, *moment.marks)
         return group(self._event(one, (line + 0.75) * EVENT_HEIGHT) for line, one in enumerate(lines))
 
     def events_height(self, position: int) -> float:
-        """How high that is."""
+        """The height of the arrows and marks of a step."""
         moment = self.scene.moments[position]
         return (len(moment.arrows) + len(moment.marks)) * EVENT_HEIGHT + (4 if moment.arrows or moment.marks else 0)
 
     def changes(self, position: int) -> Element:
-        """Outlines of what a step has changed, over lanes that begin at 0."""
+        """Outlines around everything that a step changed, in lanes that begin at 0."""
         if position == 0:
             return group([])
         found = []
@@ -116,7 +116,7 @@ class Drawing:
         return group(found)
 
     def changed_lanes(self, position: int) -> list[int]:
-        """The lanes that show something else than before; of the first moment, all."""
+        """The lanes whose contents changed; for the first moment, all lanes."""
         now = self.scene.moments[position].lanes
         if position == 0:
             return list(range(len(now)))
@@ -130,19 +130,19 @@ class Drawing:
         )
 
     def left(self, position: int, lane: int) -> float:
-        """Where the left edge of what a lane shows stands."""
+        """The left edge of a lane's fragment."""
         column = self.columns[lane]
         return column.left + (column.width - self.fragment(position, lane).width) / 2
 
     def lifelines(self, top: float, bottom: float) -> Element:
-        """A line down each lane."""
+        """A vertical line for each lane."""
         return group(
             element("line", x1=column.center, x2=column.center, y1=top, y2=bottom, class_="life")
             for column in self.columns
         )
 
     def label(self, position: int, top: float) -> Element:
-        """Number and name of a step, in the first column."""
+        """The number and name of a step, in the first column."""
         lines = lines_of(self.scene.moments[position].step, LABEL_CHARACTERS) or [""]
         number = element("text", str(position), x=22.0, y=top + LINE_HEIGHT, class_="number", text_anchor="end")
         rest = (
@@ -152,11 +152,11 @@ class Drawing:
         return group([number, *rest])
 
     def label_height(self, position: int) -> float:
-        """How high that is."""
+        """The height of the label."""
         return LINE_HEIGHT * (len(lines_of(self.scene.moments[position].step, LABEL_CHARACTERS)) or 1) + 6
 
     def lanes_height(self, position: int, chosen: Iterable[int]) -> float:
-        """How high these lanes are."""
+        """The height of these lanes."""
         return max((self.fragment(position, lane).height for lane in chosen), default=0.0)
 
     # --------------------------------------------------------------------------------------------------- one event
@@ -186,7 +186,7 @@ class Drawing:
         )
 
     def _within(self, middle: float, characters: int) -> float:
-        """A text of so many characters around this place, moved so far that it stays in the drawing."""
+        """The position of a text of this length around `middle`, moved so that the text stays inside the drawing."""
         half = characters * GLYPH / 2 + 2
         return (
             max(LABEL_WIDTH + half, min(middle, self.width - half)) if self.width > LABEL_WIDTH + 2 * half else middle
@@ -195,7 +195,7 @@ class Drawing:
     # --------------------------------------------------------------------------------------------------- the ladder
 
     def rows(self) -> list[tuple[float, float]]:
-        """Top and height of each step in the ladder."""
+        """The top and height of each step in the ladder."""
         found = []
         top = TITLE_HEIGHT
         for position in range(len(self.scene.moments)):
@@ -208,7 +208,7 @@ class Drawing:
         return found
 
     def ladder(self) -> Element:
-        """Every step below the one before; its rows are groups that can be told apart by their names."""
+        """All steps below each other; each row is a group with a name of its own."""
         rows = self.rows()
         bottom = rows[-1][0] + rows[-1][1]
         parts = [self.titles(0.0), self.lifelines(TITLE_HEIGHT, bottom)]
@@ -236,7 +236,7 @@ class Drawing:
 
     @property
     def ladder_height(self) -> float:
-        """How high the ladder is."""
+        """The height of the ladder."""
         top, height = self.rows()[-1]
         return top + height
 
@@ -244,11 +244,11 @@ class Drawing:
 
     @property
     def stage_top(self) -> float:
-        """Where the lanes begin in a drawing of one step that every step fits in."""
+        """The top of the lanes in a drawing of one step, chosen so that every step fits above it."""
         return TITLE_HEIGHT + max(self.events_height(position) for position in range(len(self.scene.moments))) + 4
 
     def stage(self) -> Element:
-        """Room for one step, which a script fills with parts of the ladder: `use` elements that lead nowhere yet."""
+        """A drawing of one step whose parts a script inserts from the ladder, as `use` elements without a target."""
         height = self.stage_height
         lanes = (element("use", class_="stage-lane", y=self.stage_top) for _ in self.scene.lanes)
         return group(
@@ -263,7 +263,7 @@ class Drawing:
         )
 
     def frames(self) -> list[list[tuple[str, float]]]:
-        """For each moment and lane: the name of what it shows, and how far from the left."""
+        """For each moment and lane: the name of its fragment, and the distance from the left edge."""
         return [
             [(self.name(position, lane), round(self.left(position, lane), 1)) for lane in range(len(self.scene.lanes))]
             for position in range(len(self.scene.moments))
@@ -271,7 +271,7 @@ class Drawing:
 
     @property
     def stage_height(self) -> float:
-        """How high such a drawing is."""
+        """The height of the drawing of one step."""
         everything = range(len(self.scene.lanes))
         return self.stage_top + max(
             self.lanes_height(position, everything) for position in range(len(self.scene.moments))
@@ -300,14 +300,14 @@ def _document(drawing: Drawing, height: float, *parts: Element, title: str) -> s
 
 
 def ladder_svg(scene: Scene) -> str:
-    """The whole history, one step below the other."""
+    """The whole trace, with the steps below each other."""
     drawing = Drawing(scene)
     parts = (drawing.definitions(), drawing.ladder())
     return _document(drawing, drawing.ladder_height + PAD, *parts, title=scene.title)
 
 
 def step_svg(scene: Scene, position: int) -> str:
-    """One step, and every lane after it."""
+    """One step, and all lanes after it."""
     drawing = Drawing(scene)
     everything = range(len(scene.lanes))
     below = TITLE_HEIGHT + max(drawing.events_height(position), drawing.label_height(position)) + 4

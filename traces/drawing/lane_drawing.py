@@ -1,7 +1,7 @@
-"""What one lane shows, as vector graphics: role, log cells by offset, pointers into the log, notes.
+"""Draws the content of one lane: role, log cells by offset, pointers into the log, notes.
 
 In:  a `Lane`.
-Out: a `Fragment`: its elements with the upper left corner at 0, its size, and where each thing in it stands.
+Out: a `Fragment`: its elements with the upper left corner at 0, its size, and the position of each item in it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from isrcheck.traces.lanes.scene import Cell, Lane
 from isrcheck.traces.lanes.wrapping import lines_of
 
 GLYPH = 6.1
-"""Width of a character at the size that notes are written in; all text is of one width."""
+"""The width of a character of a note; all text has a fixed-width font."""
 
 PAD = 8.0
 SMALL_GLYPH = 5.0
@@ -24,7 +24,7 @@ TITLE_LINE, NOTE_LINE, POINTER_LINE = 18.0, 13.0, 10.0
 CELL_HEIGHT, OFFSET_LINE = 22.0, 11.0
 LEAST_CELL_WIDTH = 30.0
 SIDE = 16.0
-"""Room left and right of a log, for what is written below its ends."""
+"""The space to the left and right of a log, for the labels below its ends."""
 
 LEAST_WIDTH = 84.0
 
@@ -41,7 +41,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Fragment:
-    """What a lane shows. `things` says of each thing in it where it stands and what it is."""
+    """The drawn content of a lane. `things` maps each item to its position and its content."""
 
     parts: tuple[Element, ...]
     width: float
@@ -49,18 +49,18 @@ class Fragment:
     things: Mapping[str, tuple[Box, object]]
 
     def drawn(self, name: str) -> Element:
-        """The whole of it, under a name."""
+        """The whole fragment as an element with this name."""
         return element("g", *self.parts, id=name)
 
 
 def changed_boxes(before: Fragment, after: Fragment) -> list[Box]:
-    """Where the things stand that are not as they were before."""
+    """The positions of the items that differ from an earlier fragment."""
     old = {key: content for key, (_, content) in before.things.items()}
     return [box for key, (box, content) in after.things.items() if old.get(key) != content]
 
 
 SHORT = 1000
-"""Characters of a note that can stand in a name."""
+"""The characters of a note that can occur in a name."""
 
 
 def draw_lane(lane: Lane) -> Fragment:
@@ -105,7 +105,7 @@ def draw_lane(lane: Lane) -> Fragment:
 
 
 def _mark(note: str) -> str:
-    """What tells a note from another; it stands in the name of each of its lines, which can be many."""
+    """What distinguishes a note from the others; it is part of the name of each of its lines."""
     return note if len(note) <= SHORT else hashlib.sha256(note.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
@@ -140,7 +140,7 @@ def _class(cell: Cell) -> str:
 def _pointers(
     lane: Lane, left: float, top: float, cell_width: float, things: dict[str, tuple[Box, object]]
 ) -> tuple[Element, int]:
-    """Names of offsets below the boundary that each points at; how many lines that takes."""
+    """The names of offsets, below the cell boundary that each points at; and the number of lines that they take."""
     by_offset: dict[int, list[str]] = {}
     for name, offset in lane.pointers:
         by_offset.setdefault(offset, []).append(name)

@@ -1,6 +1,7 @@
-"""Elements of a page or of an XML file, and text that is safe in them.
+"""Builds the elements of a page or an XML file, and makes foreign text safe in them.
 
-In:  text from anywhere, elements. Out: elements of xml.etree, which escapes what stands in them.
+In:  text from any source, elements.
+Out: elements of xml.etree, which escapes their text.
 """
 
 from __future__ import annotations
@@ -16,17 +17,18 @@ Element = ET.Element
 Content = Element | str | None
 
 FORBIDDEN = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\x7f-\x9f]|[\u202a-\u202e\u2066-\u2069]")
-"""What XML does not take, what a terminal obeys, and what turns the direction of the text around it."""
+"""Characters that XML forbids, that control a terminal, or that change the direction of the surrounding text."""
 
 
 def clean(text: str) -> str:
-    """The text with a replacement character for each that must not stand in a file that others read."""
+    """The text, with each character that is unsafe in a file replaced by the replacement character."""
     return FORBIDDEN.sub("\ufffd", text)
 
 
 def element(tag: str, *content: Content, **attributes: str | float | None) -> Element:
-    """An element; an underscore at the end of an attribute's name is dropped, any other one becomes a hyphen. An
-    attribute that is None is left out; numbers have two digits behind the point, which is finer than a screen is."""
+    """An element. In attribute names a trailing underscore is dropped and other underscores become hyphens. Attributes
+    with the value None are left out; numbers have two decimals, which is finer than a screen.
+    """
     names = {
         name.rstrip("_").replace("_", "-"): clean(_spelled(value))
         for name, value in attributes.items()
@@ -46,7 +48,7 @@ def _spelled(value: str | float) -> str:
 
 
 def append(parent: Element, *content: Content) -> Element:
-    """Put text and elements behind what an element holds."""
+    """Append text and elements to an element."""
     for one in content:
         if isinstance(one, ET.Element):
             parent.append(one)
@@ -58,14 +60,14 @@ def append(parent: Element, *content: Content) -> Element:
 
 
 SECURITY = "default-src 'none'; style-src 'unsafe-inline'"
-"""What a browser may do for a page: nothing but show what stands in it."""
+"""The content security policy of a page: the browser only shows the page itself."""
 
 SCRIPT_SECURITY = f"{SECURITY}; script-src 'unsafe-inline'"
-"""The same, where the page brings a script."""
+"""The same for a page that contains a script."""
 
 
 def page_head(title: str, style: str, security: str = SECURITY) -> Element:
-    """What a page begins with: what may be done for it, its title and its style."""
+    """The head of a page: its security policy, its title and its style."""
     return element(
         "head",
         element("meta", charset="utf-8"),
@@ -78,14 +80,14 @@ def page_head(title: str, style: str, security: str = SECURITY) -> Element:
 
 
 def data(identifier: str, content: object) -> Element:
-    """What the script of a page reads. `<` is written so that nothing in it can end the element that it stands in."""
+    """The data for the script of a page. `<` is escaped, so that nothing in the data can end the element."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return element("script", text, type="application/json", id=identifier)
 
 
 @lru_cache
 def beside(package: str, name: str) -> str:
-    """The text of a file that lies in a package: a style or a script."""
+    """The text of a file in a package: a style sheet or a script."""
     return (resources.files(package) / name).read_text(encoding="utf-8")
 
 
@@ -95,11 +97,11 @@ def as_html(root: Element) -> str:
 
 
 def as_svg(root: Element) -> str:
-    """A file of graphics as text."""
+    """An SVG file as text."""
     return ET.tostring(root, encoding="unicode")
 
 
 def as_xml(root: Element) -> str:
-    """An XML file as text, a line for each element."""
+    """An XML file as text, one line per element."""
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"

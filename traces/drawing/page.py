@@ -1,7 +1,7 @@
-"""A trace as one page that needs nothing else: lanes, a slider, the fate of each record, why the property fails.
+"""A trace as one self-contained page: lanes, a slider, the fate of each record, why the property fails.
 
-In:  a certified Trace, or a `Scene` of another tool's.
-Out: the text of an HTML file. It loads nothing, sends nothing, and runs only the script that stands beside this file.
+In:  a certified Trace, or a `Scene` of another tool's trace.
+Out: the text of an HTML file. It loads nothing, sends nothing, and runs only the script that lies beside this file.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ STEP = re.compile(r"\bstep (\d+)\b")
 
 
 @dataclass(frozen=True)
-class Telling:
-    """What stands beside the lanes: the verdict, why, the command; for each moment the properties that are broken.
+class PageText:
+    """The text beside the lanes: the verdict, the reason, the command; for each moment the properties that are false.
 
-    `indices` names, for every variable, its parts.
+    `indices` names the parts of every variable.
     """
 
     verdict: str = ""
@@ -45,27 +45,27 @@ class Telling:
 
 def page(trace: Trace) -> str:
     """The page of a trace."""
-    return page_of(scene_of(trace), telling_of(trace))
+    return page_of(scene_of(trace), page_text_of(trace))
 
 
-def telling_of(trace: Trace) -> Telling:
-    """What there is to tell about a trace."""
+def page_text_of(trace: Trace) -> PageText:
+    """The text for the page of a trace."""
     indices = [
         [spell_element(one) if place.field.over[0].letters else str(one) for one in range(place.sizes[0])]
         if place.sizes
         else []
-        for place in trace.instance.places.values()
+        for place in trace.instance.layouts.values()
     ]
-    return Telling(trace.verdict or "", _why(trace), trace.command, _broken(trace), indices)
+    return PageText(trace.verdict or "", _why(trace), trace.command, _broken(trace), indices)
 
 
-def page_of(scene: Scene, telling: Telling) -> str:
-    """The page of a scene, with what there is to tell about it."""
+def page_of(scene: Scene, text: PageText) -> str:
+    """The page of a scene with its text."""
     drawing = Drawing(scene)
-    kind = telling.verdict.replace(" ", "-")
+    kind = text.verdict.replace(" ", "-")
     style = adaptive_stylesheet() + beside("isrcheck.traces.drawing", "page.css")
     head = page_head(f"{scene.title} ({scene.subtitle})", style, SCRIPT_SECURITY)
-    verdict = [element("span", telling.verdict, class_=f"verdict {kind}")] if telling.verdict else []
+    verdict = [element("span", text.verdict, class_=f"verdict {kind}")] if text.verdict else []
     header = element(
         "header",
         element("h1", scene.title),
@@ -81,8 +81,8 @@ def page_of(scene: Scene, telling: Telling) -> str:
             "section", _controls(len(scene.moments) - 1), element("div", _stage(drawing), id="stage-view"), id="stage"
         ),
         element("section", _ladder(drawing), id="ladder"),
-        _aside(scene, telling),
-        data("story", _story(scene, telling, drawing)),
+        _aside(scene, text),
+        data("story", _story(scene, text, drawing)),
         element("script", beside("isrcheck.traces.drawing", "page.js")),
     )
     return as_html(element("html", head, body, lang="en"))
@@ -92,7 +92,7 @@ def page_of(scene: Scene, telling: Telling) -> str:
 
 
 def _svg(drawing: Drawing, height: float, *parts: Element) -> Element:
-    """Graphics that shrink with the page, down to where the text can still be read."""
+    """Graphics that shrink with the page, as long as the text stays readable."""
     return element(
         "svg",
         *parts,
@@ -131,22 +131,25 @@ def _controls(last: int) -> Element:
 # --------------------------------------------------------------------------------------------------- beside the lanes
 
 
-def _aside(scene: Scene, telling: Telling) -> Element:
+def _aside(scene: Scene, text: PageText) -> Element:
     parts: list[Content] = []
-    if telling.why:
-        parts += [element("h2", "Why"), *telling.why]
+    if text.why:
+        parts += [element("h2", "Why"), *text.why]
     if any(moment.fates for moment in scene.moments):
-        parts += [element("h2", "Records, and since which step"), element("table", element("tbody", id="fates"))]
-    if telling.broken:
+        parts += [
+            element("h2", "Records, and the step since which each is true"),
+            element("table", element("tbody", id="fates")),
+        ]
+    if text.broken:
         parts += [element("h2", "Properties that are false here"), element("div", "", id="broken")]
     else:
         parts.append(element("div", "", id="broken", hidden="hidden"))
-    if telling.command:
-        parts += [element("h2", "Reproduce"), element("code", telling.command, class_="command")]
+    if text.command:
+        parts += [element("h2", "Reproduce"), element("code", text.command, class_="command")]
     parts += [element("h2", "Variables"), element("table", element("tbody", id="variables"), class_="values")]
     if any(lane.cells for lane in scene.moments[0].lanes):
         parts += [element("h2", "Signs"), _legend()]
-    hint = "Keys: left and right, up and down, Home, End. A step in the ladder can be clicked."
+    hint = "Keys: left and right, up and down, Home, End. Click a step in the ladder to go to it."
     return element("aside", *parts, element("p", hint, class_="hint"))
 
 
@@ -158,11 +161,12 @@ def _legend() -> Element:
         "p",
         "Colours are leader epochs: ",
         *epochs,
-        "A blue frame leads; a dashed amber one takes itself for the leader, and the controller has another or a newer"
-        " epoch; a red one is down. The blue bar is the high watermark (HW); LEO is the log end offset, LSO the last"
-        " stable offset where it is below HW. A red cell lacks an entry, or has one beyond the log end, in brackets. A"
-        " dashed arrow is a response on its way, which arrives in a later step. What a step changed has an orange"
-        " outline. An arrow to readers with an exclamation mark: they get something else than was read there first.",
+        "A broker with a blue frame leads; one with a dashed amber frame presumes leadership, but the controller has"
+        " another leader or a newer epoch; one with a red frame is down. The blue bar is the high watermark (HW); LEO"
+        " is the log end offset, LSO the last stable offset if it is below HW. A red cell lacks an entry, or has one"
+        " beyond the log end, in brackets. A dashed arrow is a response in flight, which arrives in a later step."
+        " Changes of a step have an orange outline. An arrow to readers with an exclamation mark: they get another"
+        " record than the one that was read there first.",
         class_="hint",
     )
 
@@ -189,7 +193,7 @@ def _why(trace: Trace) -> list[Content]:
 
 
 def _reason(reason: Reason) -> Element:
-    """The tree of expressions, down to the cells that decide."""
+    """The tree of expressions, down to the cells that decide it."""
     truth = "true" if reason.truth else "false"
     where = f" for {', '.join(binding.text for binding in reason.bindings)}" if reason.bindings else ""
     parts: list[Content] = [element("code", reason.source), " is ", element("span", truth, class_=truth), where]
@@ -203,7 +207,7 @@ def _reason(reason: Reason) -> Element:
 
 
 def _linked(line: str) -> list[Content]:
-    """A line in which steps that are named can be gone to."""
+    """A line in which every mention of a step is a link to it."""
     pieces: list[Content] = []
     at = 0
     for match in STEP.finditer(line):
@@ -214,7 +218,7 @@ def _linked(line: str) -> list[Content]:
 
 
 def _broken(trace: Trace) -> list[list[str]]:
-    """For each state the properties that are false in it, or on the step that led there."""
+    """For each state, the properties that are false in it or on the step that led there."""
     found: list[list[str]] = [[] for _ in trace.states]
     for prop in trace.instance.properties:
         if prop.kind is Kind.SOMETIMES:
@@ -229,15 +233,15 @@ def _broken(trace: Trace) -> list[list[str]]:
     return found
 
 
-def _story(scene: Scene, telling: Telling, drawing: Drawing) -> dict[str, object]:
-    """What the script reads."""
+def _story(scene: Scene, text: PageText, drawing: Drawing) -> dict[str, object]:
+    """The data that the script reads."""
     return {
         "steps": [moment.step for moment in scene.moments],
         "frames": drawing.frames(),
         "variables": scene.variables,
-        "indices": telling.indices or [[] for _ in scene.variables],
+        "indices": text.indices or [[] for _ in scene.variables],
         "values": [moment.variables for moment in scene.moments],
         "fates": [[(fate.record, fate.words) for fate in moment.fates] for moment in scene.moments],
-        "broken": telling.broken or [[] for _ in scene.moments],
+        "broken": text.broken or [[] for _ in scene.moments],
         "bad": BAD,
     }

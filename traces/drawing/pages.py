@@ -1,6 +1,6 @@
-"""Everything that `trace page` writes of one history: a page, graphics, sequence diagrams.
+"""Writes all forms of a trace that `trace page` offers: a page, graphics, sequence diagrams.
 
-In:  a trace, or one of another tool, and for each form the file that a person wants.
+In:  a trace, or one of another tool, and the file for each form that the user wants.
 Out: the files.
 """
 
@@ -13,27 +13,27 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.drawing.compose import scene_of
 from isrcheck.traces.drawing.drawing import ladder_svg, step_svg
 from isrcheck.traces.drawing.generic_scene import foreign_scene
-from isrcheck.traces.drawing.page import Telling, page_of, telling_of
+from isrcheck.traces.drawing.page import PageText, page_of, page_text_of
 from isrcheck.traces.drawing.picture import png
 from isrcheck.traces.drawing.sequence import mermaid, plantuml
 from isrcheck.traces.format.output import put
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.lanes.scene import Scene
-from isrcheck.traces.other_tools.reading import Foreign
+from isrcheck.traces.other_tools.reading import ForeignTrace
 
 FORMS = ("html", "svg", "png", "mermaid", "plantuml")
 
 
 MOST_DRAWN = 10_000
-"""States of a history that is drawn as a whole: a browser has ten megabytes to show, and it takes seconds to make."""
+"""The most states drawn at once: the file then has about ten megabytes and takes seconds to make."""
 
 
 def write(
-    history: Trace | Foreign, forms: Mapping[str, Path], step: int | None = None, *, replace: bool = False
+    history: Trace | ForeignTrace, forms: Mapping[str, Path], step: int | None = None, *, replace: bool = False
 ) -> list[Path]:
-    """Write these forms of a history; of graphics, with `step`, only that step.
+    """Write these forms of a trace; with `step`, the graphics show only that step.
 
-    Raises UsageError before any is written whose content cannot be made.
+    Raises UsageError, before any file is written, if one of the forms cannot be made.
     """
     drawn = [form for form in ("html", "svg", "png") if form in forms and (step is None or form == "html")]
     if drawn and len(history.states) > MOST_DRAWN:
@@ -50,19 +50,19 @@ def write(
         "plantuml": lambda: plantuml(scene).encode(),
     }
     if step is not None and not {"svg", "png"} & forms.keys():
-        raise UsageError("--step chooses what --svg or --png draw; name one of them")
+        raise UsageError("--step chooses the step that --svg or --png draw; name one of them")
     contents = {path: makers[form]() for form, path in forms.items()}
     if len(contents) < len(forms):
-        raise UsageError("two forms are to go into one file; give each a file of its own")
+        raise UsageError("two forms have the same file; give each its own file")
     for path, content in contents.items():
         put(path, content, replace=replace)
     return list(contents)
 
 
-def _told(history: Trace | Foreign) -> tuple[Scene, Telling]:
-    if isinstance(history, Foreign):
-        return foreign_scene(history), Telling()
-    return scene_of(history), telling_of(history)
+def _told(history: Trace | ForeignTrace) -> tuple[Scene, PageText]:
+    if isinstance(history, ForeignTrace):
+        return foreign_scene(history), PageText()
+    return scene_of(history), page_text_of(history)
 
 
 def _graphics(scene: Scene, step: int | None) -> str:

@@ -1,7 +1,7 @@
-"""Graphics as pixels, for tickets and slides that take no vector graphics.
+"""Converts graphics to pixels, for tickets and slides that accept no vector graphics.
 
-In:  the text of an SVG that was drawn here.
-Out: the bytes of a PNG. Needs the package resvg-py (the extra `viewer`) and a font of one width on the machine.
+In:  the text of an SVG drawn by this package.
+Out: the bytes of a PNG. Needs the package resvg-py (the extra `viewer`) and a fixed-width font on the machine.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from isrcheck.traces.drawing.markup import as_svg, element
 from isrcheck.traces.drawing.theme import FONT
 
 ZOOM = 2
-"""Pixels for each unit of the drawing: sharp in print."""
+"""Pixels per unit of the drawing, enough for print."""
 
 
 def png(svg: str) -> bytes:
-    """The picture. Raises UsageError where the package is missing, or no font to write with."""
+    """The picture. Raises UsageError if the package or a font is missing."""
     try:
         import resvg_py
     except ImportError:
@@ -26,13 +26,13 @@ def png(svg: str) -> bytes:
     def drawn(text: str) -> bytes:
         return bytes(resvg_py.svg_to_bytes(svg_string=text, zoom=ZOOM))
 
-    # Without a font the words would be left out, and nothing would say so.
+    # Without a font the text would be missing without any error.
     if drawn(_probe("")) == drawn(_probe("M")):
         raise UsageError("--png finds no font on this machine; get one, such as fonts-dejavu-core, or use --svg")
     return drawn(svg)
 
 
 def _probe(text: str) -> str:
-    """A small drawing with nothing but this text."""
+    """A small drawing that contains only this text."""
     written = element("text", text, x=2, y=15, style=FONT)
     return as_svg(element("svg", written, xmlns="http://www.w3.org/2000/svg", width=20, height=20))

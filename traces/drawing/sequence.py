@@ -1,7 +1,7 @@
-"""A scene as a sequence diagram in the text of Mermaid or PlantUML, for documents and tickets that draw such text.
+"""A scene as a sequence diagram in the language of Mermaid or PlantUML, for documents and tickets that render it.
 
 In:  a `Scene`.
-Out: text. Names and values are data: what either language would take for a command is written so that it is not.
+Out: text. Names and values are data: anything that either language would take for a command is escaped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PLANTUML_ARROWS = {RESPONSE: "-->>", LOST: "-->x"}
 
 
 def mermaid(scene: Scene) -> str:
-    """The history as Mermaid's `sequenceDiagram`."""
+    """The trace as a `sequenceDiagram` of Mermaid."""
     lines = ["sequenceDiagram", f"  title {_for_mermaid(scene.title)}"]
     lines += [f"  participant p{number} as {_for_mermaid(name)}" for number, name in enumerate(scene.lanes)]
     last = len(scene.lanes) - 1
@@ -31,7 +31,7 @@ def mermaid(scene: Scene) -> str:
 
 
 def plantuml(scene: Scene) -> str:
-    """The history as a sequence diagram of PlantUML."""
+    """The trace as a sequence diagram of PlantUML."""
     lines = ["@startuml", "skinparam sequenceMessageAlign center", f"title {_for_plantuml(scene.title)}"]
     lines += [f'participant "{_for_plantuml(name)}" as p{number}' for number, name in enumerate(scene.lanes)]
     for position, moment in enumerate(scene.moments):
@@ -45,7 +45,7 @@ def plantuml(scene: Scene) -> str:
 
 
 def _told(scene: Scene, position: int) -> list[tuple[int, str]]:
-    """What befalls a lane, and what it shows where that has changed."""
+    """The events at each lane, and the content of each lane that changed."""
     moment = scene.moments[position]
     before = scene.moments[position - 1].lanes if position else ()
     found = [(mark.lane, f"{mark.text.upper() if mark.kind == FAULT else mark.text}") for mark in moment.marks]
@@ -66,12 +66,12 @@ def _content(lane: Lane) -> str:
 
 
 def _for_mermaid(told: str) -> str:
-    """Text of Mermaid: its signs as entities, no line breaks, and none of its words alone."""
+    """Text for Mermaid: its special characters as entities, without line breaks, and none of its keywords alone."""
     return _written(told, lambda sign: f"#{ord(sign)};", '#;<>{}[]%\\"`$')
 
 
 def _for_plantuml(told: str) -> str:
-    """Text of PlantUML: the signs of its markup as Unicode escapes, no line breaks."""
+    """Text for PlantUML: its special characters as Unicode escapes, without line breaks."""
     return _written(told, lambda sign: f"<U+{ord(sign):04X}>", "<>\\\"~!@%[]{}*/_-#'|=^$&")
 
 

@@ -1,13 +1,13 @@
-"""Colours and type of everything that is drawn, light and dark.
+"""The colours and fonts of everything that is drawn, light and dark.
 
-In:  which of the two.
-Out: style sheets. A file of graphics carries its colours in it, a page asks the reader's system.
+In:  the theme.
+Out: style sheets. A graphics file contains its colours; a page uses the theme of the reader's system.
 """
 
 from __future__ import annotations
 
 EPOCHS = 8
-"""Colours for leader epochs; the ninth has the first one's again."""
+"""The colours of leader epochs, repeated from the ninth on."""
 
 COLOURS = {
     # name: (light, dark)
@@ -38,7 +38,7 @@ COLOURS = {
 }
 
 FONT = 'font-family:ui-monospace,"DejaVu Sans Mono","Liberation Mono",Menlo,Consolas,monospace'
-"""All text in drawings is of one width, which says how wide a lane is."""
+"""The fixed-width font of all drawings; its character width determines the width of a lane."""
 
 DRAWING = (
     f"text{{{FONT}}}"
@@ -77,7 +77,7 @@ CELLS = "".join(f".cell.e{epoch}{{fill:var(--e{epoch})}}\n" for epoch in range(E
 
 
 def stylesheet(theme: str) -> str:
-    """The style of graphics that stand alone, `light` or `dark`: with colours in place of their names."""
+    """The style of stand-alone graphics, `light` or `dark`: with colours in place of their names."""
     style = DRAWING + CELLS
     for name, pair in COLOURS.items():
         style = style.replace(f"var(--{name})", pair[theme == "dark"])
@@ -85,9 +85,9 @@ def stylesheet(theme: str) -> str:
 
 
 def adaptive_colours() -> str:
-    """The colours of a page by name: as the reader's system asks for, or as `data-theme` on the root element says.
+    """The named colours of a page: as the reader's system prefers, or as `data-theme` on the root element says.
 
-    On paper always the light ones: browsers leave backgrounds out there.
+    Printed pages always use the light colours, because browsers do not print backgrounds.
     """
     light, dark = (";".join(f"--{name}:{pair[side]}" for name, pair in COLOURS.items()) for side in (0, 1))
     return (
@@ -98,5 +98,5 @@ def adaptive_colours() -> str:
 
 
 def adaptive_stylesheet() -> str:
-    """The style of a page with drawings in it."""
+    """The style of a page that contains drawings."""
     return adaptive_colours() + DRAWING + CELLS

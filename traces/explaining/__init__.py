@@ -1,6 +1,6 @@
-"""Why a trace ends as it does: who lost or changed what, which steps bring it about.
+"""Explains why a trace ends as it does: what was lost or changed, and which steps caused it.
 
 In:  a certified trace.
-Out: attributions, divergences, the cause, the slice of the trace.
+Out: attributions, divergences, causes and slices.
 May import: kafka, lanes, format.
 """

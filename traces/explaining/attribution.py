@@ -1,11 +1,10 @@
-"""Who did what: which record was promised when and which steps took it away, or which steps wrote what does not agree;
-and what permits it.
+"""Attributes a failure to steps: which step promised the record, which step took it away, and what permits the failure.
 
 In:  a trace of a model of Kafka's replication that ends where a promise about records is broken.
-Out: the `Loss`, and the lines that say it; none for every other trace.
+Out: the `Loss`, and the lines that describe it; nothing for any other trace.
 
 The step that removes the last copy that mattered and the step that makes the property false can differ: a follower
-truncates, and only its election makes the record gone.
+truncates, and only its later election makes the record unavailable.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from functools import partial
 from isrcheck.models.language.model import spell
 from isrcheck.models.run import State
 from isrcheck.traces.explaining import divergence
-from isrcheck.traces.explaining.history import History
+from isrcheck.traces.explaining.timeline import Timeline
 from isrcheck.traces.format.spelling import name_entry
 from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import why_broken
@@ -29,10 +28,10 @@ GIVEN_UP = {
     "power_losses": "a loss of power",
     "disk_losses": "a loss of a disk",
 }
-"""Budgets whose use gives data up, and what one of them is."""
+"""Budgets whose use may lose data, and the name of one such fault."""
 
 SENT_AGAIN = {"retries": "a request sent again without idempotence"}
-"""The budget whose use gives up what SENT_ONCE promise."""
+"""The budget whose use permits failures of the properties SENT_ONCE."""
 
 SENT_ONCE = ("no_duplicates", "order_preserved")
 
@@ -41,9 +40,10 @@ SENT_ONCE = ("no_duplicates", "order_preserved")
 class Loss:
     """An entry, and the numbers of the steps that promised it, removed the copy that mattered, and broke the promise.
 
-    `broker` is the one that counts: the leader, or the member of the ISR that lacks the entry. It lost its copy in
-    step `removed`; where it never had one that is None, and `admitted` is the step that let it into the ISR (None: it
-    was in from the start, or never). `promise` and `outcome` say what was promised, and what has become of it.
+    `broker` is the broker whose copy matters: the leader, or the member of the ISR that lacks the entry. It lost its
+    copy in step `removed`. If it never had a copy, `removed` is None and `admitted` is the step in which it joined the
+    ISR (None: it was a member from the start, or never). `promise` and `outcome` say in words what was promised and
+    what became of the entry.
     """
 
     record: int
@@ -57,97 +57,97 @@ class Loss:
 
 
 def find_loss(trace: Trace) -> Loss | None:
-    """The loss that a trace ends with, if it speaks about one."""
+    """The loss that a trace ends with, or None if its property is not about losses."""
     if trace.verdict not in (VIOLATED, PERMITTED) or not is_kafka(trace.instance):
         return None
-    return _find(History(trace), why_broken(trace).numbers())
+    return _find(Timeline(trace), why_broken(trace).numbers())
 
 
-def _find(history: History, numbers: dict[str, int]) -> Loss | None:
-    """The loss, given what the names in the property stand for where it is false."""
-    name = history.trace.property_name
+def _find(timeline: Timeline, numbers: dict[str, int]) -> Loss | None:
+    """The loss, given the values of the property's variables for which it is false."""
+    name = timeline.trace.property_name
     if name == "acked_not_lost" and "record" in numbers:
-        return _lost_by_leader(history, numbers["record"])
+        return _lost_by_leader(timeline, numbers["record"])
     if name == "isr_is_complete" and {"member", "offset"} <= numbers.keys():
-        return _missing_in_isr(history, numbers["member"], numbers["offset"])
+        return _missing_in_isr(timeline, numbers["member"], numbers["offset"])
     return None
 
 
-def _lost_by_leader(history: History, record: int) -> Loss:
-    broker = history.last.controller_leader
-    promised = history.first(lambda s: bool(s.acknowledged[record]))
-    removed = history.last_change(lambda s: holds_record(s, broker, record), to=False)
-    admitted = _admitted(history, broker)
-    return Loss(record, "acknowledged", promised, broker, removed, admitted, "lost", len(history.states) - 1)
+def _lost_by_leader(timeline: Timeline, record: int) -> Loss:
+    broker = timeline.last.controller_leader
+    promised = timeline.first(lambda s: bool(s.acknowledged[record]))
+    removed = timeline.last_change(lambda s: holds_record(s, broker, record), to=False)
+    admitted = _admitted(timeline, broker)
+    return Loss(record, "acknowledged", promised, broker, removed, admitted, "lost", len(timeline.states) - 1)
 
 
-def _missing_in_isr(history: History, broker: int, offset: int) -> Loss:
-    record = history.last.exposed_record[offset]
-    promised = history.first(lambda s: bool(s.exposed_record[offset] == record))
-    removed = history.last_change(lambda s: bool(s.log_record[broker][offset] == record), to=False)
-    admitted, broken = _admitted(history, broker), "missing from the ISR"
-    return Loss(record, "exposed to readers", promised, broker, removed, admitted, broken, len(history.states) - 1)
+def _missing_in_isr(timeline: Timeline, broker: int, offset: int) -> Loss:
+    record = timeline.last.exposed_record[offset]
+    promised = timeline.first(lambda s: bool(s.exposed_record[offset] == record))
+    removed = timeline.last_change(lambda s: bool(s.log_record[broker][offset] == record), to=False)
+    admitted, broken = _admitted(timeline, broker), "missing from the ISR"
+    return Loss(record, "exposed to readers", promised, broker, removed, admitted, broken, len(timeline.states) - 1)
 
 
-def _admitted(history: History, broker: int) -> int | None:
-    return history.last_change(lambda s: bool(s.controller_isr[broker]))
+def _admitted(timeline: Timeline, broker: int) -> int | None:
+    return timeline.last_change(lambda s: bool(s.controller_isr[broker]))
 
 
 def lines(trace: Trace) -> list[str]:
-    """The failure in words, and what permits it; of a failure that is not told, what permits it."""
+    """The lines that describe the failure and what permits it; if it cannot be described, only what permits it."""
     if trace.verdict not in (VIOLATED, PERMITTED):
         return []
     found: list[str] = []
     if is_kafka(trace.instance):
-        history, numbers = History(trace), why_broken(trace).numbers()
-        loss = _find(history, numbers)
+        timeline, numbers = Timeline(trace), why_broken(trace).numbers()
+        loss = _find(timeline, numbers)
         if loss is not None:
-            found = _tell(history, loss)
+            found = _tell(timeline, loss)
         else:
-            found = divergence.lines(history, trace.property_name or "", numbers)
+            found = divergence.lines(timeline, trace.property_name or "", numbers)
     if found or (trace.verdict == PERMITTED and _given_up(trace)):
         found.append(_permission(trace))
     return found
 
 
-def _tell(history: History, loss: Loss) -> list[str]:
-    found = [f"{name_entry(history.last, loss.record)}: {loss.promise} {history.when(loss.promised)}"]
-    found += _counted_on(history, loss)
+def _tell(timeline: Timeline, loss: Loss) -> list[str]:
+    found = [f"{name_entry(timeline.last, loss.record)}: {loss.promise} {timeline.when(loss.promised)}"]
+    found += _counted_on(timeline, loss)
     if loss.removed is not None:
-        found.append(f"  removed from broker {loss.broker} {history.when(loss.removed)}")
-    elif not any(holds_record(s, r, loss.record) for s in history.states for r in range(s.replicas)):
+        found.append(f"  removed from broker {loss.broker} {timeline.when(loss.removed)}")
+    elif not any(holds_record(s, r, loss.record) for s in timeline.states for r in range(s.replicas)):
         found.append("  never on any broker")
     else:
-        found.append(f"  never on broker {loss.broker}, {_membership(history, loss)}")
-    return [*found, f"  {loss.outcome} {history.when(loss.lost)}"]
+        found.append(f"  never on broker {loss.broker}, {_membership(timeline, loss)}")
+    return [*found, f"  {loss.outcome} {timeline.when(loss.lost)}"]
 
 
-def _counted_on(history: History, loss: Loss) -> list[str]:
-    """The followers of whom the leader that made the promise knew before that they had the entry."""
-    before, s = history.states[max(0, loss.promised - 1)], history.states[loss.promised]
+def _counted_on(timeline: Timeline, loss: Loss) -> list[str]:
+    """The followers that the leader knew to hold the entry when it made the promise."""
+    before, s = timeline.states[max(0, loss.promised - 1)], timeline.states[loss.promised]
     found = []
     for leader in range(s.replicas):
         if s.leader[leader] != leader or s.high_watermark[leader] <= before.high_watermark[leader]:
             continue
         for member in range(s.replicas):
             if s.isr[leader][member] and member != leader:
-                known = history.last_change(partial(_is_known, leader, member, loss.record), until=loss.promised)
+                known = timeline.last_change(partial(_is_known, leader, member, loss.record), until=loss.promised)
                 if known is not None and known < loss.promised:
-                    when = history.when(known, "since")
+                    when = timeline.when(known, "since")
                     found.append(f"  counting on broker {member}, known to have it {when}")
     return found
 
 
 def _is_known(leader: int, follower: int, record: int, s: State) -> bool:
-    """The leader has heard that the follower has fetched beyond this entry."""
+    """Whether the leader has received a fetch of the follower from beyond this entry."""
     beyond = s.remote_log_end_offset[leader][follower]
     return any(s.log_record[leader][offset] == record for offset in range(max(0, beyond)))
 
 
-def _membership(history: History, loss: Loss) -> str:
+def _membership(timeline: Timeline, loss: Loss) -> str:
     if loss.admitted is not None:
-        return f"which came into the ISR {history.when(loss.admitted)}"
-    was_member = history.states[0].controller_isr[loss.broker]
+        return f"which came into the ISR {timeline.when(loss.admitted)}"
+    was_member = timeline.states[0].controller_isr[loss.broker]
     return "which was in the ISR from the start" if was_member else "which was never in the ISR"
 
 
@@ -155,7 +155,7 @@ def _membership(history: History, loss: Loss) -> str:
 
 
 def _permission(trace: Trace) -> str:
-    """What in the history or in the configuration permits the failure."""
+    """What in the trace or in the configuration permits the failure."""
     acks = _acks(trace) if trace.property_name == "acked_not_lost" else None
     reasons = []
     if acks is not None and acks != ALL:
@@ -180,17 +180,17 @@ def _spelled_acks(trace: Trace) -> str:
 
 
 def _given_up(trace: Trace) -> list[str]:
-    """The steps of this history that spent a budget with which something is given up that the property promises."""
+    """The steps of this trace that spent a budget which permits failures of the property."""
     found = []
-    history = History(trace)
+    timeline = Timeline(trace)
     budgets = SENT_AGAIN | GIVEN_UP if trace.property_name in SENT_ONCE else GIVEN_UP
     for budget, what in budgets.items():
-        place = trace.instance.places.get(f"{budget}_left")
+        place = trace.instance.layouts.get(f"{budget}_left")
         if place is not None:
-            found += [f"{what} {history.when(position)}" for position in _decreases(trace, place.offset)]
+            found += [f"{what} {timeline.when(position)}" for position in _decreases(trace, place.offset)]
     return found
 
 
 def _decreases(trace: Trace, cell: int) -> list[int]:
-    """The steps after which a cell holds less than before."""
+    """The steps after which a cell has a smaller value than before."""
     return [i for i in range(1, len(trace.states)) if trace.states[i][cell] < trace.states[i - 1][cell]]

@@ -1,11 +1,11 @@
-"""What brings a failure about, without the names of those to whom it happens: what tells one failure from another.
+"""The cause of a failure, independent of the brokers and records involved; it tells different failures apart.
 
 In:  a certified trace that ends where a property fails.
-Out: a `Cause`: which part of the property is false, which faults it took, and what happened.
+Out: a `Cause`: which part of the property is false, which faults were needed, and what happened.
 
-Brokers, records and other elements of domains do not occur in it, so that a history and the same one with brokers
-renamed have one cause. What happened is, of a loss in Kafka's model, which action removed the copy that mattered and
-which made the record gone; of any other failure, which actions took part.
+A cause names no brokers, records or other elements of domains, so a trace and the same trace with renamed brokers have
+the same cause. For a loss in Kafka's model, "what happened" is the action that removed the copy that mattered and the
+action that made the record unavailable; for any other failure, it is the set of actions that took part.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from isrcheck.models.language.model import Instance, Place
+from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.run import Cells
 from isrcheck.traces.explaining.attribution import Loss, find_loss
 from isrcheck.traces.format.trace import Trace
@@ -22,16 +22,18 @@ from isrcheck.traces.format.why_false import Reason, why_broken
 
 @dataclass(frozen=True)
 class Cause:
-    """`broken` are the expressions of the property that decide it, from the outside to the inside; `faults` the budgets
-    that were spent, with how much of each; `happened` is text."""
+    """`broken` are the expressions that make the property false, from the outermost to the innermost; `faults` are the
+    budgets that were spent, each with its amount; `happened` describes what happened.
+    """
 
     broken: tuple[str, ...]
     faults: tuple[tuple[str, int], ...]
     happened: tuple[str, ...]
 
     def is_part_of(self, other: Cause) -> bool:
-        """Whether the other one is this one with something added: the same part fails, and it took no fewer faults and
-        actions."""
+        """Whether the other cause contains this one: the same part of the property fails, after at least the same
+        faults and actions.
+        """
         faults = dict(other.faults)
         return (
             self.broken == other.broken
@@ -41,7 +43,7 @@ class Cause:
 
     @property
     def fault_count(self) -> int:
-        """How many faults there were."""
+        """How many faults occurred."""
         return sum(count for _, count in self.faults)
 
 
@@ -53,7 +55,7 @@ def cause_of(trace: Trace) -> Cause:
 
 
 def broken_part(trace: Trace) -> tuple[str, ...]:
-    """The expressions that decide that the property is false, without what their names stand for."""
+    """The expressions that make the property false, without the values of their variables."""
     return tuple(_sources(why_broken(trace)))[1:]
 
 
@@ -66,8 +68,8 @@ def _sources(reason: Reason) -> Iterator[str]:
 
 
 def _took_part(trace: Trace) -> tuple[str, ...]:
-    """The actions in the order of the model."""
-    return tuple(dict.fromkeys(step.action for step in sorted(trace.steps, key=lambda step: step.slot)))
+    """The actions of the trace, in the order of the model."""
+    return tuple(dict.fromkeys(step.action for step in sorted(trace.steps, key=lambda step: step.action_index)))
 
 
 def _lost(trace: Trace, loss: Loss) -> tuple[str, ...]:
@@ -80,18 +82,18 @@ def _lost(trace: Trace, loss: Loss) -> tuple[str, ...]:
     return found, f"{loss.outcome} by {trace.steps[loss.lost - 1].action}" if loss.lost else f"{loss.outcome} at once"
 
 
-def budget_places(instance: Instance) -> Mapping[str, Place]:
-    """For each budget of the configuration the field that says what is left of it: `crashes_left` of `crashes`."""
+def budget_fields(instance: Instance) -> Mapping[str, FieldLayout]:
+    """For each budget of the configuration, the field that holds the remaining amount: `crashes_left` for `crashes`."""
     found = {}
     for name, entry in instance.model.entries.items():
-        place = instance.places.get(f"{name}_left")
-        if entry.is_budget and place is not None and not place.sizes:
-            found[name] = place
+        layout = instance.layouts.get(f"{name}_left")
+        if entry.is_budget and layout is not None and not layout.sizes:
+            found[name] = layout
     return found
 
 
 def faults_in(instance: Instance, cells: Cells) -> dict[str, int]:
-    """Which budgets were spent when a state was reached, and how much of each."""
+    """The budgets that were spent on the way to a state, each with its amount."""
     values = dict(instance.configuration.items())
-    spent = {name: values[name] - cells[place.offset] for name, place in budget_places(instance).items()}
+    spent = {name: values[name] - cells[layout.offset] for name, layout in budget_fields(instance).items()}
     return {name: count for name, count in spent.items() if count}

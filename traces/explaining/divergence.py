@@ -1,6 +1,6 @@
-"""Which entries differ, stand twice or stand in the wrong order, and which steps put each of them where it is.
+"""Explains which entries differ, are duplicated or are out of order, and which steps wrote each of them.
 
-In:  the history of a trace of Kafka's model, and what the names of the property stand for where it is false.
+In:  the timeline of a trace of Kafka's model, and the values of the property's variables for which it is false.
 Out: lines of any length, for table.fitted.
 """
 
@@ -11,96 +11,96 @@ from itertools import pairwise
 
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.run import State
-from isrcheck.traces.explaining.history import History
+from isrcheck.traces.explaining.timeline import Timeline
 from isrcheck.traces.format.spelling import name_entry, spell_entry
 from isrcheck.traces.kafka.model import first_read, last_stable_offset
 
 
-def committed_entries(history: History, a: int, b: int, offset: int) -> list[str]:
+def committed_entries(timeline: Timeline, a: int, b: int, offset: int) -> list[str]:
     """Two replicas differ below both their high watermarks."""
     found = [f"offset {offset}: brokers {a} and {b} differ, below both their high watermarks"]
     for r in (a, b):
-        committed = history.last_change(lambda s, r=r: bool(s.high_watermark[r] > offset))  # type: ignore[misc]
-        held = f"broker {r} has {history.entry(r, offset)}: {history.origin(r, offset)}"
-        found.append(f"  {held}, below its high watermark {history.when(committed, 'since')}")
+        committed = timeline.last_change(lambda s, r=r: bool(s.high_watermark[r] > offset))  # type: ignore[misc]
+        held = f"broker {r} has {timeline.entry(r, offset)}: {timeline.origin(r, offset)}"
+        found.append(f"  {held}, below its high watermark {timeline.when(committed, 'since')}")
     return found
 
 
-def matching_entries(history: History, a: int, b: int, offset: int, below: int) -> list[str]:
+def matching_entries(timeline: Timeline, a: int, b: int, offset: int, below: int) -> list[str]:
     """Two replicas differ at an offset up to which they should have the same entries."""
-    epoch = history.last.log_epoch[a][offset]
+    epoch = timeline.last.log_epoch[a][offset]
     found = [f"offset {below}: brokers {a} and {b} have different entries of epoch {epoch}"]
     if offset != below:
         found = [
             f"offset {below}: brokers {a} and {b} differ, though both have an entry of epoch {epoch} at offset {offset}"
         ]
     for r in (a, b):
-        found.append(f"  broker {r} has {history.entry(r, below)}: {history.origin(r, below)}")
+        found.append(f"  broker {r} has {timeline.entry(r, below)}: {timeline.origin(r, below)}")
     return found
 
 
-def readable_entries(history: History, leader: int, offset: int) -> list[str]:
-    """A leader shows another record than the one that was readable first."""
-    s = history.last
+def readable_entries(timeline: Timeline, leader: int, offset: int) -> list[str]:
+    """A leader exposes another record than the one that was read first."""
+    s = timeline.last
     record, shown = first_read(s, offset), s.log_record[leader][offset]
-    held = f"  {history.entry(leader, offset)}: {history.origin(leader, offset)}"
+    held = f"  {timeline.entry(leader, offset)}: {timeline.origin(leader, offset)}"
     if record == NONE:
         return [f"offset {offset}: broker {leader} shows {name_entry(s, shown)}, where nothing was read first", held]
-    read = history.first(lambda s: first_read(s, offset) == record)
-    epoch = _exposed_epoch(history.states[read], offset, record)
-    told = history.sending(record, history.appended(offset, record, epoch))
+    read = timeline.first(lambda s: first_read(s, offset) == record)
+    epoch = _exposed_epoch(timeline.states[read], offset, record)
+    told = timeline.sending(record, timeline.appended(offset, record, epoch))
     return [
         f"offset {offset}: broker {leader} shows {name_entry(s, shown)}, where {name_entry(s, record)} was read first",
         held,
-        f"  {spell_entry(s, record, epoch)}: {told}, read {history.when(read)}",
+        f"  {spell_entry(s, record, epoch)}: {told}, read {timeline.when(read)}",
     ]
 
 
 def _exposed_epoch(s: State, offset: int, record: int) -> int:
-    """The epoch of a record in the log of a broker that shows it."""
+    """The epoch of a record in the log of a broker that exposes it."""
     holders = [r for r in range(s.replicas) if s.log_record[r][offset] == record and offset < s.high_watermark[r]]
     return int(s.log_epoch[holders[0]][offset])
 
 
-def repeated_entries(history: History, r: int, offset: int, later: int) -> list[str]:
-    """An entry stands twice in a log."""
-    name = name_entry(history.last, history.last.log_record[r][offset])
-    return [f"broker {r}, the controller's leader, holds {name} twice", *_standing(history, r, offset, later)]
+def repeated_entries(timeline: Timeline, r: int, offset: int, later: int) -> list[str]:
+    """A log holds an entry twice."""
+    name = name_entry(timeline.last, timeline.last.log_record[r][offset])
+    return [f"broker {r}, the controller's leader, holds {name} twice", *_standing(timeline, r, offset, later)]
 
 
-def disordered_entries(history: History, r: int, offset: int, later: int) -> list[str]:
-    """A record stands behind one that was sent after it."""
-    before, behind = (name_entry(history.last, history.last.log_record[r][o]) for o in (offset, later))
+def disordered_entries(timeline: Timeline, r: int, offset: int, later: int) -> list[str]:
+    """A log holds a record after one that was sent later."""
+    before, behind = (name_entry(timeline.last, timeline.last.log_record[r][o]) for o in (offset, later))
     return [
         f"broker {r}, the controller's leader, holds {behind} behind {before}, which was sent later",
-        *_standing(history, r, offset, later),
+        *_standing(timeline, r, offset, later),
     ]
 
 
-def _standing(history: History, r: int, *offsets: int) -> list[str]:
-    return [f"  {history.entry(r, offset)} at offset {offset}: {history.origin(r, offset)}" for offset in offsets]
+def _standing(timeline: Timeline, r: int, *offsets: int) -> list[str]:
+    return [f"  {timeline.entry(r, offset)} at offset {offset}: {timeline.origin(r, offset)}" for offset in offsets]
 
 
-def crossed_offsets(history: History, r: int) -> list[str]:
-    """Of the offsets of a replica, one is above the next."""
+def crossed_offsets(timeline: Timeline, r: int) -> list[str]:
+    """Two offsets of a replica are in the wrong order."""
     offsets: dict[str, Callable[[State], int]] = {
         "log start offset": lambda s: s.log_start_offset[r],
         "last stable offset": lambda s: last_stable_offset(s, r),
         "high watermark": lambda s: s.high_watermark[r],
         "log end offset": lambda s: s.log_end_offset[r],
     }
-    values = {name: offset(history.last) for name, offset in offsets.items()}
+    values = {name: offset(timeline.last) for name, offset in offsets.items()}
     crossed = [pair for pair in pairwise(offsets) if values[pair[0]] > values[pair[1]]]
     if not crossed:
         return []
     below, above = crossed[0]
     since = {
-        name: history.last_change(lambda s, name=name: offsets[name](s) == values[name])  # type: ignore[misc]
+        name: timeline.last_change(lambda s, name=name: offsets[name](s) == values[name])  # type: ignore[misc]
         for name in (below, above)
     }
     return [
         f"broker {r}: {below} {values[below]} is above {above} {values[above]}",
-        *(f"  {name} {values[name]} {history.when(step, 'since')}" for name, step in since.items()),
+        *(f"  {name} {values[name]} {timeline.when(step, 'since')}" for name, step in since.items()),
     ]
 
 
@@ -112,12 +112,12 @@ TELLERS: Mapping[str, tuple[Callable[..., list[str]], tuple[str, ...]]] = {
     "no_duplicates": (repeated_entries, ("r", "offset", "later")),
     "order_preserved": (disordered_entries, ("r", "offset", "later")),
 }
-"""For each property what tells about a failure, and the names in the model of what it has to know for that."""
+"""For each property, the function that explains its failure, and the variables of the property that it needs."""
 
 
-def lines(history: History, property_name: str, numbers: Mapping[str, int]) -> list[str]:
-    """What there is to tell about the failure of this property, which is false for these numbers."""
+def lines(timeline: Timeline, property_name: str, numbers: Mapping[str, int]) -> list[str]:
+    """The lines that explain the failure of this property for these values of its variables."""
     teller, names = TELLERS.get(property_name, (None, ()))
     if teller is None or not numbers.keys() >= set(names):
         return []
-    return teller(history, *(numbers[name] for name in names))
+    return teller(timeline, *(numbers[name] for name in names))

@@ -1,7 +1,8 @@
-"""What an expression of the modelling language is worth in each state of a trace.
+"""Evaluates an expression of the modelling language in the states of a trace.
 
-In:  the text of an expression from the command line (never from a trace), and the instance that the trace is of.
-Out: a `Question`; its answers as text: numbers, true and false, letters and names where the fields say so.
+In:  the text of an expression from the command line (never from a trace), and the instance of the trace.
+Out: a `StateExpression`, whose values are text: numbers, true and false, or letters and names for fields that have
+     them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from types import TracebackType
 from typing import Any
 
 from isrcheck.models.language.expression import read_expression
-from isrcheck.models.language.model import Instance, Place
+from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells, State
@@ -21,17 +22,21 @@ from isrcheck.traces.format.why_false import spell_expression
 
 
 @dataclass(frozen=True)
-class Question:
-    """An expression that is to be evaluated in states of an instance; `place` is the field that its value is from."""
+class StateExpression:
+    """An expression that can be evaluated in states of an instance; `layout` is the field whose values it has, if
+    known.
+    """
 
     instance: Instance
     text: str
     title: str
     function: Function
-    place: Place | None
+    layout: FieldLayout | None
 
-    def answer(self, cells: Cells, where: str) -> str:
-        """The value in a state, as people read it. Raises UsageError where there is none, as behind a last index."""
+    def value_in(self, cells: Cells, where: str) -> str:
+        """The value in a state, as text. Raises UsageError if it has none, for example for an index that is out of
+        range.
+        """
         try:
             value: Any = self.function.python(State(self.instance, cells))
         except ModelError as error:
@@ -39,42 +44,42 @@ class Question:
             raise UsageError(f"--eval `{self.text}`, column {column}: at {where}: {error}") from None
         if isinstance(value, bool):
             return "true" if value else "false"
-        if self.place is not None and self.place.low <= value <= self.place.high:
-            return spell_value(self.instance, self.place, value)
+        if self.layout is not None and self.layout.low <= value <= self.layout.high:
+            return spell_value(self.instance, self.layout, value)
         return str(value)
 
 
-def question(instance: Instance, text: str) -> Question:
-    """The question that a person types. Raises UsageError."""
+def parse_expression(instance: Instance, text: str) -> StateExpression:
+    """Parse the expression that a person typed. Raises UsageError."""
     try:
         function = read_expression(instance, text)
     except UsageError as error:
         raise UsageError(f"--eval {error}") from None
     returned = function.body[0]
     assert isinstance(returned, ast.Return) and returned.value is not None
-    place = _place(instance, function, returned.value)
-    return Question(instance, text.strip(), spell_expression(returned.value), function, place)
+    layout = _layout(instance, function, returned.value)
+    return StateExpression(instance, text.strip(), spell_expression(returned.value), function, layout)
 
 
-def _column(asked: Question, trace: TracebackType | None) -> int:
-    """Where in the expression the evaluation stood when it failed."""
+def _column(expression: StateExpression, trace: TracebackType | None) -> int:
+    """The column of the expression at which the evaluation failed."""
     column = 1
     while trace is not None:
         code = trace.tb_frame.f_code
-        if code.co_filename == asked.function.python.__code__.co_filename:
+        if code.co_filename == expression.function.python.__code__.co_filename:
             _, _, start, _ = list(code.co_positions())[trace.tb_lasti // 2]
-            column = len(asked.text.encode()[: start or 0].decode(errors="ignore")) + 1
+            column = len(expression.text.encode()[: start or 0].decode(errors="ignore")) + 1
         trace = trace.tb_next
     return column
 
 
-def _place(instance: Instance, function: Function, expression: ast.expr) -> Place | None:
-    """The field whose values an expression has, where that is one and the same whatever happens."""
+def _layout(instance: Instance, function: Function, expression: ast.expr) -> FieldLayout | None:
+    """The field whose values an expression has, if it is the same field in every state."""
     match expression:
         case ast.Subscript(value=value):
-            return _place(instance, function, value)
+            return _layout(instance, function, value)
         case ast.Attribute(value=ast.Name(id=name), attr=field) if name in function.states:
-            return instance.places.get(field)
+            return instance.layouts.get(field)
         case ast.IfExp(body=body, orelse=orelse):
             return _common(instance, function, [body, orelse])
         case ast.Call(func=ast.Name(id="min" | "max"), args=arguments):
@@ -87,20 +92,20 @@ def _place(instance: Instance, function: Function, expression: ast.expr) -> Plac
     return None
 
 
-def _common(instance: Instance, function: Function, expressions: list[ast.expr]) -> Place | None:
-    """The field whose values those of all these are spelled like, those that are NONE left aside."""
-    places = [
-        _place(instance, function, expression)
+def _common(instance: Instance, function: Function, expressions: list[ast.expr]) -> FieldLayout | None:
+    """The field whose values all these expressions have; expressions that are NONE are ignored."""
+    layouts = [
+        _layout(instance, function, expression)
         for expression in expressions
         if not (isinstance(expression, ast.Name) and expression.id == "NONE")
     ]
-    known = [place for place in places if place is not None]
-    if not known or len(known) < len(places) or len({_kind(place) for place in known}) > 1:
+    known = [layout for layout in layouts if layout is not None]
+    if not known or len(known) < len(layouts) or len({_kind(layout) for layout in known}) > 1:
         return None
-    return max(known, key=lambda place: place.high)
+    return max(known, key=lambda layout: layout.high)
 
 
-def _kind(place: Place) -> tuple[object, ...]:
-    """How the values of a field are spelled."""
-    values = place.field.values
+def _kind(layout: FieldLayout) -> tuple[object, ...]:
+    """How the values of a field are printed."""
+    values = layout.field.values
     return values.names, values.is_flag, values.letters, values.none

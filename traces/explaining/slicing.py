@@ -1,13 +1,13 @@
-"""The slice of a trace: the same failure for the same cause, without the steps that it does not need.
+"""Slices a trace: finds a shorter trace with the same failure and the same cause.
 
 In:  a certified trace that ends where a property fails or is reached.
-Out: a `Slice`: the certified trace of the steps that are left, and which of the others lie outside the causal cone.
+Out: a `Slice`: the certified trace of the remaining steps, and which of the removed steps lie outside the causal cone.
 
-The causal cone comes first: going back from the cells that the property reads, a step belongs to it if it changed a
-cell that the property or a later step of the cone reads, in a guard or to write another. What is outside is left out at
-one go. Then what is left is tried without some of its steps, until no one and no two can be spared: the effect of a
-step may have been read and not have mattered. Nothing is believed: a history counts only if the reference confirms each
-of its steps, and that it ends with the same verdict for the same cause, and nowhere earlier.
+First the causal cone is computed backwards from the cells that the property reads: a step belongs to the cone if it
+changed a cell that is read by the property, or by a guard or an effect of a later step in the cone. All steps outside
+the cone are removed at once. Then the remaining steps are removed one by one and in pairs as long as the failure stays,
+because a step's effect may be read without mattering. Every candidate is checked: it counts only if the reference
+confirms each step, and if it ends with the same verdict for the same cause and has no earlier failure.
 """
 
 from __future__ import annotations
@@ -31,17 +31,18 @@ from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace
 from isrcheck.traces.format.why_false import Reason, why_broken
 
 SLICED = (VIOLATED, PERMITTED, REACHED)
-"""The verdicts that a history leads to; the others are no outcome of their steps."""
+"""The verdicts that the steps of a trace lead to; the others do not result from steps."""
 
 MOST_TAKEN = 200_000
-"""Steps that are taken to try histories, in plain Python: half a minute; a trace that check found takes hundreds."""
+"""The most steps taken while searching, in plain Python: about half a minute; a trace of check needs hundreds."""
 
 
 @dataclass(frozen=True)
 class Slice:
-    """What is left of a trace, which steps are left out, and which of those the causal cone ruled out at once.
+    """The sliced trace, the removed steps, and those of them that lie outside the causal cone.
 
-    Steps are counted from 1, as in the trace. `is_minimal`: it was tried that no step and no two can be spared.
+    Steps are counted from 1, as in the trace. `is_minimal`: every single step and every pair of steps was tried, and
+    none can be removed.
     """
 
     trace: Trace
@@ -51,15 +52,15 @@ class Slice:
 
 
 def slice_of(trace: Trace, command: str) -> Slice:
-    """The slice of a trace, which `command` reproduces. Raises UsageError where there is nothing to slice."""
+    """The slice of a trace, which `command` reproduces. Raises UsageError if the trace cannot be sliced."""
     prop = trace.prop
     if prop is None or prop is IN_RANGE or trace.verdict not in SLICED:
         raise UsageError(_not_sliced(trace))
-    search = _Search(trace, prop)
+    search = _StepRemoval(trace, prop)
     everything = tuple(range(trace.length))
     inside = causal_cone(trace)
     kept = search.attempt(inside)
-    # What is outside the cone decides nothing; a property that was broken earlier without it is an exception.
+    # Steps outside the cone do not affect the failure, except that the property may fail earlier without them.
     outside = frozenset(set(everything) - set(inside)) if kept is not None else frozenset()
     kept = search.shrink(everything if kept is None else kept)
     left = behaviour(trace.instance, search.start, [trace.steps[i] for i in kept], prop.name, command, trace.verdict)
@@ -69,7 +70,7 @@ def slice_of(trace: Trace, command: str) -> Slice:
 
 
 def command_of(trace: Trace, path: Path, model: Path | None) -> str:
-    """What reproduces the slice: the search that found the trace, and then the slice of its file."""
+    """The commands that reproduce the slice: the search that found the trace, and the slicing of its file."""
     words = ["trace", "slice", str(path), *(["--model", str(model)] if model is not None else [])]
     command = " && ".join([trace.command, shlex.join(words)] if trace.command else [shlex.join(words)])
     if len(command) > MOST_TEXT or not command.isprintable():
@@ -79,7 +80,7 @@ def command_of(trace: Trace, path: Path, model: Path | None) -> str:
 
 def _not_sliced(trace: Trace) -> str:
     if trace.property_name == IN_RANGE.name:
-        return f"{IN_RANGE.name} has no expression whose cause could be kept; give a trace of a declared property"
+        return f"{IN_RANGE.name} has no expression, so no cause can be kept; give a trace of a declared property"
     if trace.prop is None or trace.verdict is None:
         return "a behaviour, of which no property is said to fail; give a trace that is VIOLATED, PERMITTED or REACHED"
     return (
@@ -91,8 +92,8 @@ def _not_sliced(trace: Trace) -> str:
 # ------------------------------------------------------------------------------------------------------ the causal cone
 
 
-class _Noted(list[int]):
-    """The cells of a state, which note what is read and what is written."""
+class _RecordedCells(list[int]):
+    """The cells of a state, which record each read and each write."""
 
     def __init__(self, cells: Sequence[int]) -> None:
         super().__init__(cells)
@@ -109,40 +110,40 @@ class _Noted(list[int]):
         super().__setitem__(cell, value)
 
 
-class _NotedState(State):
-    """A state as a model's functions see it, whose cells note what they do to it."""
+class _RecordedState(State):
+    """The state that a model's functions see, whose cells record reads and writes."""
 
     __slots__ = ("noted",)
-    noted: _Noted
+    noted: _RecordedCells
 
     def __init__(self, instance: Instance, cells: run.Cells) -> None:
         super().__init__(instance, cells)
-        object.__setattr__(self, "noted", _Noted(cells))
+        object.__setattr__(self, "noted", _RecordedCells(cells))
         object.__setattr__(self, "_cells", self.noted)
 
 
 def causal_cone(trace: Trace) -> tuple[int, ...]:
-    """The positions of the steps on which it depends how the trace ends."""
-    needed = _asked(trace)
+    """The positions of the steps in the causal cone of the outcome."""
+    needed = _cells_of_outcome(trace)
     found = []
     for position in reversed(range(trace.length)):
         read, written = _effects(trace, position)
         before, after = trace.states[position], trace.states[position + 1]
         changes = any(before[cell] != after[cell] for cell in written & needed)
-        # A property of transitions speaks about the last step itself.
+        # A property of transitions is about the last step itself.
         if changes or (position == trace.length - 1 and trace.prop is not None and trace.prop.of_steps):
             found.append(position)
             needed = (needed - written) | read
     return tuple(reversed(found))
 
 
-def _asked(trace: Trace) -> set[int]:
-    """The cells that the property reads in the state that the trace ends with, and what it reads to be permitted."""
+def _cells_of_outcome(trace: Trace) -> set[int]:
+    """The cells of the last state that the property reads, also to decide whether a failure is permitted."""
     prop, instance = trace.prop, trace.instance
     assert prop is not None
-    after = _NotedState(instance, trace.states[-1])
+    after = _RecordedState(instance, trace.states[-1])
     if prop.of_steps:
-        before = _NotedState(instance, trace.states[-2])
+        before = _RecordedState(instance, trace.states[-2])
         names = (before, after, run.Taken(instance, trace.steps[-1]))
         prop.function.python(*names[: len(prop.function.parameters)])
         read = before.noted.read | after.noted.read
@@ -150,28 +151,28 @@ def _asked(trace: Trace) -> set[int]:
         prop.function.python(after)
         read = after.noted.read
     if prop.permitted is not None and trace.verdict != REACHED:
-        permitting = _NotedState(instance, trace.states[-1])
+        permitting = _RecordedState(instance, trace.states[-1])
         prop.permitted.python(permitting)
         read |= permitting.noted.read
     return read
 
 
 def _effects(trace: Trace, position: int) -> tuple[set[int], set[int]]:
-    """The cells that a step reads before it writes them, guards included, and those that it writes."""
+    """The cells that a step reads before it writes them, guards included, and the cells that it writes."""
     instance, step = trace.instance, trace.steps[position]
-    function = instance.function(step.slot)
+    function = instance.function(step.action_index)
     assert function is not None
-    state = _NotedState(instance, trace.states[position])
-    choices = instance.slot_choices[step.slot]
-    function.python(state, *(choice.argument(one) for choice, one in zip(choices, step.ordinals, strict=True)))
+    state = _RecordedState(instance, trace.states[position])
+    ranges = instance.argument_ranges[step.action_index]
+    function.python(state, *(one.argument(ordinal) for one, ordinal in zip(ranges, step.ordinals, strict=True)))
     return state.noted.read, state.noted.written
 
 
 # ------------------------------------------------------------------------------------------------------------ attempts
 
 
-class _Search:
-    """Tries histories that consist of some of the steps of a trace, in their order."""
+class _StepRemoval:
+    """Tries traces that consist of some of the steps of a trace, in their order."""
 
     def __init__(self, trace: Trace, prop: Property) -> None:
         self.trace = trace
@@ -181,7 +182,7 @@ class _Search:
         self.taken = 0
 
     def shrink(self, kept: tuple[int, ...]) -> tuple[int, ...]:
-        """Fewer steps, none of which can be spared, nor any two: a crash, say, and the restart after it."""
+        """Remove steps until no single step and no pair (such as a crash and its restart) can be removed."""
         while self.taken < MOST_TAKEN:
             smaller = kept
             size = len(kept) // 2
@@ -196,7 +197,7 @@ class _Search:
         return kept
 
     def _without(self, kept: tuple[int, ...], size: int) -> tuple[int, ...]:
-        """The same without each piece of this size that can be spared, the later ones first."""
+        """Remove every removable block of this size, starting from the end."""
         end = len(kept)
         while end > 0 and self.taken < MOST_TAKEN:
             end = min(end, len(kept))
@@ -206,7 +207,7 @@ class _Search:
         return kept
 
     def _without_two(self, kept: tuple[int, ...]) -> tuple[int, ...]:
-        """The same without the first two steps that can be spared together, if there are two."""
+        """Remove the first pair of steps that can be removed together, if there is one."""
         for first, second in combinations(kept, 2):
             if self.taken >= MOST_TAKEN:
                 break
@@ -216,7 +217,7 @@ class _Search:
         return kept
 
     def attempt(self, kept: Sequence[int]) -> tuple[int, ...] | None:
-        """The steps up to where it ends as the trace does, if they are possible and it does; else None."""
+        """These steps up to the failure if they are possible and end as the trace does; otherwise None."""
         instance = self.trace.instance
         states = [self.trace.states[0]]
         steps: list[Step] = []
@@ -227,7 +228,7 @@ class _Search:
             self.taken += 1
             try:
                 after = run.take(instance, states[-1], step)
-            except ModelError:  # a history in which the model leaves its declaration shows nothing
+            except ModelError:  # a path on which the model leaves its declaration shows nothing
                 return None
             if after is None:
                 return None
@@ -238,16 +239,17 @@ class _Search:
 
 
 def _cause(trace: Trace) -> object:
-    """Why a trace fails, without numbers and names of brokers or records: what decides, and which actions lost what.
+    """Why a trace fails, without numbers and names of brokers or records: the deciding expressions, and the actions
+    that lost the record.
 
-    Two histories of one cause can speak of different records, since a record is called after when it is sent.
+    Traces with the same cause can be about different records, because records are numbered by the order of sending.
     """
     if trace.verdict == REACHED:
         return None
     loss = find_loss(trace)
     actions = None
     if loss is not None:
-        # How a broker came into the ISR counts only where it never had the record.
+        # How a broker joined the ISR matters only if it never had the record.
         numbers = (loss.promised, loss.removed, loss.admitted if loss.removed is None else None)
         actions = (loss.promise, loss.outcome, *(number and trace.steps[number - 1].action for number in numbers))
     return _outline(why_broken(trace)), actions

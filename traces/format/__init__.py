@@ -1,6 +1,6 @@
-"""The trace format, and certifying: a trace is re-run step by step in plain Python before it is believed.
+"""The trace format and the certification of traces: every step is run again in plain Python before a trace is trusted.
 
 In:  an instance of a model and steps, or a file.
-Out: a certified `Trace`, its file, and why its property is false.
+Out: a certified `Trace`, its file, and the reason why its property is false.
 May import: no other room of traces.
 """

@@ -1,7 +1,7 @@
-"""Is this trace true? It is re-run step by step in plain Python, by models/run.py alone.
+"""Certifies a trace: runs every step again in plain Python, with models/run.py alone.
 
 In:  a Trace from anywhere; or the path that an engine found.
-Out: nothing, or a UsageError that says which step is wrong and how; `from_steps`: a Trace that is true.
+Out: nothing, or a UsageError that says which step is wrong and how; `from_steps`: a certified Trace.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from isrcheck.traces.format.trace import (
 )
 from isrcheck.traces.format.why_false import false_guard
 
-CURE = "the file was edited or damaged; make it anew with the command that it names"
+CURE = "the file was edited or damaged; write it again with the command that it names"
 
 
 class NotCertifiedError(AssertionError):
-    """An engine found a path that the reference does not confirm: an internal error, never the user's."""
+    """An engine found a path that the reference does not confirm. This is an internal error, never the user's."""
 
 
 def certify(trace: Trace) -> None:
-    """Confirm a trace, or raise UsageError with the step that is wrong and how it is wrong."""
+    """Certify a trace. Raises UsageError that names the wrong step and the difference."""
     instance = trace.instance
     if len(trace.states) != len(trace.steps) + 1:
         raise UsageError(f"{len(trace.states)} states do not fit {len(trace.steps)} steps; {CURE}")
@@ -57,17 +57,19 @@ def certify(trace: Trace) -> None:
 
 
 def _certify_error(trace: Trace) -> None:
-    """The model leaves its declaration at the end, and what does so there does it nowhere before."""
+    """The model has to leave its declaration at the end of the trace, and with the same error nowhere earlier."""
     if trace.prop is not IN_RANGE or trace.verdict != VIOLATED:
-        raise UsageError(f"a step errs at its end, or a property, and that is no {IN_RANGE.name} {VIOLATED}; {CURE}")
+        raise UsageError(
+            f"a step or a property errs at its end, but the trace does not say {IN_RANGE.name} {VIOLATED}; {CURE}"
+        )
     if trace.error is None:
         where = trace.spell_position(trace.length)
         raise UsageError(f"{IN_RANGE.name} is not broken at {where}, the trace says {VIOLATED}; {CURE}")
 
 
 def _certify_values(trace: Trace) -> None:
-    """Every cell of state 0 lies in its range; the steps keep the others there."""
-    for place in trace.instance.places.values():
+    """Every cell of state 0 has to lie in its range; the steps keep all later states in range."""
+    for place in trace.instance.layouts.values():
         for cell in range(place.offset, place.offset + place.count):
             value = trace.states[0][cell]
             if not place.low <= value <= place.high:
@@ -91,7 +93,7 @@ def _certify_number(instance: Instance, position: int, step: Step) -> None:
 
 
 def _difference(instance: Instance, expected: Cells, found: Cells) -> str:
-    """The first cell that differs."""
+    """The first cell in which two states differ."""
     position = next(i for i, (one, other) in enumerate(zip(expected, found, strict=True)) if one != other)
     name = spell_cell(instance, position)
     should, does = (spell_cell_value(instance, position, cells[position]) for cells in (expected, found))
@@ -99,7 +101,7 @@ def _difference(instance: Instance, expected: Cells, found: Cells) -> str:
 
 
 def _nearest_difference(instance: Instance, found: Cells) -> str:
-    """Why a state is not initial: the first cell in which it differs from the initial state that is most like it."""
+    """Why a state is not initial: the first difference from the most similar initial state."""
 
     def differences(initial: Cells) -> int:
         return sum(one != other for one, other in zip(initial, found, strict=True))
@@ -112,10 +114,10 @@ def _certify_verdict(trace: Trace) -> None:
     prop = trace.prop
     if prop is None or trace.verdict is None:
         if prop is not None or trace.verdict is not None:
-            raise UsageError(f"a property without a verdict, or a verdict without a property; {CURE}")
+            raise UsageError(f"it has a property without a verdict, or a verdict without a property; {CURE}")
         return
     if trace.verdict not in VERDICTS:
-        raise UsageError(f"no verdict {trace.verdict}; there are: {', '.join(VERDICTS)}")
+        raise UsageError(f"unknown verdict {trace.verdict}; there are: {', '.join(VERDICTS)}")
     found = judgements(trace.instance, prop, trace.states, trace.steps)
     if trace.verdict == NOT_INDUCTIVE:
         judge(trace.instance, prop, trace.states, trace.steps, trace.length)
@@ -143,9 +145,10 @@ def _certify_verdict(trace: Trace) -> None:
 
 
 def judgements(instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step]) -> list[str | None]:
-    """What the property says at each position: VIOLATED, PERMITTED, REACHED, or None where there is nothing to say.
+    """The verdict on the property at each position: VIOLATED, PERMITTED, REACHED, or None.
 
-    A property of transitions is judged where its transition ends. Where it cannot be asked, it says nothing.
+    A property of transitions is judged at the end of each transition. Where it cannot be evaluated, the verdict is
+    None.
     """
     found: list[str | None] = []
     for position in range(len(states)):
@@ -159,7 +162,7 @@ def judgements(instance: Instance, prop: Property, states: Sequence[Cells], step
 def judge(
     instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step], position: int
 ) -> str | None:
-    """What the property says at one position. Raises ModelError where it cannot be asked there."""
+    """The verdict on the property at one position. Raises ModelError if it cannot be evaluated there."""
     if not prop.of_steps:
         is_true = run.holds(instance, prop, states[position])
     elif position == 0:
@@ -181,10 +184,10 @@ def from_steps(
     command: str,
     verdict: str | None = None,
 ) -> Trace:
-    """The certified trace of a path that an engine found. Raises NotCertifiedError where the reference disagrees.
+    """The certified trace of a path that an engine found. Raises NotCertifiedError if the reference disagrees.
 
-    Without `verdict` the trace has to end where the property is VIOLATED, PERMITTED or REACHED for the first time;
-    with it, in exactly that. The path to where `in_range` is broken may end in a step that errs.
+    Without `verdict` the trace has to end where the property is VIOLATED, PERMITTED or REACHED for the first time; with
+    `verdict` it has to end with exactly that verdict. A path that violates `in_range` may end in a step that errs.
     """
     if property_name == IN_RANGE.name:
         path = path_of(instance, initial_index, step_numbers)
@@ -212,10 +215,10 @@ def _certified(trace: Trace) -> Trace:
 
 
 def from_any_state(instance: Instance, before: Cells, step: Step, property_name: str, command: str) -> Trace:
-    """The certified trace of one step that breaks a property, from a state that need not be reachable.
+    """The certified trace of one step that violates a property, from a state that need not be reachable.
 
-    Raises ModelError where the step, or asking about the state after it, leaves the declaration; NotCertifiedError
-    where the reference disagrees with the engine that found it.
+    Raises ModelError if the step, or the evaluation of the property after it, leaves the declaration; NotCertifiedError
+    if the reference disagrees with the engine.
     """
     try:
         after = run.take(instance, before, step)
@@ -240,7 +243,7 @@ def behaviour(
     command: str,
     verdict: str | None = None,
 ) -> Trace:
-    """The certified trace of steps that a person wrote. Raises UsageError where they are not possible."""
+    """The certified trace of steps that a person wrote. Raises UsageError if they are not possible."""
     starts = instance.initial_states
     if not 0 <= initial_index < len(starts):
         raise UsageError(f"there is no initial state {initial_index}; they are 0..{len(starts) - 1}")
@@ -255,7 +258,7 @@ def behaviour(
         prop = property_of(instance, property_name)
         verdict = judgements(instance, prop, states, steps)[-1]
         if verdict is None:
-            raise UsageError(f"after {len(steps)} steps {property_name} is neither broken nor reached")
+            raise UsageError(f"after {len(steps)} steps {property_name} is neither violated nor reached")
     trace = Trace(instance, tuple(states), tuple(steps), property_name, verdict, command)
     certify(trace)
     return trace

@@ -1,8 +1,8 @@
-"""What goes wrong where the implicit property `in_range` is broken: the reference says.
+"""Explains violations of the implicit property `in_range`, by the reference semantics.
 
-In:  a path: an initial state, and the steps from there. It may end in a step that the model cannot take, because that
-     leaves its declaration; or in a state or a transition about which a property cannot be asked.
-Out: an `Error`: that step or that property, and the message of models/run.py.
+In:  a path: an initial state and steps. Its last step may be one that the model cannot take because it leaves the
+     declaration, or a property may not be evaluable in its last state or transition.
+Out: an `Error`: the step or the property that errs, and the message of models/run.py.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from isrcheck.models.run import Cells
 
 
 class NoErrorError(AssertionError):
-    """An engine says that the model leaves its declaration, and the reference does not see it."""
+    """An engine reports that the model leaves its declaration, and the reference finds no error."""
 
 
 @dataclass(frozen=True)
 class Error:
-    """What leaves the declaration: the step behind the last state, or else a property that is asked there."""
+    """What leaves the declaration: the step after the last state, or otherwise a property that is evaluated there."""
 
     step: Step | None
     property_name: str | None
@@ -34,7 +34,7 @@ class Error:
 
 @dataclass(frozen=True)
 class Path:
-    """The states along a path, the steps between them, and the step behind the last state that errs, if one does."""
+    """The states along a path, the steps between them, and the erring step after the last state, if there is one."""
 
     states: tuple[Cells, ...]
     steps: tuple[Step, ...]
@@ -42,7 +42,7 @@ class Path:
 
 
 def path_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Path:
-    """A path, as the reference takes it. Raises NoErrorError where it is not possible up to its last step."""
+    """A path, run by the reference. Raises NoErrorError if a step before the last is not possible."""
     states, steps = [instance.initial_states[initial]], [instance.step(number) for number in numbers]
     for position, step in enumerate(steps, 1):
         try:
@@ -50,7 +50,7 @@ def path_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Path:
         except ModelError as error:
             if position == len(steps):
                 return Path(tuple(states), tuple(steps[:-1]), step)
-            raise NoErrorError(f"step {position} of {len(steps)} errs already: {error}") from None
+            raise NoErrorError(f"step {position} of {len(steps)} errs earlier: {error}") from None
         if after is None:
             raise NoErrorError(f"step {position} ({instance.spell_step(step)}) is not enabled")
         states.append(after)
@@ -58,18 +58,18 @@ def path_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Path:
 
 
 def error_of(instance: Instance, initial: int, numbers: Sequence[int]) -> Error:
-    """What goes wrong at the end of a path. Raises NoErrorError where nothing does."""
+    """The error at the end of a path. Raises NoErrorError if there is none."""
     path = path_of(instance, initial, numbers)
     found = error_at_end(instance, path.states, path.steps, path.erring)
     if found is None:
-        raise NoErrorError("the engine says that the model leaves its declaration, and the reference does not see it")
+        raise NoErrorError("the engine reports that the model leaves its declaration, but the reference finds no error")
     return found
 
 
 def error_at_end(
     instance: Instance, states: Sequence[Cells], steps: Sequence[Step], erring: Step | None
 ) -> Error | None:
-    """What goes wrong at the end of a path and nowhere before: in the erring step, or else in a property."""
+    """The error that occurs at the end of a path and nowhere before: in the erring step, or otherwise in a property."""
     if erring is None:
         return next(errors_in_properties(instance, states, steps), None)
     message = error_in_step(instance, states[-1], erring)
@@ -77,7 +77,7 @@ def error_at_end(
 
 
 def without_folders(instance: Instance, message: str) -> str:
-    """A message of the reference that names a file of the model by its name alone, wherever it lies."""
+    """An error message of the reference with file names in place of paths."""
     for source in map(escaped, instance.model.sources):
         if message.startswith(f"{source}:"):
             return f"{PurePath(source).name}{message[len(source) :]}"
@@ -85,7 +85,7 @@ def without_folders(instance: Instance, message: str) -> str:
 
 
 def error_in_step(instance: Instance, cells: Cells, step: Step) -> str | None:
-    """What goes wrong where a step is tried, or None."""
+    """The error that occurs when a step is taken, or None."""
     try:
         run.take(instance, cells, step)
     except ModelError as error:
@@ -94,7 +94,7 @@ def error_in_step(instance: Instance, cells: Cells, step: Step) -> str | None:
 
 
 def possible_steps(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cells]]:
-    """Every step that can be taken, with the state that it leads to, in their order; one that errs leads nowhere."""
+    """Every enabled step with its successor state, in order; steps that err have no successor."""
     for step in instance.steps:
         try:
             after = run.take(instance, cells, step)
@@ -105,9 +105,9 @@ def possible_steps(instance: Instance, cells: Cells) -> Iterator[tuple[Step, Cel
 
 
 def errors_in_properties(instance: Instance, states: Sequence[Cells], steps: Sequence[Step]) -> Iterator[Error]:
-    """The properties that cannot be asked at the end of a path, and can be asked everywhere before.
+    """The properties that cannot be evaluated at the end of a path, but can be evaluated at every earlier position.
 
-    Those of the last step come first, as they do in a search.
+    Properties of transitions come first, as in a search.
     """
     last = len(states) - 1
     for prop in sorted(instance.properties, key=lambda prop: not prop.of_steps):
@@ -119,7 +119,7 @@ def errors_in_properties(instance: Instance, states: Sequence[Cells], steps: Seq
 def error_in(
     instance: Instance, prop: Property, states: Sequence[Cells], steps: Sequence[Step], position: int
 ) -> str | None:
-    """What goes wrong where a property is asked about a state, or about the step that led there; or None."""
+    """The error that occurs when a property is evaluated in a state or on the step that led there; or None."""
     try:
         if not prop.of_steps:
             truth = run.holds(instance, prop, states[position])

@@ -1,7 +1,7 @@
-"""Trace files: their names, how they are written without losing anything, and how they are read.
+"""Trace files: their names, how they are written without overwriting anything, and how they are read.
 
 In:  a Trace and a folder; or the path of a file.
-Out: the path under which the trace is found; or a certified Trace. Every failure is one UsageError.
+Out: the path of the trace file; or a certified Trace. Every failure is one UsageError.
 """
 
 from __future__ import annotations
@@ -24,18 +24,20 @@ DEFAULT = Path("counterexamples")
 SUFFIX = ".itf.json"
 LATEST = "latest"
 MOST_BYTES = 16 << 20
-"""The largest file that is read; a trace of a thousand steps takes a few megabytes."""
+"""The largest file that is read, in bytes; a trace of a thousand steps takes a few megabytes."""
 
 
 def write(trace: Trace, folder: Path = DEFAULT) -> Path:
-    """Put a trace into a folder. The same content is not written twice, and nothing is ever overwritten.
+    """Write a trace into a folder. Identical content is written once, and no file is ever overwritten.
 
-    Raises UsageError where the folder cannot be written to, NotCertifiedError where the trace is not true.
+    Raises UsageError if the folder cannot be written to, and NotCertifiedError if the trace cannot be certified.
     """
     try:
         certify(trace)
     except UsageError as error:
-        raise NotCertifiedError(f"a trace that the reference does not confirm is not written: {error}") from error
+        raise NotCertifiedError(
+            f"the trace is not written, because the reference does not confirm it: {error}"
+        ) from error
     content = itf.to_text(trace).encode()
     draft = draft_in(folder)
     try:
@@ -61,7 +63,7 @@ def _stem(trace: Trace) -> str:
 
 
 def _publish(draft: Path, stem: Path, content: bytes) -> Path:
-    """Give the finished draft the next free name, unless a file before that holds the same content."""
+    """Rename the finished draft to the next free name, unless an earlier file has the same content."""
     for number in count(1):
         path = stem.with_name(f"{stem.name}_{number}{SUFFIX}")
         try:
@@ -75,7 +77,7 @@ def _publish(draft: Path, stem: Path, content: bytes) -> Path:
 
 
 def _point_latest_to(path: Path) -> None:
-    """Let `latest` lead to this trace, where the file system allows it and nothing of that name is in the way."""
+    """Point the link `latest` at this trace, if the file system supports links and no other file has that name."""
     link = path.parent / LATEST
     draft = draft_in(path.parent)
     if link.exists() and not link.is_symlink():
@@ -86,7 +88,7 @@ def _point_latest_to(path: Path) -> None:
 
 
 def read(path: Path, model: Model | None = None) -> Trace:
-    """The trace in a file, certified. `model` is the one that a person gave for it. Raises UsageError."""
+    """The certified trace in a file. `model` is the model that the user gave for it. Raises UsageError."""
     try:
         document = itf.parse_document(read_text(path))
         trace = itf.read_trace(document, model)
@@ -98,7 +100,7 @@ def read(path: Path, model: Model | None = None) -> Trace:
 
 
 def read_header(path: Path) -> tuple[itf.Header, int]:
-    """What a file says about itself, unchecked, and its number of steps. Raises UsageError."""
+    """The header of a file, unchecked, and its number of steps. Raises UsageError."""
     try:
         document = itf.parse_document(read_text(path))
         header = itf.read_header(document)
@@ -108,8 +110,9 @@ def read_header(path: Path) -> tuple[itf.Header, int]:
 
 
 def changed(header: itf.Header) -> list[str]:
-    """What of the configuration is not the default of the model, as far as that is known: all of it for a model that a
-    person wrote, which is not loaded for this."""
+    """The entries of the configuration that differ from the model's defaults; all entries for a user's own model, which
+    is not loaded for this.
+    """
     usual: dict[str, str] = {}
     if header.file is None:
         with contextlib.suppress(UsageError):
@@ -119,24 +122,24 @@ def changed(header: itf.Header) -> list[str]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file that may be anything. Raises UsageError without the path in it."""
+    """The text of a file with any content. Raises UsageError whose message does not contain the path."""
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
-            raise UsageError("a folder, not a trace; see what is in it with: trace list DIR")
+            raise UsageError("a folder, not a trace; list its traces with: trace list DIR")
         if not stat.S_ISREG(status.st_mode):
-            raise UsageError("not a regular file; give a file that check wrote")
+            raise UsageError("not a regular file; give a file written by check")
         if status.st_size > MOST_BYTES:
-            raise UsageError(f"{status.st_size >> 20} MiB are too much for a trace; give a file that check wrote")
+            raise UsageError(f"{status.st_size >> 20} MiB are too large for a trace; give a file written by check")
         return path.read_bytes().decode()
     except OSError as error:
-        raise UsageError(f"cannot be read: {error.strerror}; trace list shows the traces that there are") from None
+        raise UsageError(f"cannot be read: {error.strerror}; list the traces with: trace list") from None
     except UnicodeDecodeError:
-        raise UsageError("not text in UTF-8; give a file that check wrote") from None
+        raise UsageError("not UTF-8 text; give a file written by check") from None
 
 
 def files(folder: Path) -> list[Path]:
-    """The trace files of a folder, by name. Raises UsageError."""
+    """The trace files of a folder, sorted by name. Raises UsageError."""
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; check writes traces to ./{DEFAULT}, or to --out DIR")
     try:

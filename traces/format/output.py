@@ -1,4 +1,4 @@
-"""Files that a person names: written whole or not at all, and never over another one unasked.
+"""Writes files that the user names: completely or not at all, and never over an existing file unless asked to.
 
 In:  a path, and content.
 Out: the file. Raises UsageError.
@@ -15,11 +15,11 @@ from isrcheck.models.messages.errors import UsageError
 
 
 def put(path: Path, content: bytes, *, replace: bool = False) -> None:
-    """Write a file; with `replace` also where one is already."""
+    """Write a file; with `replace`, overwrite an existing one."""
     if path.is_dir():
         raise UsageError(f"{path}: a folder; name a file in it")
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise UsageError(f"{path}: a link, a pipe or a device, which a file does not take the place of; name a file")
+        raise UsageError(f"{path}: a link, a pipe or a device, which is not replaced by a file; name a file")
     draft = draft_in(path.parent)
     try:
         write_through(draft, content)
@@ -28,7 +28,7 @@ def put(path: Path, content: bytes, *, replace: bool = False) -> None:
         else:
             give_name(draft, path)
     except FileExistsError:
-        raise UsageError(f"{path}: is there already, and is left as it is; name another file, or add --force") from None
+        raise UsageError(f"{path}: exists already and is not overwritten; name another file, or add --force") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}; name a file elsewhere") from None
     finally:
@@ -37,17 +37,20 @@ def put(path: Path, content: bytes, *, replace: bool = False) -> None:
 
 
 DRAFT = ".draft-"
-"""How the name of a file begins that has not been given its own name yet."""
+"""The prefix of the name of a draft, which is renamed when it is complete."""
 
 
 def draft_in(folder: Path) -> Path:
-    """A name for a draft that nobody can have put a file or a link under before, in a folder that others write to."""
+    """A name for a draft that nobody else can have used for a file or a link, even in a folder that others can write
+    to.
+    """
     return folder / f"{DRAFT}{secrets.token_hex(8)}"
 
 
 def write_through(path: Path, content: bytes) -> None:
-    """Write a draft, and let the machine put it where a power loss leaves it whole before it gets its name. What is
-    there already is not written to, and no link is followed: raises FileExistsError."""
+    """Write a draft and flush it to the disk, so that it is complete before it is renamed. Existing files are not
+    overwritten and links are not followed: raises FileExistsError.
+    """
     with path.open("xb") as file:
         file.write(content)
         file.flush()
@@ -55,12 +58,12 @@ def write_through(path: Path, content: bytes) -> None:
 
 
 def give_name(draft: Path, path: Path) -> None:
-    """Give a file a name, in one step that fails with FileExistsError where somebody else has it."""
+    """Rename a file in one step. Raises FileExistsError if the name is taken."""
     try:
         os.link(draft, path)
     except FileExistsError:
         raise
     except OSError:
-        # A file system without hard links: take the name, then move the content over it.
+        # The file system has no hard links: create the name, then move the content over it.
         path.open("xb").close()
         draft.replace(path)

@@ -1,10 +1,11 @@
-"""Is a history of a file still possible? The steps are taken again by the model as it is today.
+"""Rechecks a recorded trace: is it still possible under the current version of its model?
 
-In:  a trace file, and the model of one's own that it is about, if it is. Out: whether the model still allows the
-     history to end as the file says, and what is so or not so. What cannot be told is a UsageError.
+In:  a trace file, and the user's own model file if the trace is of one.
+Out: whether the model still allows the steps of the trace to end as the file says, and why. A UsageError if that cannot
+     be decided.
 
-A file that was written with the very same model is certified. With any other version of it the recorded states are not
-looked at, but for the first: the steps are what counts.
+A file written with exactly the same model is certified. With any other version of the model, only the initial state and
+the steps of the file are used; its other states are ignored.
 """
 
 from __future__ import annotations
@@ -27,29 +28,30 @@ from isrcheck.traces.format.why_false import false_guard
 
 
 @dataclass(frozen=True)
-class Again:
-    """Whether a history is still possible, and why."""
+class Recheck:
+    """Whether a trace is still possible, and why."""
 
     is_possible: bool
     says: str
 
 
-def again(path: Path, model_file: Path | None = None) -> Again:
-    """Take a history's steps again; a model of one's own is loaded from `model_file`, which runs it. Raises
-    UsageError."""
+def recheck(path: Path, model_file: Path | None = None) -> Recheck:
+    """Take the steps of a trace again. The user's own model is loaded from `model_file`, which executes it. Raises
+    UsageError.
+    """
     try:
         document = itf.parse_document(read_text(path))
         header = itf.read_header(document)
         if model_file is None and header.file is not None:
             raise UsageError(
-                f"its model is the file {header.file}, which is not loaded because a file says so; give it"
+                f"its model is the file {header.file}, which is not loaded because a file names it; give it"
             )
         model = registry.load(header.model)[0] if model_file is None else registry.load_file(model_file)
         is_same = header.digest == model.digest
         document["#meta"]["isrcheck"]["model-digest"] = model.digest
         trace = itf.read_trace(document, model)
         if trace.prop is None or trace.prop.kind is Kind.SOMETIMES or trace.verdict in (None, REACHED, NOT_INDUCTIVE):
-            raise UsageError("no history that breaks a property; give one that check wrote")
+            raise UsageError("no trace of a violated property; give one written by check")
         if is_same:
             certify(trace)
         return _replayed(trace)
@@ -57,32 +59,32 @@ def again(path: Path, model_file: Path | None = None) -> Again:
         raise UsageError(f"{path}: {error}") from None
 
 
-def _replayed(trace: Trace) -> Again:
+def _replayed(trace: Trace) -> Recheck:
     instance, prop = trace.instance, trace.prop
     assert prop is not None
     if trace.states[0] not in instance.initial_states:
-        return Again(False, "the state that it starts from is no initial state any more")
+        return Recheck(False, "its first state is no longer an initial state")
     states = [trace.states[0]]
     for position, step in enumerate(trace.steps, 1):
         try:
             after = run.take(instance, states[-1], step)
         except ModelError as error:
-            return Again(False, f"step {position} ({instance.spell_step(step)}) is not possible any more: {error}")
+            return Recheck(False, f"step {position} ({instance.spell_step(step)}) is no longer possible: {error}")
         if after is None:
             why = false_guard(instance, states[-1], step)
-            return Again(False, f"step {position} ({instance.spell_step(step)}) is not possible any more: {why}")
+            return Recheck(False, f"step {position} ({instance.spell_step(step)}) is no longer possible: {why}")
         states.append(after)
     if prop is IN_RANGE:
-        return _errs_again(trace, states)
+        return _recheck_error(trace, states)
     found = judgements(instance, prop, states, trace.steps)
     if trace.verdict not in found and VIOLATED not in found:
-        return Again(False, f"its steps are possible, and {prop.name} is not {trace.verdict} by them any more")
-    return Again(True, f"the model allows it: {prop.name} is {trace.verdict} after {trace.length} steps")
+        return Recheck(False, f"its steps are possible, but {prop.name} is no longer {trace.verdict} after them")
+    return Recheck(True, f"the model allows it: {prop.name} is {trace.verdict} after {trace.length} steps")
 
 
-def _errs_again(trace: Trace, states: Sequence[Cells]) -> Again:
-    """Whether the model still leaves its declaration where the steps end."""
+def _recheck_error(trace: Trace, states: Sequence[Cells]) -> Recheck:
+    """Whether the model still leaves its declaration at the end of the steps."""
     error = error_at_end(trace.instance, states, trace.steps, trace.erring)
     if error is None:
-        return Again(False, "its steps are possible, and the model does not leave its declaration behind them any more")
-    return Again(True, f"the model allows it: {IN_RANGE.name} is {trace.verdict} after {trace.length} steps")
+        return Recheck(False, "its steps are possible, but the model no longer leaves its declaration after them")
+    return Recheck(True, f"the model allows it: {IN_RANGE.name} is {trace.verdict} after {trace.length} steps")

@@ -1,11 +1,10 @@
-"""The command that reproduces a trace, as far as what a file says of it can be shown to somebody who may copy it.
+"""Chooses the command that reproduces a trace and that is safe to show to a person who may copy it.
 
-In:  the command that a trace file gives, which anybody may have written, and the trace's configuration.
-Out: that command if it is one of ours, in words that a shell takes as they are; else the search for the trace, made
-     of the configuration.
+In:  the command in a trace file, which may come from anybody, and the configuration of the trace.
+Out: that command if it is one of ours, quoted for the shell; otherwise a search command built from the configuration.
 
-A command is one of ours if each of its programs is, with options that read, search or show, and if it names no other
-model file than that of the trace. Nothing in it is left to the shell.
+A command is one of ours if each of its programs is one of ours, its options only read, search or show, and it names no
+model file except that of the trace. The shell interprets nothing in it.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ OPTIONS = frozenset(
     {"--bound", "--protocol", "--set", "--switch", "--swap", "--engine", "--prove", "--counterexamples", "--model"}
     | {"--walks", "--seed", "--steps", "--bug"}
 )
-"""The options of ours that a trace is made with; none of them writes a file that it names, or runs one."""
+"""Our options that affect which trace is found; none of them writes or executes a file that it names."""
 
 
 def reproduction(
     command: str, instance: Instance, file: str | None, property_name: str | None, verdict: str | None, length: int
 ) -> str:
-    """The command of a trace file, or what stands in for it. `file` is the model that a person wrote, if it is one."""
+    """The command of a trace file, or a safe replacement. `file` is the user's own model, if there is one."""
     options = OPTIONS | {entry.option for entry in instance.model.entries.values() if entry.option is not None}
     if not command or is_ours(command, options, file):
         return command
@@ -41,7 +40,7 @@ def reproduction(
 
 
 def is_ours(command: str, options: Collection[str], file: str | None) -> bool:
-    """Whether a command consists of programs of ours with such options, and of nothing else that a shell knows."""
+    """Whether a command consists only of our programs with these options, and nothing else that a shell interprets."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -67,6 +66,6 @@ def _is_ours(words: Sequence[str], options: Collection[str], file: str | None) -
 
 
 def _name_of(instance: Instance) -> str:
-    """How a model that the project brings along is named on the command line."""
+    """How a built-in model is named on the command line."""
     name, protocol = instance.model.name, instance.protocol.name
     return f"{name}/{protocol}" if name == "published" else name

@@ -1,37 +1,37 @@
-"""How what a state holds is written: cells as the model declares them, and the entries of Kafka's logs.
+"""Prints what a state holds: cells as the model declares them, and entries of Kafka's logs.
 
 In:  an instance, and a cell or an entry.
-Out: text. A cell of Kafka's logs holds a record, or the marker that ends a transaction: markers are numbered after the
-     records, and are no further letters.
+Out: text. A cell of one of Kafka's logs holds a record or the marker that ends a transaction; markers are numbered
+     after the records and are not printed as letters.
 """
 
 from __future__ import annotations
 
 from isrcheck.models.kafka.state.fields import TransactionState
 from isrcheck.models.language.declare import NONE
-from isrcheck.models.language.model import Instance, Place, spell_element
+from isrcheck.models.language.model import FieldLayout, Instance, spell_element
 from isrcheck.models.run import Cells, State
 
 ENTRIES = ("exposed_record", "log_record", "response_record")
-"""The fields of Kafka's model that hold entries of a log."""
+"""The fields of Kafka's model that hold log entries."""
 
 
 def spell_cell(instance: Instance, position: int) -> str:
-    """The name of a cell with its indices: log_record[1][0]."""
-    place = _place_at(instance, position)
-    index = list(place.indices())[position - place.offset]
-    domains = zip(place.field.over, index, strict=True)
-    return place.name + "".join(f"[{spell_element(one) if domain.letters else one}]" for domain, one in domains)
+    """The name of a cell with its indices, such as log_record[1][0]."""
+    layout = _layout_at(instance, position)
+    index = list(layout.indices())[position - layout.offset]
+    domains = zip(layout.field.over, index, strict=True)
+    return layout.name + "".join(f"[{spell_element(one) if domain.letters else one}]" for domain, one in domains)
 
 
 def spell_cell_value(instance: Instance, position: int, value: int) -> str:
-    """What a cell holds, as people read it; a number that the cell cannot hold stays a number."""
-    place = _place_at(instance, position)
-    return spell_value(instance, place, value) if place.low <= value <= place.high else str(value)
+    """The value of a cell as text; a number outside the cell's range is printed as a number."""
+    layout = _layout_at(instance, position)
+    return spell_value(instance, layout, value) if layout.low <= value <= layout.high else str(value)
 
 
 def changed_cells(instance: Instance, before: Cells, after: Cells) -> list[tuple[str, str, str]]:
-    """The cells in which two states differ: name, old value, new value."""
+    """The cells that differ between two states: name, old value, new value."""
     return [
         (spell_cell(instance, cell), spell_cell_value(instance, cell, old), spell_cell_value(instance, cell, new))
         for cell, (old, new) in enumerate(zip(before, after, strict=True))
@@ -39,30 +39,30 @@ def changed_cells(instance: Instance, before: Cells, after: Cells) -> list[tuple
     ]
 
 
-def _place_at(instance: Instance, position: int) -> Place:
-    for place in instance.places.values():
-        if place.offset <= position < place.offset + place.count:
-            return place
+def _layout_at(instance: Instance, position: int) -> FieldLayout:
+    for layout in instance.layouts.values():
+        if layout.offset <= position < layout.offset + layout.count:
+            return layout
     raise IndexError(position)
 
 
-def spell_value(instance: Instance, place: Place, value: int) -> str:
-    """What a cell of this field holds, as people read it."""
-    if place.name in ENTRIES and "transactions" in instance.model.entries:
+def spell_value(instance: Instance, layout: FieldLayout, value: int) -> str:
+    """The value of a cell of this field, as text."""
+    if layout.name in ENTRIES and "transactions" in instance.model.entries:
         transaction = value - instance.configuration.records
         if transaction >= 0:
             return f"marker{transaction}" if instance.configuration.transactions > 1 else "marker"
-    return place.spell(value)
+    return layout.spell(value)
 
 
 # ----------------------------------------------------------------------------------------------------- Kafka's entries
 
 
 def spell_entry(s: State, entry: int, epoch: int) -> str:
-    """An entry in a log: `a0` record a of epoch 0, `C0` a commit marker, `1A0` the abort marker of transaction 1.
+    """An entry of a log: `a0` for record a of epoch 0, `C0` for a commit marker, `1A0` for the abort marker of
+    transaction 1.
 
-    A `?` stands for what a log lacks within its ends, an entry or its epoch: only a state that need not be reachable
-    has that.
+    A `?` stands for a missing entry or epoch within the ends of a log, which occurs only in unreachable states.
     """
     written = "?" if epoch == NONE else str(epoch)
     if entry == NONE:
@@ -74,7 +74,7 @@ def spell_entry(s: State, entry: int, epoch: int) -> str:
 
 
 def name_entry(s: State, entry: int) -> str:
-    """An entry in a sentence: `record a`, `the commit marker of transaction 1`."""
+    """An entry as part of a sentence: `record a`, `the commit marker of transaction 1`."""
     if entry < s.records:
         return f"record {spell_element(entry)}"
     transaction = entry - s.records
@@ -83,7 +83,7 @@ def name_entry(s: State, entry: int) -> str:
 
 
 def name_transaction(s: State, transaction: int) -> str:
-    """A transaction in a sentence: by its number, where there are several."""
+    """A transaction as part of a sentence; numbered if there are several."""
     return f"transaction {transaction}" if s.transactions > 1 else "transaction"
 
 

@@ -1,7 +1,7 @@
-"""A trace: one history of a model, and what it shows about a property.
+"""A trace: one path of a model, and what it shows about a property.
 
 In:  built by certify.py (from the path that an engine found) or by itf.py (from a file).
-Out: the value that everything else in this package reads.
+Out: the value that all other modules of this package read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PERMITTED = "PERMITTED"
 REACHED = "REACHED"
 HOLDS = "HOLDS ON THIS PATH"
 NOT_INDUCTIVE = "NOT INDUCTIVE"
-"""The property is true in a state that need not be reachable, and the last step breaks it."""
+"""The property is true in a state that may be unreachable, and the last step violates it."""
 
 VERDICTS = (VIOLATED, PERMITTED, REACHED, HOLDS, NOT_INDUCTIVE)
 
@@ -29,9 +29,9 @@ VERDICTS = (VIOLATED, PERMITTED, REACHED, HOLDS, NOT_INDUCTIVE)
 class Trace:
     """States and the steps between them; the verdict is that of the property in the last state or on the last step.
 
-    State 0 is an initial state of the instance, unless the verdict is NOT_INDUCTIVE.
-    A plain behaviour has neither property nor verdict. `command` is what reproduces the trace. `erring` is a step from
-    the last state that leads nowhere, because the model leaves its declaration in it: the property is then `in_range`.
+    State 0 is an initial state of the instance, unless the verdict is NOT_INDUCTIVE. A plain behaviour has neither
+    property nor verdict. `command` reproduces the trace. `erring` is a step from the last state in which the model
+    leaves its declaration, so it has no successor; the property is then `in_range`.
     """
 
     instance: Instance
@@ -44,45 +44,45 @@ class Trace:
 
     @property
     def every_step(self) -> tuple[Step, ...]:
-        """The steps, and behind them the one that errs, if there is one."""
+        """The steps, followed by the erring step if there is one."""
         return self.steps if self.erring is None else (*self.steps, self.erring)
 
     @property
     def length(self) -> int:
-        """How many steps there are, with the one that errs; state 0 is the initial one."""
+        """The number of steps, including the erring step; state 0 is the initial state."""
         return len(self.every_step)
 
     @cached_property
     def error(self) -> Error | None:
-        """What leaves the declaration at the end, where the trace shows that; None also where nothing does."""
+        """The error at the end of the trace, or None if there is none."""
         if self.property_name != IN_RANGE.name:
             return None
         return error_at_end(self.instance, self.states, self.steps, self.erring)
 
     def state_at(self, position: int) -> Cells:
-        """The state after a step; a step that errs leaves it as it was."""
+        """The state after a step; an erring step leaves the state unchanged."""
         return self.states[min(position, len(self.states) - 1)]
 
     @property
     def prop(self) -> Property | None:
-        """The property that the trace speaks about. Raises UsageError where the model has no such property."""
+        """The property of the trace. Raises UsageError if the model has no such property."""
         return None if self.property_name is None else property_of(self.instance, self.property_name)
 
     def spell_row(self, position: int) -> str:
-        """The step that led to a state; what is said of the first one."""
+        """The step that led to a state; for state 0, a description of the initial state."""
         if position:
             return self.instance.spell_step(self.every_step[position - 1])
         return "from this state" if self.verdict == NOT_INDUCTIVE else "initially"
 
     def spell_position(self, position: int) -> str:
-        """How a state is referred to: the step that led to it."""
+        """The name of a state in messages: the step that led to it."""
         if position == 0:
             return "the initial state"
         return f"step {position} ({self.instance.spell_step(self.every_step[position - 1])})"
 
 
 def property_of(instance: Instance, name: str) -> Property:
-    """The property or lemma of this name, which has to say something under this configuration; or `in_range`.
+    """The property or lemma of this name, which has to apply under this configuration; or `in_range`.
 
     Raises UsageError.
     """
@@ -91,7 +91,7 @@ def property_of(instance: Instance, name: str) -> Property:
     for prop in (*instance.model.properties, *instance.model.lemmas):
         if prop.name == name:
             if prop not in (*instance.properties, *instance.lemmas):
-                raise UsageError(f"{name} says nothing under this configuration: what it speaks about is switched off")
+                raise UsageError(f"{name} does not apply under this configuration: its mechanism is switched off")
             return prop
     known = [prop.name for prop in (*instance.model.properties, *instance.model.lemmas)]
     raise UsageError(f"{instance.model.name} has no property {name}; {nearest(name, known)}")

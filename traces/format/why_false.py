@@ -1,10 +1,10 @@
-"""Why is it false? Which operand, for which binding, and what the cells hold that it reads.
+"""Explains why an expression is false: which operand, for which binding, and which cell values it reads.
 
-In:  a property or an action of a model, and the states that it is asked about.
-Out: a `Reason`: a tree of expressions of the model's own text, down to one that only reads cells; and its lines.
+In:  a property or an action of a model, and the states in which it is evaluated.
+Out: a `Reason`: a tree of expressions of the model, down to expressions that only read cells; and its lines.
 
-The checked syntax tree (models/language/syntax.py) says what there is to look at; every value in it is computed by
-CPython from the model's own functions, so that nothing here gives a second meaning to the language.
+The checked syntax tree (models/language/syntax.py) determines what is examined. CPython computes every value with the
+model's own functions, so this module does not define a second meaning of the language.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from isrcheck.models import run
 from isrcheck.models.language.declare import Disabled
-from isrcheck.models.language.model import Instance, Place, Property, Step, spell_element
+from isrcheck.models.language.model import FieldLayout, Instance, Property, Step, spell_element
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.language.text.spelling import spelled
 from isrcheck.models.run import Cells
@@ -25,12 +25,12 @@ from isrcheck.traces.format.spelling import spell_value
 from isrcheck.traces.format.trace import Trace
 
 MOST_READINGS = 12
-"""Cells that are listed for one expression; a fold over everything can read hundreds."""
+"""The most cells listed for one expression; a fold can read hundreds."""
 
 
 @dataclass(frozen=True)
 class Binding:
-    """A name, what it stands for, and the two as text."""
+    """A name and its value, and both as text."""
 
     name: str
     value: int
@@ -39,9 +39,9 @@ class Binding:
 
 @dataclass(frozen=True)
 class Reason:
-    """An expression and its truth value: for which bindings, given which conditions, and why.
+    """An expression with its truth value, the bindings and conditions under which it has it, and the reasons for it.
 
-    `readings` are the cells that it reads by itself; `deeper` the expressions inside that decide it.
+    `readings` are the cells that the expression itself reads; `deeper` are the subexpressions that decide it.
     """
 
     source: str
@@ -53,13 +53,17 @@ class Reason:
 
     @staticmethod
     def over(source: str, truth: bool, readings: tuple[str, ...], inner: Reason) -> Reason:
-        """The reason of what `inner` decides; a constant decides nothing, and leaves what was read on the way to it."""
+        """The reason for an expression that `inner` decides; if `inner` is constant, the readings on the way to it
+        remain.
+        """
         if inner.source in ("True", "False"):
             return Reason(source, truth, readings=readings + inner.readings)
         return Reason(source, truth, readings=readings, deeper=(inner,))
 
     def numbers(self) -> dict[str, int]:
-        """What the names stand for here and deeper; of a name that is bound several times, the outermost."""
+        """The values of the names, here and in deeper reasons; for a name that is bound several times, the outermost
+        value.
+        """
         found = {binding.name: binding.value for binding in reversed(self.bindings)}
         for reason in self.deeper:
             found = reason.numbers() | found
@@ -67,12 +71,12 @@ class Reason:
 
     @property
     def shown_readings(self) -> list[str]:
-        """The cells that are read, as far as a person wants to see them."""
+        """The cells that are read, cut to a length that a person wants to read."""
         more = len(self.readings) - MOST_READINGS
         return [*self.readings[:MOST_READINGS], *([f"and {more} more cells"] if more > 0 else [])]
 
     def lines(self, indent: str = "") -> list[str]:
-        """The tree as text, the deciding cells at the end; lines of any length, for table.fitted."""
+        """The tree as text, with the deciding cells last; lines of any length, for table.fitted."""
         where = f" for {', '.join(binding.text for binding in self.bindings)}" if self.bindings else ""
         found = [f"{indent}{self.source} is {'true' if self.truth else 'false'}{where}"]
         if self.conditions:
@@ -85,7 +89,7 @@ class Reason:
 
 
 def why_false(instance: Instance, prop: Property, before: Cells | None, step: Step | None, after: Cells) -> Reason:
-    """Why a property is false in the state `after`, or, if it speaks about transitions, of the step that led there."""
+    """Why a property is false in the state `after`, or, for a property of transitions, on the step that led there."""
     explainer = _Explainer(instance)
     names: dict[str, Any]
     if prop.of_steps:
@@ -99,7 +103,7 @@ def why_false(instance: Instance, prop: Property, before: Cells | None, step: St
 
 
 def why_broken(trace: Trace) -> Reason:
-    """Why the property is false with which a trace ends."""
+    """Why the property of a trace is false at its end."""
     assert trace.prop is not None
     before, step = (trace.states[-2], trace.steps[-1]) if trace.length else (None, None)
     return why_false(trace.instance, trace.prop, before, step, trace.states[-1])
@@ -107,7 +111,7 @@ def why_broken(trace: Trace) -> Reason:
 
 @dataclass(frozen=True)
 class FalseGuard:
-    """A guard that is false: its text, where it stands, and the cells and locals that it reads, with their values."""
+    """A guard that is false: its text, its position, and the cells and locals that it reads, with their values."""
 
     source: str
     path: str
@@ -115,26 +119,26 @@ class FalseGuard:
     readings: tuple[str, ...]
 
     def __str__(self) -> str:
-        """The guard and its values, without the place."""
+        """The guard and its values, without its position."""
         values = f" ({', '.join(self.readings)})" if self.readings else ""
         return f"its guard `{self.source}` is false{values}"
 
 
 def false_guard(instance: Instance, cells: Cells, step: Step) -> str:
-    """Why a step is not enabled: its first guard that is false, with the cells that it reads."""
+    """Why a step is not enabled: its first false guard, with the cells that it reads."""
     guard = first_false_guard(instance, cells, step)
     return f"protocol {instance.protocol.name} has no action {step.action}" if guard is None else str(guard)
 
 
 def first_false_guard(instance: Instance, cells: Cells, step: Step) -> FalseGuard | None:
-    """The first guard that keeps a step from being taken; None where the protocol lacks the action.
+    """The first guard that disables a step; None if the protocol lacks the action.
 
-    The step has to be one that cannot be taken.
+    The step has to be disabled.
     """
-    function = instance.function(step.slot)
+    function = instance.function(step.action_index)
     if function is None:
         return None
-    arguments = [c.argument(o) for c, o in zip(instance.slot_choices[step.slot], step.ordinals, strict=True)]
+    arguments = [c.argument(o) for c, o in zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)]
     try:
         function.python(run.State(instance, cells), *arguments)
     except Disabled as disabled:
@@ -161,7 +165,7 @@ def _guard_at(instance: Instance, function: Function, cells: Cells, line: int, n
 
 
 def spell_expression(expression: ast.expr) -> str:
-    """The text of an expression; `ast.unparse` puts a generator into brackets of its own, which models do not."""
+    """The text of an expression. `ast.unparse` adds brackets around a generator, which models do not write."""
     text = spelled(expression)
     for start in reversed([match.start() + 3 for match in re.finditer(r"\b(?:all|any|sum)\(\(", text)]):
         depth, end = 1, start + 2
@@ -175,9 +179,9 @@ def spell_expression(expression: ast.expr) -> str:
 
 @dataclass
 class _Scope:
-    """What the names mean at one place: states, parameters, locals; which of them print as letters.
+    """What the names mean at one point of a function: states, parameters, locals; and which of them print as letters.
 
-    `loops` are the variables of the loops around the place, `tests` the conditions around it, innermost last.
+    `loops` are the variables of the enclosing loops, `tests` the enclosing conditions, innermost last.
     """
 
     function: Function
@@ -188,7 +192,7 @@ class _Scope:
     tests: list[ast.expr] = field(default_factory=list)
 
     def evaluate(self, expression: ast.expr) -> Any:
-        """The value of an expression. The names go in as globals, where a generator inside can see them."""
+        """The value of an expression. The names are passed as globals, so that generators inside can see them."""
         code = compile(ast.Expression(expression), self.function.path, "eval")
         return eval(code, {**self.function.python.__globals__, **self.names})  # noqa: S307 - checked model text
 
@@ -202,24 +206,24 @@ class _Scope:
         return f"{name} = {spell_element(value) if name in self.lettered and value >= 0 else value}"
 
     def inner(self) -> _Scope:
-        """A scope of its own that starts with the same names."""
+        """A copy of this scope that can be extended."""
         return replace(self, names=dict(self.names), lettered=set(self.lettered), assigned=set(self.assigned))
 
 
 class _Explainer:
-    """Follows the expression that decides, and asks CPython for every value on the way."""
+    """Follows the expressions that decide a value, and lets CPython compute every value on the way."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.log: list[str] = []
-        domains = [domain for place in instance.places.values() for domain in place.field.over]
+        domains = [domain for layout in instance.layouts.values() for domain in layout.field.over]
         self.lettered_sizes = {domain.size for domain in domains if domain.letters and isinstance(domain.size, str)}
 
     def watch(self, name: str, cells: Cells) -> _Watched:
         return _Watched(self.instance, run.State(self.instance, cells), name, self.log)
 
     def readings(self, expression: ast.expr, scope: _Scope) -> tuple[str, ...]:
-        """The cells that an expression reads, helpers included, and the locals that it uses, with their values."""
+        """The cells that an expression reads, also through helpers, and the locals that it uses, with their values."""
         used = [n.id for n in ast.walk(expression) if isinstance(n, ast.Name) and n.id in scope.assigned]
         self.log.clear()
         scope.evaluate(expression)
@@ -228,7 +232,7 @@ class _Explainer:
     # -------------------------------------------------------------------------------------------------- statements
 
     def why_returned(self, function: Function, names: dict[str, Any], lettered: Sequence[str] = ()) -> Reason:
-        """Why a function returns what it returns: the expression that it returns, or the `if` around a constant."""
+        """Why a function returns its value: the returned expression, or the `if` around a returned constant."""
         arguments = [names[parameter.name] for parameter in function.parameters]
         found = self.returned(function.body, _Scope(function, dict(names), set(lettered)))
         assert found is not None, "every path of a property ends with a return"
@@ -243,7 +247,7 @@ class _Explainer:
         return replace(reason, bindings=tuple(map(scope.bound, scope.loops)) + reason.bindings)
 
     def returned(self, statements: Sequence[ast.stmt], scope: _Scope) -> tuple[ast.expr, _Scope] | None:
-        """The return statement that is reached, and what the names mean there."""
+        """The return statement that is reached, and the scope there."""
         for statement in statements:
             found = None
             match statement:
@@ -294,7 +298,7 @@ class _Explainer:
         return Reason(spell_expression(expression), truth, readings=self.readings(expression, scope))
 
     def why_operands(self, expression: ast.BoolOp, scope: _Scope) -> Reason:
-        """One operand decides a false `and` and a true `or`; all of them together decide the other cases."""
+        """A false `and` and a true `or` are decided by one operand; otherwise all operands decide together."""
         decisive = isinstance(expression.op, ast.Or)
         for operand in expression.values:
             if bool(scope.evaluate(operand)) is decisive:
@@ -303,7 +307,7 @@ class _Explainer:
         return Reason(spell_expression(expression), not decisive, deeper=deeper)
 
     def why_helper(self, call: ast.Call, scope: _Scope) -> Reason:
-        """A call of a helper is explained by what the helper returns, with its parameters bound."""
+        """A call of a helper is explained by the value that the helper returns, with its parameters bound."""
         assert isinstance(call.func, ast.Name)
         callee = scope.function.functions[call.func.id]
         truth = bool(scope.evaluate(call))
@@ -336,7 +340,7 @@ class _Explainer:
     def binding(
         self, generator: ast.GeneratorExp, decisive: bool, scope: _Scope
     ) -> tuple[tuple[str, ...], _Scope] | None:
-        """The first binding for which the element has the truth value that decides, if there is one."""
+        """The first binding for which the element has the deciding truth value, if there is one."""
         for names, inner in self.bindings(generator.generators, scope.inner()):
             if bool(inner.evaluate(generator.elt)) is decisive:
                 return names, inner
@@ -356,7 +360,7 @@ class _Explainer:
                     yield (part.target.id, *names), inner
 
     def bind(self, name: str, iterated: ast.expr, scope: _Scope) -> range:
-        """The range of a loop variable, which prints as letters where the range is that of a lettered domain."""
+        """The range of a loop variable, which prints as letters if the range is that of a lettered domain."""
         scope.lettered.discard(name)
         end = iterated.args[-1] if isinstance(iterated, ast.Call) else iterated
         if isinstance(end, ast.Attribute) and end.attr in self.lettered_sizes:
@@ -367,7 +371,7 @@ class _Explainer:
 
 
 class _Watched:
-    """A state that notes which of its cells are read."""
+    """A state that records which of its cells are read."""
 
     def __init__(self, instance: Instance, state: run.State, name: str, log: list[str]) -> None:
         self._instance = instance
@@ -377,32 +381,34 @@ class _Watched:
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._state, name)
-        place = self._instance.places.get(name)
-        if place is None:
+        layout = self._instance.layouts.get(name)
+        if layout is None:
             return value
         label = f"{self._name}.{name}"
-        if place.sizes:
-            return _WatchedRow(value, self._instance, place, label, 0, self._log)
-        self._log.append(f"{label} = {spell_value(self._instance, place, value)}")
+        if layout.sizes:
+            return _WatchedArray(value, self._instance, layout, label, 0, self._log)
+        self._log.append(f"{label} = {spell_value(self._instance, layout, value)}")
         return value
 
 
-class _WatchedRow:
+class _WatchedArray:
     """An array field, or a part of it, of a watched state."""
 
-    def __init__(self, row: Any, instance: Instance, place: Place, label: str, depth: int, log: list[str]) -> None:
+    def __init__(
+        self, row: Any, instance: Instance, layout: FieldLayout, label: str, depth: int, log: list[str]
+    ) -> None:
         self._row = row
         self._instance = instance
-        self._place = place
+        self._layout = layout
         self._label = label
         self._depth = depth
         self._log = log
 
     def __getitem__(self, index: int) -> Any:
         value = self._row[index]
-        letters = self._place.field.over[self._depth].letters
+        letters = self._layout.field.over[self._depth].letters
         label = f"{self._label}[{spell_element(index) if letters else int(index)}]"
-        if self._depth + 1 < len(self._place.sizes):
-            return _WatchedRow(value, self._instance, self._place, label, self._depth + 1, self._log)
-        self._log.append(f"{label} = {spell_value(self._instance, self._place, value)}")
+        if self._depth + 1 < len(self._layout.sizes):
+            return _WatchedArray(value, self._instance, self._layout, label, self._depth + 1, self._log)
+        self._log.append(f"{label} = {spell_value(self._instance, self._layout, value)}")
         return value

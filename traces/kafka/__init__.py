@@ -1,4 +1,4 @@
-"""How traces of Kafka's model are shown: brokers, clients, messages, and the fate of each record.
+"""Presents traces of Kafka's model: brokers, clients, messages, and the fate of each record.
 
 In:  a trace of Kafka's model.
 Out: lanes and a scene.

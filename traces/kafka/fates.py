@@ -1,12 +1,12 @@
-"""What becomes of each record in a history of Kafka's replication: acked, committed, exposed, lost, duplicated.
+"""The fate of each record in a trace of Kafka's replication: acked, committed, exposed, lost, duplicated.
 
 In:  the states of a trace of Kafka's model.
-Out: for every state, the fate of each record that was sent by then, each word with the step since which it is true.
+Out: for every state, the fate of each record sent by then: words, each with the step since which it is true.
 
-`committed` is a record that a broker which takes itself for the leader has below its high watermark, `exposed` one
-that a reader of the configured isolation level could see; both stay said. `lost` is one that was acknowledged or
-exposed, was not deleted on request, and that the controller's leader does not hold; a later leader may bring it back,
-so this word, `duplicated` and `on no broker` are said only while they are true.
+A record is `committed` once a broker that presumes leadership has it below its high watermark, and `exposed` once a
+reader of the configured isolation level could read it; both words stay. A record is `lost` while it was acknowledged or
+exposed, was not deleted on request, and the controller's leader does not hold it. A later leader may restore it, so
+`lost`, `duplicated` and `on no broker` are listed only while they are true.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.models.run import State
 from isrcheck.traces.kafka.model import first_read, holds_record, is_read, was_deleted
 from isrcheck.traces.lanes.scene import Fate
 
-Question = Callable[[State, int], bool]
+RecordCondition = Callable[[State, int], bool]
 
 
 def _is_committed(s: State, record: int) -> bool:
@@ -54,29 +54,33 @@ def _is_nowhere(s: State, record: int) -> bool:
     return not any(holds_record(s, r, record) for r in range(s.replicas))
 
 
-LASTING: Mapping[str, Question] = {
+LASTING: Mapping[str, RecordCondition] = {
     "acked": lambda s, record: bool(s.acknowledged[record]),
     "committed": _is_committed,
     "exposed": _is_exposed,
     "deleted": was_deleted,
 }
-PASSING: Mapping[str, Question] = {"duplicated": _is_duplicated, "lost": _is_missing, "on no broker": _is_nowhere}
+PASSING: Mapping[str, RecordCondition] = {
+    "duplicated": _is_duplicated,
+    "lost": _is_missing,
+    "on no broker": _is_nowhere,
+}
 PROMISES = ("acked", "exposed")
-"""What makes a missing record a lost one."""
+"""The words that make a missing record a lost one."""
 
 BAD = ("duplicated", "lost")
-"""Words that say that something went wrong."""
+"""The words that describe a failure."""
 
 
 def _is_known(s: State, record: int) -> bool:
-    """It was sent; a state that need not be reachable can know of others as well."""
+    """Whether the record was sent; an unreachable state can also mention records that were not."""
     return bool(
         record < s.next_record or s.acknowledged[record] or _is_exposed(s, record) or not _is_nowhere(s, record)
     )
 
 
 def fates(states: Sequence[State]) -> list[tuple[Fate, ...]]:
-    """For each state the fates of the records that were sent, or that it knows of all the same."""
+    """For each state, the fates of the records that were sent or that the state mentions."""
     found = []
     since: dict[tuple[str, int], int] = {}
     for position, s in enumerate(states):

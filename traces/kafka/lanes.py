@@ -1,19 +1,20 @@
-"""A history of Kafka's replication: one column for the controller, one per broker, one for the clients.
+"""A trace of Kafka's replication as a table: one column for the controller, one per broker, one for the clients.
 
 In:  a trace of Kafka's model.
-Out: titles and rows for table.py, and the legend of the signs that a reader may not know.
+Out: titles and rows for table.py, and a legend of the signs that a reader may not know.
 
-A broker reads `L1 a0|b1`: it leads (f: follows, t: follows and is Truncating, x: does not run) in leader epoch 1, and
-holds record a of epoch 0 below its high watermark, and record b of epoch 1 above it. `:` is the last stable offset,
-where that is below the high watermark; `C0` and `A0` are the markers with which a transaction commits or aborts, `1C0`
-that of transaction 1 where there are several; `.` stands for an offset below the log start, `-` for one that a high
-watermark has and the log has not. `{1@2}` is an entry of the leader epoch cache, epoch 1 starts at 2, that neither the
-log nor being its leader implies (`{1@-}`: it is missing). `(isr 01)` is the ISR that a leader believes in, where the
-controller's is another. `(e1 until 2)` is what a leader answers to a follower that reconciles its log: where epoch 1
-ends. What is on its way between brokers is left to --full.
+A broker is printed as `L1 a0|b1`: it leads (f: follows, t: follows and is Truncating, x: is down) in leader epoch 1,
+and holds record a of epoch 0 below its high watermark and record b of epoch 1 above it. `:` is the last stable offset,
+if it is below the high watermark. `C0` and `A0` are the markers that commit or abort a transaction; `1C0` is the marker
+of transaction 1 if there are several. `.` stands for an offset below the log start, `-` for an offset below the high
+watermark at which the log has no entry. `{1@2}` is an entry of the leader epoch cache, epoch 1 starts at offset 2, that
+does not follow from the log or from being leader (`{1@-}`: the entry is missing). `(isr 01)` is the ISR that a leader
+believes in, if the controller's differs. `(e1 until 2)` is the leader's answer to a follower that reconciles its log:
+epoch 1 ends at offset 2. Messages in flight between brokers are shown only with --full.
 
-The clients' column says what the step changed for them (kafka_clients.py): which record is sent in a transaction or
-again, which transaction is decided, what can be read from now on, and by whom if not by all, what is acknowledged.
+The clients' column shows what the step changed for them (clients.py): records that are sent in a transaction or sent
+again, transactions that are decided, records that can be read from now on (and by whom, if not by all readers), and
+acknowledgements.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from isrcheck.traces.format.spelling import spell_entry
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka import clients
 from isrcheck.traces.kafka.model import end_offset_for, epoch_for, is_answered, last_stable_offset, latest_epoch
-from isrcheck.traces.lanes.table import Row
+from isrcheck.traces.lanes.table import StepRow
 
 BASICS = (
     ("L1", "leads in leader epoch 1"),
@@ -39,7 +40,7 @@ BASICS = (
     ("(isr 01)", "the ISR that a leader believes in, where the controller's is another"),
     ("(e1 until 2)", "what a leader answers to a follower that is Truncating: where an epoch ends"),
 )
-"""The signs that every reader needs: an example and what it means."""
+"""The signs that every reader needs: an example and its meaning."""
 
 LEGEND = {
     "t": ("t1", "follows in epoch 1, Truncating"),
@@ -52,26 +53,27 @@ LEGEND = {
     "[": ("[a0]", "beyond the end of the log"),
     "{": ("{1@2}", "leader epoch cache, where it differs from the log: epoch 1 starts at 2 (-: no entry)"),
 }
-"""The signs that are said below a table that has them."""
+"""The signs that are explained below a table that contains them."""
 
 
 NEWS = 16
-"""Columns for the clients, where every column counts: as wide as `read_uncommitted`."""
+"""The width of the clients' column in a narrow table: as wide as `read_uncommitted`."""
 
 MOST_STACKED = 4
-"""How narrow it gets, see `rows`."""
+"""The narrowest layout; see `rows`."""
 
 
 def titles(instance: Instance) -> list[str]:
-    """The columns after the step."""
+    """The titles of the columns after the step."""
     return ["controller", *(f"broker {r}" for r in range(instance.configuration.replicas)), "clients"]
 
 
-def rows(trace: Trace, stacked: int = 0) -> list[Row]:
-    """One row per state, columns that did not change left empty.
+def rows(trace: Trace, stacked: int = 0) -> list[StepRow]:
+    """One row per state; unchanged columns are empty.
 
-    Narrower with more lines: 1 puts what follows a broker's log on lines of its own, 2 each piece of news as well,
-    3 the controller's ISR as well, and 4 breaks news that is longer than `NEWS` columns.
+    A higher `stacked` gives narrower columns with more lines: 1 puts what follows a broker's log on lines of its own, 2
+    also puts each client event on a line of its own, 3 also the controller's ISR, and 4 also breaks client events that
+    are longer than `NEWS` columns.
     """
     found = []
     before: State | None = None
@@ -90,7 +92,7 @@ def rows(trace: Trace, stacked: int = 0) -> list[Row]:
         step = trace.spell_row(position)
         controller, *brokers = shown
         lines = (_lines(controller, stacked > 2), *(_lines(lane, stacked > 0) for lane in brokers), tuple(news))
-        found.append(Row(position, step, lines))
+        found.append(StepRow(position, step, lines))
         before, known = s, lanes
     return found
 
@@ -102,7 +104,7 @@ def _lines(lane: tuple[str, ...], stacked: bool) -> tuple[str, ...]:
 
 
 def legend(trace: Trace) -> list[str]:
-    """What the signs mean that these brokers' lanes have."""
+    """The meanings of the signs that occur in these lanes."""
     states = [State(trace.instance, cells) for cells in trace.states]
     lanes = [_broker(s, r) for s in states for r in range(s.replicas)]
     # Lower-case letters in a log are records.
@@ -113,7 +115,7 @@ def legend(trace: Trace) -> list[str]:
 
 
 def spell_legend(meanings: Sequence[tuple[str, str]]) -> list[str]:
-    """Signs and what they mean, one a line."""
+    """Signs and their meanings, one per line."""
     width = max((len(example) for example, _ in meanings), default=0)
     return [f"  {example:<{width}}  {meaning}" for example, meaning in meanings]
 
@@ -131,7 +133,7 @@ def _members(flags: object, replicas: int) -> str:
 
 
 def _broker(s: State, r: int) -> tuple[str, ...]:
-    """Role and log; and what else is worth a word."""
+    """Role and log, and anything else that is worth mentioning."""
     lane = [f"{_role(s, r):<2} {_log(s, r)}"]
     if s.TRUNC != Truncation.HW and (cache := epoch_cache_news(s, r)):
         lane.append("{" + " ".join(cache) + "}")
@@ -143,7 +145,7 @@ def _broker(s: State, r: int) -> tuple[str, ...]:
 
 
 def _told(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, ...]:
-    """The lane of a follower that was Truncating, with what its leader answered in this step."""
+    """The lane of a follower that was Truncating, with its leader's answer in this step."""
     asked = before.is_truncating[r] and (s.leader[r], s.leader_epoch[r]) == (before.leader[r], before.leader_epoch[r])
     if not asked or (s.is_truncating[r] and s.log_end_offset[r] == before.log_end_offset[r]):
         return lane
@@ -152,7 +154,7 @@ def _told(before: State, s: State, r: int, lane: tuple[str, ...]) -> tuple[str, 
 
 
 def epoch_answer(s: State, r: int) -> str:
-    """What its leader answers to a follower that asks where its latest epoch ends; nothing where its log is empty."""
+    """The leader's answer to a follower that asks where its latest epoch ends; empty if the follower's log is empty."""
     leader, epoch = s.leader[r], latest_epoch(s, r)
     if epoch == NONE:
         if s.log_end_offset[r] == s.log_start_offset[r]:
@@ -174,8 +176,9 @@ def _role(s: State, r: int) -> str:
 
 
 def _log(s: State, r: int) -> str:
-    """Entries from the first offset on, with a sign in place of the space before the first entry that is not stable,
-    and before the first that is not known to be committed."""
+    """The entries from the first offset on. A sign replaces the space before the first entry that is not stable, and
+    before the first entry that is not known to be committed.
+    """
     start, end, high_watermark = s.log_start_offset[r], s.log_end_offset[r], s.high_watermark[r]
     stable = last_stable_offset(s, r)
     entries = ["." if o < start else spell_entry(s, s.log_record[r][o], s.log_epoch[r][o]) for o in range(end)]
@@ -187,13 +190,14 @@ def _log(s: State, r: int) -> str:
 
 
 def stray_offsets(s: State, r: int) -> list[int]:
-    """Offsets at or beyond the log end where something stands all the same, in a state that need not be reachable."""
+    """Offsets at or beyond the log end that hold an entry, which occurs only in unreachable states."""
     return [offset for offset in range(s.log_end_offset[r], s.log_size) if s.log_record[r][offset] != NONE]
 
 
 def epoch_cache_news(s: State, r: int) -> list[str]:
-    """The entries of the leader epoch cache that are not those to be expected: where each epoch begins in the log, and
-    where the epoch will begin in which the broker leads, if leaders enter theirs at once."""
+    """The entries of the leader epoch cache that differ from the expected ones: the offset at which each epoch begins
+    in the log, and, if leaders enter their epochs at once, the offset at which the broker's own epoch will begin.
+    """
     found = []
     for epoch in range(s.elections + 1):
         enters = s.EPOCH_AT_BECOME_LEADER and s.leader[r] == r and s.leader_epoch[r] == epoch

@@ -1,10 +1,11 @@
-"""What passes between controller, brokers and clients in one step of Kafka's replication, and what befalls them.
+"""The messages between controller, brokers and clients in one step of Kafka's replication, and the events at each of
+them.
 
 In:  a step of Kafka's model, and the states before and after it.
-Out: arrows and marks between lanes, in the order in which they happen.
+Out: arrows and marks between lanes, in the order in which they occur.
 
-What an action sends is said here by its name; what it brings about (acknowledgements, reads, truncations, a changed
-ISR) is seen by comparing the two states, so that it is told of actions that this file does not know as well.
+This module knows what each action sends by the action's name. It finds the effects (acknowledgements, reads,
+truncations, ISR changes) by comparing the two states, so they are also found for actions that it does not know.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ Events = Iterator[Arrow | Mark]
 
 
 @dataclass(frozen=True)
-class Places:
-    """Which lane is whose: the controller's is the first, then those of brokers, producers and readers."""
+class LaneNumbers:
+    """The number of each lane: the controller's is first, then brokers, producers and readers."""
 
     replicas: int
     transactions: int
@@ -45,7 +46,7 @@ class Places:
         return 1 + self.replicas
 
     def transaction(self, transaction: int) -> int:
-        """The lane of a transaction: of its own producer, and of the coordinator that ends it."""
+        """The lane of a transaction: of its producer and of the coordinator that ends it."""
         return self.producer + 1 + transaction
 
     def sender(self, s: State, record: int) -> int:
@@ -55,24 +56,24 @@ class Places:
 
     @property
     def readers(self) -> int:
-        """The lane of readers of everything that is committed."""
+        """The lane of the readers of all committed records."""
         return self.producer + 1 + self.transactions
 
     @property
     def transaction_readers(self) -> int:
-        """The lane of readers at isolation level read_committed, where there are transactions."""
+        """The lane of read_committed readers, if there are transactions."""
         return self.readers + 1
 
 
 class UnknownArgumentError(AttributeError):
-    """An action of a known name has other arguments than the one that this file speaks of."""
+    """An action with a known name has other arguments than this module expects."""
 
 
 @dataclass(frozen=True)
-class Happening:
-    """One step: its arguments by name, and the states around it."""
+class StepContext:
+    """One step: its arguments by name, and the states before and after it."""
 
-    places: Places
+    lanes: LaneNumbers
     before: State
     after: State
     arguments: Mapping[str, Any]
@@ -85,85 +86,83 @@ class Happening:
 
     def to_broker(self, source: int, r: int, text: str, kind: str = "request") -> Arrow:
         """A message to a broker."""
-        return Arrow(source, self.places.broker(r), text, kind)
+        return Arrow(source, self.lanes.broker(r), text, kind)
 
     def between(self, source: int, target: int, text: str, kind: str = "request") -> Arrow:
-        """A message from broker to broker."""
-        return Arrow(self.places.broker(source), self.places.broker(target), text, kind)
+        """A message from one broker to another."""
+        return Arrow(self.lanes.broker(source), self.lanes.broker(target), text, kind)
 
     def befalls(self, r: int, text: str, kind: str = NOTE) -> Mark:
-        """Something that befalls a broker."""
-        return Mark(self.places.broker(r), text, kind)
+        """An event at a broker."""
+        return Mark(self.lanes.broker(r), text, kind)
 
 
 # ------------------------------------------------------------------------------------------------------ what is sent
 
 
-def _produce(happening: Happening) -> Events:
-    record = spell_element(happening.before.next_record)
-    sender = happening.places.producer
-    if "transaction" in happening.arguments:
-        sender = happening.places.transaction(happening.transaction)
-    yield happening.to_broker(sender, happening.leader, f"produce {record}")
+def _produce(context: StepContext) -> Events:
+    record = spell_element(context.before.next_record)
+    sender = context.lanes.producer
+    if "transaction" in context.arguments:
+        sender = context.lanes.transaction(context.transaction)
+    yield context.to_broker(sender, context.leader, f"produce {record}")
 
 
-def _refused(happening: Happening) -> Events:
-    yield from _produce(happening)
-    target = happening.places.producer
-    yield Arrow(happening.places.broker(happening.leader), target, "NOT_ENOUGH_REPLICAS")
+def _refused(context: StepContext) -> Events:
+    yield from _produce(context)
+    target = context.lanes.producer
+    yield Arrow(context.lanes.broker(context.leader), target, "NOT_ENOUGH_REPLICAS")
 
 
-def _send_lost(happening: Happening) -> Events:
-    record = spell_element(happening.before.next_record)
-    yield Mark(happening.places.producer, f"{record} sent, never arrives", FAULT)
+def _send_lost(context: StepContext) -> Events:
+    record = spell_element(context.before.next_record)
+    yield Mark(context.lanes.producer, f"{record} sent, never arrives", FAULT)
 
 
-def _answer_lost(happening: Happening) -> Events:
-    yield from _produce(happening)
-    yield Arrow(happening.places.broker(happening.leader), happening.places.producer, "ack", LOST)
+def _answer_lost(context: StepContext) -> Events:
+    yield from _produce(context)
+    yield Arrow(context.lanes.broker(context.leader), context.lanes.producer, "ack", LOST)
 
 
-def _retry(happening: Happening) -> Events:
-    text = f"produce {spell_element(happening.record)} again"
-    yield happening.to_broker(happening.places.producer, happening.leader, text)
+def _retry(context: StepContext) -> Events:
+    text = f"produce {spell_element(context.record)} again"
+    yield context.to_broker(context.lanes.producer, context.leader, text)
 
 
-def _decide(happening: Happening) -> Events:
-    word = TransactionState(happening.after.transaction_state[happening.transaction]).name.lower()
-    yield Mark(happening.places.transaction(happening.transaction), word, ELECTION)
+def _decide(context: StepContext) -> Events:
+    word = TransactionState(context.after.transaction_state[context.transaction]).name.lower()
+    yield Mark(context.lanes.transaction(context.transaction), word, ELECTION)
 
 
-def _marker(happening: Happening) -> Events:
-    word = TransactionState(happening.after.transaction_state[happening.transaction]).name.lower()
-    name = name_transaction(happening.after, happening.transaction)
-    yield happening.to_broker(
-        happening.places.transaction(happening.transaction), happening.leader, f"marker: {name} {word}"
-    )
+def _marker(context: StepContext) -> Events:
+    word = TransactionState(context.after.transaction_state[context.transaction]).name.lower()
+    name = name_transaction(context.after, context.transaction)
+    yield context.to_broker(context.lanes.transaction(context.transaction), context.leader, f"marker: {name} {word}")
 
 
-def _fetch(happening: Happening) -> Events:
-    leader, follower = happening.leader, happening.follower
-    yield happening.between(follower, leader, f"fetch from {happening.before.log_end_offset[follower]}")
-    if happening.after.fetch[follower][leader] == Fetch.PARKED:
-        yield happening.befalls(leader, "fetch parked")
+def _fetch(context: StepContext) -> Events:
+    leader, follower = context.leader, context.follower
+    yield context.between(follower, leader, f"fetch from {context.before.log_end_offset[follower]}")
+    if context.after.fetch[follower][leader] == Fetch.PARKED:
+        yield context.befalls(leader, "fetch parked")
     else:
-        yield _response(happening, leader, follower)
+        yield _response(context, leader, follower)
 
 
-def _answer_parked(happening: Happening) -> Events:
-    leader, follower = happening.leader, happening.follower
-    if happening.after.fetch[follower][leader] == Fetch.ANSWERED:
-        yield _response(happening, leader, follower)
+def _answer_parked(context: StepContext) -> Events:
+    leader, follower = context.leader, context.follower
+    if context.after.fetch[follower][leader] == Fetch.ANSWERED:
+        yield _response(context, leader, follower)
     else:
-        yield happening.between(leader, follower, "OFFSET_OUT_OF_RANGE")
+        yield context.between(leader, follower, "OFFSET_OUT_OF_RANGE")
 
 
-def _response(happening: Happening, leader: int, follower: int) -> Arrow:
-    return happening.between(leader, follower, _content(happening.after, follower, leader), RESPONSE)
+def _response(context: StepContext, leader: int, follower: int) -> Arrow:
+    return context.between(leader, follower, _content(context.after, follower, leader), RESPONSE)
 
 
 def _content(s: State, follower: int, leader: int) -> str:
-    """What a response holds: its entries, and the high watermark."""
+    """The content of a response: its entries and its high watermark."""
     entries = [
         spell_entry(s, s.response_record[follower][leader][o], s.response_epoch[follower][leader][o])
         for o in range(s.log_size)
@@ -172,71 +171,71 @@ def _content(s: State, follower: int, leader: int) -> str:
     return f"{' '.join(entries) or 'nothing new'}, HW {s.response_high_watermark[follower][leader]}"
 
 
-def _apply(happening: Happening) -> Events:
-    follower, leader = happening.follower, happening.leader
-    yield happening.between(leader, follower, _content(happening.before, follower, leader))
+def _apply(context: StepContext) -> Events:
+    follower, leader = context.follower, context.leader
+    yield context.between(leader, follower, _content(context.before, follower, leader))
 
 
-def _response_lost(happening: Happening) -> Events:
-    yield happening.between(happening.leader, happening.follower, "response", LOST)
+def _response_lost(context: StepContext) -> Events:
+    yield context.between(context.leader, context.follower, "response", LOST)
 
 
-def _reconcile(happening: Happening) -> Events:
-    s, follower, leader = happening.before, happening.follower, happening.leader
+def _reconcile(context: StepContext) -> Events:
+    s, follower, leader = context.before, context.follower, context.leader
     epoch = latest_epoch(s, follower)
     if epoch == NONE and not is_answered(s, leader, epoch):
-        yield happening.befalls(follower, "knows no epoch")
+        yield context.befalls(follower, "knows no epoch")
         return
     asked = "my log has no epoch" if epoch == NONE else f"where does e{epoch} end?"
-    yield happening.between(follower, leader, asked)
+    yield context.between(follower, leader, asked)
     answer = epoch_answer(s, follower) or f"no epoch until {end_offset_for(s, leader, epoch)}"
-    yield happening.between(leader, follower, answer)
+    yield context.between(leader, follower, answer)
 
 
-def _out_of_range(happening: Happening) -> Events:
-    end = happening.before.log_end_offset[happening.follower]
-    yield happening.between(happening.follower, happening.leader, f"fetch from {end}")
-    yield happening.between(happening.leader, happening.follower, "OFFSET_OUT_OF_RANGE")
-    if not happening.after.is_up[happening.follower]:
-        yield happening.befalls(happening.follower, "halts", FAULT)
+def _out_of_range(context: StepContext) -> Events:
+    end = context.before.log_end_offset[context.follower]
+    yield context.between(context.follower, context.leader, f"fetch from {end}")
+    yield context.between(context.leader, context.follower, "OFFSET_OUT_OF_RANGE")
+    if not context.after.is_up[context.follower]:
+        yield context.befalls(context.follower, "halts", FAULT)
 
 
-def _starts_over(happening: Happening) -> Events:
-    yield from _out_of_range(happening)
-    start = happening.after.log_start_offset[happening.follower]
-    yield happening.befalls(happening.follower, f"starts its log over at {start}", FAULT)
+def _starts_over(context: StepContext) -> Events:
+    yield from _out_of_range(context)
+    start = context.after.log_start_offset[context.follower]
+    yield context.befalls(context.follower, f"starts its log over at {start}", FAULT)
 
 
-def _hears(happening: Happening) -> Events:
-    s, epoch = happening.before, happening.epoch
+def _hears(context: StepContext) -> Events:
+    s, epoch = context.before, context.epoch
     members = "".join(str(r) for r in range(s.replicas) if s.metadata_isr[epoch][r])
     text = f"epoch {epoch}: leader {s.metadata_leader[epoch]}, ISR {members}"
-    yield happening.to_broker(happening.places.controller, happening.broker, text)
+    yield context.to_broker(context.lanes.controller, context.broker, text)
 
 
-def _elects(word: str, kind: str) -> Callable[[Happening], Events]:
-    def elect(happening: Happening) -> Events:
-        yield Mark(happening.places.controller, f"{word} {happening.elected}", kind)
+def _elects(word: str, kind: str) -> Callable[[StepContext], Events]:
+    def elect(context: StepContext) -> Events:
+        yield Mark(context.lanes.controller, f"{word} {context.elected}", kind)
 
     return elect
 
 
-def _removes(happening: Happening) -> Events:
-    yield Mark(happening.places.controller, f"gives up on {happening.follower}", ELECTION)
+def _removes(context: StepContext) -> Events:
+    yield Mark(context.lanes.controller, f"gives up on {context.follower}", ELECTION)
 
 
-def _befalls(word: str) -> Callable[[Happening], Events]:
-    def befall(happening: Happening) -> Events:
-        yield happening.befalls(happening.broker, word, FAULT)
+def _befalls(word: str) -> Callable[[StepContext], Events]:
+    def befall(context: StepContext) -> Events:
+        yield context.befalls(context.broker, word, FAULT)
 
     return befall
 
 
-def _deletes(happening: Happening) -> Events:
-    yield happening.to_broker(happening.places.producer, happening.leader, f"delete records before {happening.offset}")
+def _deletes(context: StepContext) -> Events:
+    yield context.to_broker(context.lanes.producer, context.leader, f"delete records before {context.offset}")
 
 
-SENT: Mapping[str, Callable[[Happening], Events]] = {
+SENT: Mapping[str, Callable[[StepContext], Events]] = {
     "producer_appends": _produce,
     "producer_is_refused": _refused,
     "send_is_lost": _send_lost,
@@ -264,67 +263,69 @@ SENT: Mapping[str, Callable[[Happening], Events]] = {
     "broker_crashes": _befalls("crashes"),
     "broker_loses_power": _befalls("loses power"),
     "broker_loses_disk": _befalls("loses its disk"),
-    "broker_restarts": lambda happening: iter([happening.befalls(happening.broker, "restarts", ELECTION)]),
+    "broker_restarts": lambda context: iter([context.befalls(context.broker, "restarts", ELECTION)]),
 }
-"""What each action sends. `leader_shrinks_isr` sends nothing but its write of the ISR, which is seen in the states."""
+"""What each action sends. `leader_shrinks_isr` only writes the ISR, which is found by comparing the states."""
 
 
 # ----------------------------------------------------------------------------------------------- what it brings about
 
 
-def _isr_written(happening: Happening) -> Events:
-    """A leader's write of the ISR."""
-    before, after = happening.before, happening.after
-    if "leader" not in happening.arguments or before.controller_epoch != after.controller_epoch:
+def _isr_written(context: StepContext) -> Events:
+    """A leader writes the ISR."""
+    before, after = context.before, context.after
+    if "leader" not in context.arguments or before.controller_epoch != after.controller_epoch:
         return
     members = [r for r in range(after.replicas) if after.controller_isr[r]]
     if members != [r for r in range(before.replicas) if before.controller_isr[r]]:
-        leader = happening.places.broker(happening.leader)
-        yield Arrow(leader, happening.places.controller, f"ISR {''.join(map(str, members))}")
+        leader = context.lanes.broker(context.leader)
+        yield Arrow(leader, context.lanes.controller, f"ISR {''.join(map(str, members))}")
 
 
-def _truncated(happening: Happening) -> Events:
-    """Logs that became shorter."""
-    for r in range(happening.after.replicas):
-        old, new = happening.before.log_end_offset[r], happening.after.log_end_offset[r]
+def _truncated(context: StepContext) -> Events:
+    """Logs that were truncated."""
+    for r in range(context.after.replicas):
+        old, new = context.before.log_end_offset[r], context.after.log_end_offset[r]
         if new < old:
-            yield happening.befalls(r, f"truncates {old} to {new}", FAULT)
+            yield context.befalls(r, f"truncates {old} to {new}", FAULT)
 
 
-def _teller(happening: Happening) -> int | None:
-    """The broker that the clients hear from: the one that the step is about, if there is one."""
-    brokers = [happening.arguments[name] for name in ("leader", "broker") if name in happening.arguments]
-    return happening.places.broker(brokers[0]) if brokers else None
+def _teller(context: StepContext) -> int | None:
+    """The broker that the clients hear from: the broker of the step, if there is one."""
+    brokers = [context.arguments[name] for name in ("leader", "broker") if name in context.arguments]
+    return context.lanes.broker(brokers[0]) if brokers else None
 
 
-def _refused_after_append(happening: Happening) -> Events:
-    """Requests that a leader answers although too few hold the record; one that stops to lead may say nothing."""
-    before, after = happening.before, happening.after
+def _refused_after_append(context: StepContext) -> Events:
+    """Requests that a leader answers although too few replicas hold the record; a leader that is demoted may not
+    answer.
+    """
+    before, after = context.before, context.after
     for record in range(after.records):
         leader = before.pending[record]
         is_answered = leader != after.pending[record] == NONE and after.leader[leader] == leader
         if is_answered and not after.acknowledged[record]:
-            target = happening.places.sender(after, record)
+            target = context.lanes.sender(after, record)
             text = f"{spell_element(record)}: NOT_ENOUGH_REPLICAS_AFTER_APPEND"
-            yield Arrow(happening.places.broker(leader), target, text)
+            yield Arrow(context.lanes.broker(leader), target, text)
 
 
-def _acknowledged(happening: Happening) -> Events:
-    before, after, teller = happening.before, happening.after, _teller(happening)
+def _acknowledged(context: StepContext) -> Events:
+    before, after, teller = context.before, context.after, _teller(context)
     if after.acks == Acks.ZERO:
-        return  # nobody answers: a record counts as written when it is sent
+        return  # there is no answer: a record counts as written when it is sent
     for record in range(after.records):
         if after.acknowledged[record] and not before.acknowledged[record] and teller is not None:
-            target = happening.places.sender(after, record)
+            target = context.lanes.sender(after, record)
             yield Arrow(teller, target, f"ack {spell_element(record)}")
 
 
-def _read(happening: Happening) -> Events:
-    """What readers see for the first time at an offset."""
-    before, after, teller = happening.before, happening.after, _teller(happening)
-    fields = [("exposed_record", happening.places.readers)]
+def _read(context: StepContext) -> Events:
+    """Records that readers see for the first time at an offset."""
+    before, after, teller = context.before, context.after, _teller(context)
+    fields = [("exposed_record", context.lanes.readers)]
     if after.transactions:
-        fields.append(("read_committed_record", happening.places.transaction_readers))
+        fields.append(("read_committed_record", context.lanes.transaction_readers))
     for name, lane in fields:
         for offset in range(after.log_size):
             entry = getattr(after, name)[offset]
@@ -333,25 +334,25 @@ def _read(happening: Happening) -> Events:
                 yield Arrow(teller, lane, f"{spell_element(entry)} at {offset}")
 
 
-def _read_otherwise(happening: Happening) -> Events:
-    """A leader that shows something else from now on than what was read there first."""
-    s = happening.after
-    shown = [("exposed_record", is_exposed, happening.places.readers)]
+def _read_otherwise(context: StepContext) -> Events:
+    """A leader exposes another record than the one that was read there first."""
+    s = context.after
+    shown = [("exposed_record", is_exposed, context.lanes.readers)]
     if s.transactions:
-        shown.append(("read_committed_record", is_exposed_as_committed, happening.places.transaction_readers))
+        shown.append(("read_committed_record", is_exposed_as_committed, context.lanes.transaction_readers))
     for first_read, is_shown, readers in shown:
         for leader in range(s.replicas):
             for offset in range(s.log_size):
                 entry = _contradiction(s, leader, offset, first_read, is_shown)
-                if entry not in (NONE, _contradiction(happening.before, leader, offset, first_read, is_shown)):
+                if entry not in (NONE, _contradiction(context.before, leader, offset, first_read, is_shown)):
                     spelled = spell_entry(s, entry, s.log_epoch[leader][offset])
-                    yield Arrow(happening.places.broker(leader), readers, f"{spelled} at {offset}!")
+                    yield Arrow(context.lanes.broker(leader), readers, f"{spelled} at {offset}!")
 
 
 def _contradiction(
     s: State, leader: int, offset: int, first_read: str, is_shown: Callable[[State, int, int], bool]
 ) -> int:
-    """What a broker that takes itself for the leader shows where something else was read first, or NONE."""
+    """The record that a presumed leader exposes at an offset where another record was read first, or NONE."""
     if s.leader[leader] != leader or not is_shown(s, leader, offset):
         return NONE
     entry: int = s.log_record[leader][offset]
@@ -361,14 +362,14 @@ def _contradiction(
 BROUGHT_ABOUT = (_truncated, _isr_written, _refused_after_append, _acknowledged, _read, _read_otherwise)
 
 
-def events(instance: Instance, places: Places, before: State, step: Step, after: State) -> Events:
-    """Everything that passes and befalls in a step."""
-    choices = instance.slot_choices[step.slot]
-    arguments = {c.parameter.name: c.argument(o) for c, o in zip(choices, step.ordinals, strict=True)}
-    happening = Happening(places, before, after, arguments)
+def events(instance: Instance, lanes: LaneNumbers, before: State, step: Step, after: State) -> Events:
+    """All messages and events of a step."""
+    ranges = instance.argument_ranges[step.action_index]
+    arguments = {c.parameter.name: c.argument(o) for c, o in zip(ranges, step.ordinals, strict=True)}
+    context = StepContext(lanes, before, after, arguments)
     sent = SENT.get(step.action)
     if sent is not None:
         with suppress(UnknownArgumentError):
-            yield from sent(happening)
+            yield from sent(context)
     for brought_about in BROUGHT_ABOUT:
-        yield from brought_about(happening)
+        yield from brought_about(context)

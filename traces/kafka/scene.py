@@ -1,8 +1,8 @@
-"""A history of Kafka's replication as a scene: the controller, each broker with its log, the producers, the readers.
+"""A trace of Kafka's replication as a scene: the controller, each broker with its log, the producers, the readers.
 
 In:  a trace of Kafka's model.
-Out: a `Scene`. What is in a broker's lane and not in its log, role or pointers is in its notes: the ISR that a leader
-     believes in, what it knows of its followers, the leader epoch cache where the log does not say it already.
+Out: a `Scene`. Notes in a broker's lane show what is not in its log, role or pointers: the ISR that a leader believes
+     in, what it knows of its followers, and the leader epoch cache if it differs from the log.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from isrcheck.traces.format.spelling import spell_entry
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka.fates import BAD, fates
 from isrcheck.traces.kafka.lanes import epoch_cache_news, stray_offsets
-from isrcheck.traces.kafka.messages import Places, events
+from isrcheck.traces.kafka.messages import LaneNumbers, events
 from isrcheck.traces.kafka.model import last_stable_offset
 from isrcheck.traces.lanes.scene import Arrow, Cell, Fate, Lane, Mark, Moment
 
 
 def lane_titles(trace: Trace) -> tuple[str, ...]:
-    """The columns: those that kafka_messages.Places counts."""
+    """The columns, in the order of messages.LaneNumbers."""
     configuration = trace.instance.configuration
     producers = [f"transaction {t}" for t in range(configuration.transactions)]
     readers = ["read_uncommitted", "read_committed"] if configuration.transactions else ["readers"]
@@ -32,9 +32,9 @@ def lane_titles(trace: Trace) -> tuple[str, ...]:
 
 
 def moments(trace: Trace) -> tuple[Moment, ...]:
-    """One moment for every state, without its variables."""
+    """One moment per state, without its variables."""
     configuration = trace.instance.configuration
-    places = Places(configuration.replicas, configuration.transactions)
+    lanes = LaneNumbers(configuration.replicas, configuration.transactions)
     states = [State(trace.instance, cells) for cells in trace.states]
     ends = [end for s in states for r in range(s.replicas) for end in (s.log_end_offset[r], s.high_watermark[r])]
     strays = [offset + 1 for s in states for r in range(s.replicas) for offset in stray_offsets(s, r)]
@@ -44,7 +44,7 @@ def moments(trace: Trace) -> tuple[Moment, ...]:
         happened = (
             []
             if position == 0
-            else list(events(trace.instance, places, states[position - 1], trace.steps[position - 1], s))
+            else list(events(trace.instance, lanes, states[position - 1], trace.steps[position - 1], s))
         )
         found.append(
             Moment(
@@ -59,7 +59,7 @@ def moments(trace: Trace) -> tuple[Moment, ...]:
 
 
 def _lanes(s: State, fate: tuple[Fate, ...], offsets: int) -> tuple[Lane, ...]:
-    """What all lanes show, logs with so many offsets: those that the history uses."""
+    """The content of all lanes; every log is drawn with as many offsets as the trace uses."""
     lanes = [_controller(s), *(_broker(s, r, offsets) for r in range(s.replicas)), _producer(s, fate)]
     lanes += [_transaction(s, t, fate) for t in range(s.transactions)]
     lanes.append(_readers(s, "exposed_record", offsets))
@@ -153,7 +153,7 @@ def _notes(s: State, r: int) -> list[str]:
 
 
 def _producer(s: State, fate: tuple[Fate, ...]) -> Lane:
-    """The producer outside transactions: what became of its records."""
+    """The producer outside transactions: the fate of its records."""
     return _told(Lane("", "client"), s, fate, NONE)
 
 
@@ -166,7 +166,7 @@ def _transaction(s: State, transaction: int, fate: tuple[Fate, ...]) -> Lane:
 
 
 def _told(lane: Lane, s: State, fate: tuple[Fate, ...], transaction: int) -> Lane:
-    """The lane with what became of the records of one producer."""
+    """The lane with the fate of the records of one producer."""
     notes, alarms = [], []
     for record, one in enumerate(fate):
         if s.transaction_of[record] == transaction:
@@ -178,7 +178,7 @@ def _told(lane: Lane, s: State, fate: tuple[Fate, ...], transaction: int) -> Lan
 
 
 def _readers(s: State, name: str, offsets: int) -> Lane:
-    """What was read first at each offset."""
+    """The record that was read first at each offset."""
     first = getattr(s, name)
     cells = []
     for offset in range(min(offsets, s.log_size)):

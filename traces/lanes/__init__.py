@@ -1,4 +1,4 @@
-"""How a trace of any model is laid out: rows in columns, lanes, and scenes that somebody draws.
+"""Lays out a trace of any model: rows in columns, lanes, and scenes that can be drawn.
 
 In:  a trace.
 Out: tables of text, lanes, scenes.

@@ -1,9 +1,9 @@
-"""A history of any model: one column for what there is once, one per element of the domain that most fields range over.
+"""A trace of any model as a table: one column per element of the most frequent index domain, one for all other fields.
 
 In:  a trace.
-Out: titles and rows for table.py; and, for --full, every field of a state.
+Out: titles and rows for table.py; for --full, every field of a state.
 
-The first row shows every field, the others those that changed.
+The first row shows every field, the later rows only the fields that changed.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ import re
 from collections import Counter
 
 from isrcheck.models.language.declare import Domain
-from isrcheck.models.language.model import Instance, Place, spell_element
+from isrcheck.models.language.model import FieldLayout, Instance, spell_element
 from isrcheck.models.run import Cells
 from isrcheck.traces.format.spelling import spell_value
 from isrcheck.traces.format.trace import Trace
-from isrcheck.traces.lanes.table import Row
+from isrcheck.traces.lanes.table import StepRow
 
 
 def lane_domain(instance: Instance) -> type[Domain] | None:
-    """The domain whose elements get a column each: the first index of most fields, the earlier declared on a tie."""
-    first = Counter(place.field.over[0] for place in instance.places.values() if place.sizes)
+    """The domain whose elements get a column each: the first index of most fields; on a tie, the one declared first."""
+    first = Counter(layout.field.over[0] for layout in instance.layouts.values() if layout.sizes)
     return first.most_common(1)[0][0] if first else None
 
 
 def titles(instance: Instance) -> list[str]:
-    """The columns after the step."""
+    """The titles of the columns after the step."""
     domain = lane_domain(instance)
     return ([] if domain is None else [f"{_words(domain)} {name}" for name in _elements(instance, domain)]) + (
         ["global"] if _shared(instance, domain) else []
@@ -39,21 +39,23 @@ def _words(domain: type[Domain]) -> str:
 
 
 def _elements(instance: Instance, domain: type[Domain]) -> list[str]:
-    size = next(place.sizes[0] for place in instance.places.values() if place.sizes and place.field.over[0] is domain)
+    size = next(
+        layout.sizes[0] for layout in instance.layouts.values() if layout.sizes and layout.field.over[0] is domain
+    )
     return [spell_element(element) if domain.letters else str(element) for element in range(size)]
 
 
-def _in_lanes(instance: Instance, domain: type[Domain] | None) -> list[Place]:
-    return [place for place in instance.places.values() if place.sizes and place.field.over[0] is domain]
+def _in_lanes(instance: Instance, domain: type[Domain] | None) -> list[FieldLayout]:
+    return [layout for layout in instance.layouts.values() if layout.sizes and layout.field.over[0] is domain]
 
 
-def _shared(instance: Instance, domain: type[Domain] | None) -> list[Place]:
+def _shared(instance: Instance, domain: type[Domain] | None) -> list[FieldLayout]:
     lanes = _in_lanes(instance, domain)
-    return [place for place in instance.places.values() if place not in lanes]
+    return [layout for layout in instance.layouts.values() if layout not in lanes]
 
 
-def rows(trace: Trace) -> list[Row]:
-    """One row per state, columns that did not change left empty."""
+def rows(trace: Trace) -> list[StepRow]:
+    """One row per state; unchanged columns are empty."""
     instance = trace.instance
     domain = lane_domain(instance)
     lanes, shared = _in_lanes(instance, domain), _shared(instance, domain)
@@ -63,20 +65,22 @@ def rows(trace: Trace) -> list[Row]:
     for position, cells in enumerate(trace.states):
         columns = [
             tuple(
-                f"{place.name} {part}" for place in lanes if (part := _news(instance, place, before, cells, (element,)))
+                f"{layout.name} {part}"
+                for layout in lanes
+                if (part := _news(instance, layout, before, cells, (element,)))
             )
             for element in range(width)
         ]
         if shared:
-            columns.append(tuple(line for place in shared for line in _shared_news(instance, place, before, cells)))
+            columns.append(tuple(line for layout in shared for line in _shared_news(instance, layout, before, cells)))
         step = trace.spell_row(position)
-        found.append(Row(position, step, tuple(columns)))
+        found.append(StepRow(position, step, tuple(columns)))
         before = cells
     return found
 
 
 def whole_lanes(trace: Trace) -> list[tuple[tuple[str, ...], ...]]:
-    """For every state and column, what all of its fields hold, one a line."""
+    """For every state and column, the values of all its fields, one per line."""
     instance = trace.instance
     domain = lane_domain(instance)
     lanes, shared = _in_lanes(instance, domain), _shared(instance, domain)
@@ -84,50 +88,54 @@ def whole_lanes(trace: Trace) -> list[tuple[tuple[str, ...], ...]]:
     found = []
     for cells in trace.states:
         columns = [
-            tuple(f"{place.name} {spell_part(instance, place, cells, (element,))}" for place in lanes)
+            tuple(f"{layout.name} {spell_part(instance, layout, cells, (element,))}" for layout in lanes)
             for element in range(width)
         ]
         if shared:
-            columns.append(tuple(f"{place.name} {spell_part(instance, place, cells)}" for place in shared))
+            columns.append(tuple(f"{layout.name} {spell_part(instance, layout, cells)}" for layout in shared))
         found.append(tuple(columns))
     return found
 
 
-def _news(instance: Instance, place: Place, before: Cells | None, cells: Cells, index: tuple[int, ...]) -> str | None:
-    """A part of a field, if it is new."""
-    part = spell_part(instance, place, cells, index)
-    return None if before is not None and spell_part(instance, place, before, index) == part else part
+def _news(
+    instance: Instance, layout: FieldLayout, before: Cells | None, cells: Cells, index: tuple[int, ...]
+) -> str | None:
+    """A part of a field if it changed."""
+    part = spell_part(instance, layout, cells, index)
+    return None if before is not None and spell_part(instance, layout, before, index) == part else part
 
 
-def _shared_news(instance: Instance, place: Place, before: Cells | None, cells: Cells) -> list[str]:
-    """A field outside the lanes: whole at first and where it is small, then element by element."""
-    if before is None or not place.sizes or (len(place.sizes) == 1 and place.field.values.is_flag):
-        part = _news(instance, place, before, cells, ())
-        return [] if part is None else [f"{place.name} {part}"]
-    letters = place.field.over[0].letters
+def _shared_news(instance: Instance, layout: FieldLayout, before: Cells | None, cells: Cells) -> list[str]:
+    """The changes of a field without a lane: the whole field in the first row or if it is small, otherwise its
+    elements.
+    """
+    if before is None or not layout.sizes or (len(layout.sizes) == 1 and layout.field.values.is_flag):
+        part = _news(instance, layout, before, cells, ())
+        return [] if part is None else [f"{layout.name} {part}"]
+    letters = layout.field.over[0].letters
     return [
-        f"{place.name}[{spell_element(element) if letters else element}] {part}"
-        for element in range(place.sizes[0])
-        if (part := _news(instance, place, before, cells, (element,)))
+        f"{layout.name}[{spell_element(element) if letters else element}] {part}"
+        for element in range(layout.sizes[0])
+        if (part := _news(instance, layout, before, cells, (element,)))
     ]
 
 
-def spell_part(instance: Instance, place: Place, cells: Cells, index: tuple[int, ...] = ()) -> str:
-    """A field, or the part of it below `index`: nested lists; flags over one domain as the set of its elements."""
-    if len(index) == len(place.sizes):
+def spell_part(instance: Instance, layout: FieldLayout, cells: Cells, index: tuple[int, ...] = ()) -> str:
+    """A field, or its part at `index`: nested lists; truth values per element print as the set of true elements."""
+    if len(index) == len(layout.sizes):
         offset = 0
-        for size, one in zip(place.sizes, index, strict=True):
+        for size, one in zip(layout.sizes, index, strict=True):
             offset = offset * size + one
-        return spell_value(instance, place, cells[place.offset + offset])
-    parts = [spell_part(instance, place, cells, (*index, one)) for one in range(place.sizes[len(index)])]
-    if place.field.values.is_flag and len(index) + 1 == len(place.sizes):
-        letters = place.field.over[-1].letters
+        return spell_value(instance, layout, cells[layout.offset + offset])
+    parts = [spell_part(instance, layout, cells, (*index, one)) for one in range(layout.sizes[len(index)])]
+    if layout.field.values.is_flag and len(index) + 1 == len(layout.sizes):
+        letters = layout.field.over[-1].letters
         members = [spell_element(i) if letters else str(i) for i, part in enumerate(parts) if part == "true"]
         return "{" + ",".join(members) + "}"
     return "[" + " ".join(parts) + "]"
 
 
 def full_state(instance: Instance, cells: Cells) -> list[str]:
-    """Every field of a state, one a line."""
-    width = max(len(name) for name in instance.places)
-    return [f"{name:<{width}}  {spell_part(instance, place, cells)}" for name, place in instance.places.items()]
+    """Every field of a state, one per line."""
+    width = max(len(name) for name in instance.layouts)
+    return [f"{name:<{width}}  {spell_part(instance, layout, cells)}" for name, layout in instance.layouts.items()]

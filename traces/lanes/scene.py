@@ -1,7 +1,7 @@
-"""What a history looks like before anybody draws it: lanes, what stands in them, and what passes between them.
+"""A trace as plain data for drawing: lanes, their content, and the messages between them.
 
-In:  built from a trace (kafka_scene.py, generic_scene.py) or from a file of another tool (generic_scene.py).
-Out: plain values, which drawing.py, page.py and sequence.py only read. All text in them is text, never markup.
+In:  built from a trace (kafka/scene.py, drawing/generic_scene.py) or a file of another tool (drawing/generic_scene.py).
+Out: plain values, which drawing.py, page.py and sequence.py only read. All text in them is plain text, never markup.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 REQUEST, RESPONSE, LOST = "request", "response", "lost"
-"""Kinds of arrows: one that arrives in this step; one that is under way from now on; one that never arrives."""
+"""Kinds of arrows: a message that arrives in this step, one that arrives later, one that is lost."""
 
 FAULT, ELECTION, NOTE = "fault", "election", "note"
 """Kinds of marks."""
@@ -17,9 +17,9 @@ FAULT, ELECTION, NOTE = "fault", "election", "note"
 
 @dataclass(frozen=True)
 class Cell:
-    """One offset of a log: what stands there and in which leader epoch it was written (None: in none).
+    """One offset of a log: its entry, and the leader epoch in which the entry was written (None: none).
 
-    `kind` is `record`, `marker`, or `deleted`, `missing` and `free` for an offset that holds nothing.
+    `kind` is `record`, `marker`, or, for an offset without an entry, `deleted`, `missing` or `free`.
     """
 
     text: str
@@ -29,11 +29,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Lane:
-    """What one column shows after a step.
+    """The content of one column after a step.
 
-    `role` is a word for its colour (leader, follower, truncating, down, or none), `cells` a log by offset, `pointers`
-    offsets by name (log start, LSO, HW, LEO), `notes` lines of text, `alarms` those that say that something went wrong.
-    `characters` is how long a line of them gets.
+    `role` determines the colour (leader, follower, truncating, down, or none); `cells` is a log by offset; `pointers`
+    are named offsets (log start, LSO, HW, LEO); `notes` are lines of text, and `alarms` are notes that report a
+    failure. `characters` is the length of the longest line.
     """
 
     title: str = ""
@@ -47,7 +47,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Arrow:
-    """A message between two lanes, which are given by their positions."""
+    """A message between two lanes, given by their numbers."""
 
     source: int
     target: int
@@ -57,7 +57,7 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Mark:
-    """Something that befalls one lane."""
+    """An event in one lane."""
 
     lane: int
     text: str
@@ -66,7 +66,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Fate:
-    """What has become of a record by now: words, and since which step (0: from the start) each is true."""
+    """The fate of a record so far: words, each with the step since which it is true (0: from the start)."""
 
     record: str
     words: tuple[tuple[str, int], ...]
@@ -79,7 +79,7 @@ class Fate:
 
 @dataclass(frozen=True)
 class Moment:
-    """A step and the state after it; of state 0, `step` says that it is the first.
+    """A step and the state after it; for state 0, `step` describes the initial state.
 
     `variables` holds every field of the state, part by part, in the order of the scene's names.
     """
@@ -94,7 +94,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Scene:
-    """A whole history."""
+    """A whole trace."""
 
     title: str
     subtitle: str

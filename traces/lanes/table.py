@@ -1,7 +1,7 @@
-"""Rows of text in columns, as narrow as their contents.
+"""Prints rows of text in columns that are as narrow as their contents.
 
 In:  titles, and rows whose cells are lists of lines.
-Out: lines. Columns are two spaces apart; nothing trails at the end of a line.
+Out: lines. Columns are two spaces apart; lines have no trailing spaces.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ UNCHANGED = "·"
 GAP = "  "
 
 WIDTH = 120
-"""Columns of what is written to no terminal, and of most terminals."""
+"""The default width, in characters, of output that does not go to a terminal."""
 
 TITLE = 32
-"""Columns of a title; what stands below an expression is mostly shorter than that."""
+"""The widest title, in characters; the values below an expression are usually shorter."""
 
 LEAST_STEP = 12
-"""Columns below which a step is not broken into lines."""
+"""The narrowest column of a step, in characters."""
 
 Cells = list[tuple[str, ...]]
-"""One row: for each column its lines."""
+"""One row: the lines of each column."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """One step: its number, what was done, and for each column the lines to show (none: unchanged)."""
+class StepRow:
+    """One step: its number, its action, and the lines of each column (none: unchanged)."""
 
     number: int
     step: str
@@ -38,13 +38,13 @@ class Row:
 
 
 Paint = Callable[[str], str]
-"""Colours a piece of text that is laid out already."""
+"""Colours text that is laid out already."""
 
 
-def lay_out(titles: Sequence[str], rows: Sequence[Row], paint: Paint = str, narrower: int = 0) -> list[str]:
-    """The table, its first line the titles; `paint` colours what stands in the columns after the step.
+def lay_out(titles: Sequence[str], rows: Sequence[StepRow], paint: Paint = str, narrower: int = 0) -> list[str]:
+    """The table, with the titles in its first line; `paint` colours the columns after the step.
 
-    `narrower`: so many columns are to be saved, as far as that can be done by breaking steps and titles.
+    `narrower` is the number of characters to save, as far as breaking steps and titles into lines allows.
     """
     numbers = max((len(str(row.number)) for row in rows), default=1)
     steps = max([LEAST_STEP, *(len(row.step) - narrower for row in rows)])
@@ -62,7 +62,7 @@ def _title(text: str, width: int) -> tuple[str, ...]:
 
 
 def _step(text: str, width: int) -> tuple[str, ...]:
-    """A step over several lines, broken between its words, also those that its action's name is made of."""
+    """A step broken into lines between words, including the words of the action's name."""
     lines = [""]
     for word in re.split(r"(?<=[_ ])", text):
         if lines != [""] and len(f"{lines[-1]}{word}".rstrip()) > width:
@@ -79,7 +79,7 @@ def grid(rows: Sequence[Cells], paints: Sequence[Paint] = ()) -> list[str]:
         used = paints if paints and position else [str] * len(widths)
         for parts in zip_longest(*row, fillvalue=""):
             padded = [part.ljust(width) for part, width in zip(parts, widths, strict=True)]
-            # Nothing trails, and no colour makes a column wider.
+            # There are no trailing spaces, and colours do not widen a column.
             while padded and not padded[-1].strip():
                 padded.pop()
             if padded:
@@ -92,8 +92,10 @@ def grid(rows: Sequence[Cells], paints: Sequence[Paint] = ()) -> list[str]:
     return found
 
 
-def blocks(titles: Sequence[str], rows: Sequence[Row], width: int, paint: Paint = str) -> list[str]:
-    """What `lay_out` shows, where no table is narrow enough: under each step a line for each column that changed."""
+def blocks(titles: Sequence[str], rows: Sequence[StepRow], width: int, paint: Paint = str) -> list[str]:
+    """The content of `lay_out` for a terminal that is too narrow for a table: each step, then a line per changed
+    column.
+    """
     found = []
     for row in rows:
         found += wrapped(f"{row.number}  {row.step}", GAP, width)
@@ -109,12 +111,12 @@ def blocks(titles: Sequence[str], rows: Sequence[Row], width: int, paint: Paint 
 
 
 def widest(lines: Sequence[str]) -> int:
-    """Columns that these lines take."""
+    """The width of the widest line."""
     return max(map(len, lines), default=0)
 
 
 def wrapped(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
-    """A long line as several, the later ones further in; only in a narrow terminal words are broken."""
+    """A long line as several lines, the later ones indented further; words break only if the width is too small."""
     inner = max(width, 1) // 2
     lines = textwrap.wrap(
         text,
@@ -128,7 +130,7 @@ def wrapped(text: str, indent: str = "", width: int = WIDTH) -> list[str]:
 
 
 def fitted(lines: Iterable[str], width: int = WIDTH) -> list[str]:
-    """Lines of any length as lines that fit, each with the indentation that it had."""
+    """Lines of any length, broken to fit, each with its indentation."""
     found = []
     for line in lines:
         text = line.lstrip(" ")

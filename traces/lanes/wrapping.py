@@ -1,9 +1,10 @@
-"""Lines of a given width out of a text of any length.
+"""Breaks a text of any length into lines of a given width.
 
-In:  a text, a width. Out: lines.
+In:  a text, a width.
+Out: lines.
 
-`textwrap` copies what is left of a word for every line that it takes from it. A value of another tool can be one word
-of megabytes, so a long text is wrapped piece by piece.
+`textwrap` copies the rest of a word for every line that it takes from it. A value of another tool can be one word of
+several megabytes, so a long text is wrapped in pieces.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from __future__ import annotations
 import textwrap
 
 PIECE = 10_000
-"""Characters that are wrapped at a time; what a model of ours prints is shorter."""
+"""The length of a piece, in characters; the output of our own models is shorter."""
 
 
 def lines_of(text: str, width: int, indent: str = "", *, break_on_hyphens: bool = True) -> list[str]:
-    """The lines of a text; all but the first are indented. None for a text of white space."""
+    """The lines of a text, all but the first indented. There are none for white space."""
     return [
         line
         for at in range(0, len(text), PIECE)

@@ -1,6 +1,6 @@
-"""Traces of other tools: of Apalache, Quint and TLC.
+"""Reads and prints traces of other tools: Apalache, Quint and TLC.
 
 In:  a file.
-Out: its states and variables, and their text.
+Out: its states and variables, as text.
 May import: lanes, format.
 """

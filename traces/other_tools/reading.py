@@ -1,12 +1,12 @@
-"""Traces of other tools: ITF, as Apalache and Quint write it, and what TLC writes with -dumpTrace json.
+"""Reads traces of other tools: ITF, as Apalache and Quint write it, and the output of TLC with -dumpTrace json.
 
-In:  the text of a file that anybody may have written.
-Out: a `Foreign`, all of it text; what is wrong with a file is one UsageError. Nothing in it is ever run.
+In:  the text of a file from any source.
+Out: a `ForeignTrace`, all of it text; every defect of a file is one UsageError. Nothing in a file is ever executed.
 
-Of ITF the description is Apalache's ADR-015, and the code of Quint (src/itf.ts, whose `mbt::` keys name actions and
-picks). Of TLC it is its own code: {"action": [[[1, {..}], {"name": ..}, [2, {..}]], ..], "state": [[1, {..}], ..]}
-(CounterExample.java, Json.java), which wrappers put into {"counterexample": ..}; and before that, and in trace
-expressions, a list of states alone.
+ITF is described by Apalache's ADR-015 and by the code of Quint (src/itf.ts, whose `mbt::` keys name actions and picks).
+TLC's format follows from its code: {"action": [[[1, {..}], {"name": ..}, [2, {..}]], ..], "state": [[1, {..}], ..]}
+(CounterExample.java, Json.java), which wrappers put into {"counterexample": ..}. Older versions, and trace expressions,
+write only a list of states.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ EXPECTED = (
 
 
 @dataclass(frozen=True)
-class Foreign:
-    """A history of a model that is not known here: who told it, and in each state the variables as text.
+class ForeignTrace:
+    """A trace of an unknown model: the tool that wrote it, and the variables of each state as text.
 
-    `actions` holds for each state what led to it, if that is known. A history with a `loop` goes on after its last
+    `actions` holds, for each state, the action that led to it, if known. A trace with a `loop` continues after its last
     state with the state of that number, by the action `back`.
     """
 
@@ -46,8 +46,8 @@ class Foreign:
     back: str | None = None
 
 
-def find(path: Path) -> Foreign | None:
-    """The trace of another tool in this file; None where it is one of ours, or no JSON at all. Raises UsageError."""
+def find(path: Path) -> ForeignTrace | None:
+    """The trace of another tool in this file; None if it is one of ours or not JSON. Raises UsageError."""
     try:
         text = folder.read_text(path)
         try:
@@ -64,8 +64,8 @@ def _is_ours(document: Any) -> bool:
     return isinstance(meta, dict) and "isrcheck" in meta
 
 
-def read(document: Any) -> Foreign:
-    """What a document tells that was read from JSON. Raises UsageError."""
+def read(document: Any) -> ForeignTrace:
+    """The trace in a parsed JSON document. Raises UsageError."""
     match document:
         case {"states": list()}:
             return _read_itf(document)
@@ -73,19 +73,19 @@ def read(document: Any) -> Foreign:
             return _read_tlc(document.get("counterexample", document))
         case [{}, *_]:
             states = tuple(_tlc_state(position, state) for position, state in enumerate(document))
-            return Foreign("TLC", _variables(states), states, (None,) * len(states), None)
+            return ForeignTrace("TLC", _variables(states), states, (None,) * len(states), None)
     raise UsageError(EXPECTED)
 
 
 def _variables(states: tuple[Mapping[str, str], ...]) -> tuple[str, ...]:
-    """Every name that a state gives a value to, in the order in which they turn up."""
+    """Every name that has a value in some state, in order of appearance."""
     return tuple(dict.fromkeys(name for state in states for name in state))
 
 
 # --------------------------------------------------------------------------------------------------------------- ITF
 
 
-def _read_itf(document: Mapping[str, Any]) -> Foreign:
+def _read_itf(document: Mapping[str, Any]) -> ForeignTrace:
     meta = document.get("#meta")
     meta = meta if isinstance(meta, dict) else {}
     names = [*_names(document, "params"), *_names(document, "vars")]
@@ -101,16 +101,16 @@ def _read_itf(document: Mapping[str, Any]) -> Foreign:
         if position == 0:
             constants = {name: values[name] for name in map(escaped, _names(document, "params")) if name in values}
     if not states:
-        raise UsageError("it has no states; write the trace anew")
+        raise UsageError("it has no states; write the trace again")
     known = [escaped(name) for name in names if name not in (ACTION, PICKS)]
     variables = tuple(dict.fromkeys([*known, *_variables(tuple(states))]))
-    return Foreign(_itf_source(meta), variables, tuple(states), tuple(actions), _loop(document, len(states)))
+    return ForeignTrace(_itf_source(meta), variables, tuple(states), tuple(actions), _loop(document, len(states)))
 
 
 def _names(document: Mapping[str, Any], key: str) -> list[str]:
     value = document.get(key) or []
     if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise UsageError(f"its {key} are no list of names; the trace is damaged")
+        raise UsageError(f"its {key} are not a list of names; the trace is damaged")
     return value
 
 
@@ -119,12 +119,12 @@ def _loop(document: Mapping[str, Any], states: int) -> int | None:
     if loop is None:
         return None
     if not isinstance(loop, int) or isinstance(loop, bool) or not 0 <= loop < states:
-        raise UsageError(f"its loop is no number of a state, 0..{states - 1}; the trace is damaged")
+        raise UsageError(f"its loop is not the number of a state, 0..{states - 1}; the trace is damaged")
     return loop
 
 
 def _itf_source(meta: Mapping[str, Any]) -> str:
-    """The tool and the file, as far as the trace names them."""
+    """The tool and the file, if the trace names them."""
     tool = re.match(r"Created by (\w{1,40})", str(meta.get("description", "")))
     parts = [tool[1] if tool else "ITF", *(str(meta[key])[:200] for key in ("source", "status") if meta.get(key))]
     return escaped(": ".join(parts[:2]) + (f" ({parts[2]})" if len(parts) > 2 else ""))
@@ -133,7 +133,7 @@ def _itf_source(meta: Mapping[str, Any]) -> str:
 def _itf_state(position: int, state: Any, spelling: Spelling) -> tuple[dict[str, str], str | None]:
     """The values of one state, and the action that led there."""
     if not isinstance(state, dict):
-        raise UsageError(f"state {position} is no object; the trace is damaged")
+        raise UsageError(f"state {position} is not an object; the trace is damaged")
     values = {}
     for name, value in state.items():
         if name in ("#meta", ACTION, PICKS):
@@ -149,7 +149,7 @@ def _itf_state(position: int, state: Any, spelling: Spelling) -> tuple[dict[str,
 
 
 def _picks(picks: Any, spelling: Spelling) -> str:
-    """What was picked for the action; Quint lists every pick of the model, and those that were not made are None."""
+    """The arguments of the action. Quint lists every pick of the model; the picks of other actions are None."""
     found = []
     for name, value in picks.items() if isinstance(picks, dict) else ():
         match value:
@@ -165,16 +165,16 @@ def _picks(picks: Any, spelling: Spelling) -> str:
 # --------------------------------------------------------------------------------------------------------------- TLC
 
 
-def _read_tlc(found: Mapping[str, Any]) -> Foreign:
+def _read_tlc(found: Mapping[str, Any]) -> ForeignTrace:
     numbered: dict[int, dict[str, str]] = {}
     for position, one in enumerate(found["state"]):
         match one:
             case [int(number), dict(state)]:
                 if number in numbered:
-                    raise UsageError(f"it has two states {number}: several histories in one file cannot be shown")
+                    raise UsageError(f"it has two states {number}: several traces in one file cannot be shown")
                 numbered[number] = _tlc_state(position, state)
             case _:
-                raise UsageError(f"state {position} is no pair of a number and an object; the trace is damaged")
+                raise UsageError(f"state {position} is not a pair of a number and an object; the trace is damaged")
     if not numbered:
         raise UsageError("it has no states; TLC found nothing, or the file is damaged")
     order = sorted(numbered)
@@ -188,14 +188,14 @@ def _read_tlc(found: Mapping[str, Any]) -> Foreign:
                 else:
                     loop, back = order.index(after), _tlc_action(action)
             case _:
-                continue  # of a newer version, perhaps: the states are there all the same
+                continue  # perhaps written by a newer version; the states are readable
     states = tuple(numbered[number] for number in order)
-    return Foreign("TLC", _variables(states), states, tuple(actions.get(number) for number in order), loop, back)
+    return ForeignTrace("TLC", _variables(states), states, tuple(actions.get(number) for number in order), loop, back)
 
 
 def _tlc_state(position: int, state: Any) -> dict[str, str]:
     if not isinstance(state, dict):
-        raise UsageError(f"state {position} is no object; the trace is damaged")
+        raise UsageError(f"state {position} is not an object; the trace is damaged")
     try:
         return {escaped(name): spell_tlc(value) for name, value in state.items()}
     except UsageError as error:
@@ -203,7 +203,7 @@ def _tlc_state(position: int, state: Any) -> dict[str, str]:
 
 
 def _tlc_action(action: Mapping[str, Any]) -> str:
-    """The name of an action, with the parameters that newer versions tell."""
+    """The name of an action, with its parameters if TLC wrote them."""
     name, names, values = (action.get(key) for key in ("name", "parameters", "context"))
     told = []
     if isinstance(names, list) and isinstance(values, dict):

@@ -1,6 +1,7 @@
-"""The trace of another tool as text: one row per step, with the variables that changed.
+"""Prints a trace of another tool: one row per step, with the variables that changed.
 
-In:  a Foreign. Out: lines for a terminal or a pipe.
+In:  a ForeignTrace.
+Out: lines for a terminal or a pipe.
 """
 
 from __future__ import annotations
@@ -11,19 +12,19 @@ from itertools import zip_longest
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.lanes.table import GAP, UNCHANGED, WIDTH
 from isrcheck.traces.lanes.wrapping import lines_of
-from isrcheck.traces.other_tools.reading import Foreign
+from isrcheck.traces.other_tools.reading import ForeignTrace
 
 NARROWEST = 10
-"""Columns of a cell, however narrow the terminal is."""
+"""The narrowest cell, in characters."""
 
 MOST_STEP = 40
-"""Columns for the step; what is longer goes on in the next line."""
+"""The width of the step's column; longer steps continue on the next line."""
 
 
-def view(foreign: Foreign, full: bool = False, step: int | None = None, width: int = WIDTH) -> list[str]:
-    """The steps and what each changed; with `full` every variable of every state, with `step` those of one state.
+def view(foreign: ForeignTrace, full: bool = False, step: int | None = None, width: int = WIDTH) -> list[str]:
+    """The steps and their changes; with `full`, every variable of every state; with `step`, the variables of one state.
 
-    Raises UsageError where there is no such step.
+    Raises UsageError if there is no such step.
     """
     last = len(foreign.states) - 1
     if step is not None and not -last - 1 <= step <= last:
@@ -38,8 +39,8 @@ def view(foreign: Foreign, full: bool = False, step: int | None = None, width: i
     return [*heading, "", *body, *_loop(foreign)]
 
 
-def _table(foreign: Foreign, width: int) -> list[str]:
-    """Numbers, steps and changes in three columns; every cell may go on in the next line."""
+def _table(foreign: ForeignTrace, width: int) -> list[str]:
+    """Numbers, steps and changes in three columns; every cell may continue on the next line."""
     positions = range(len(foreign.states))
     digits = len(str(len(foreign.states) - 1))
     steps = [_lines(step_of(foreign, position), min(MOST_STEP, width // 3)) for position in positions]
@@ -58,24 +59,24 @@ def _table(foreign: Foreign, width: int) -> list[str]:
     ]
 
 
-def step_of(foreign: Foreign, position: int) -> str:
-    """What led to a state, as far as it is known."""
+def step_of(foreign: ForeignTrace, position: int) -> str:
+    """The step that led to a state, as far as it is known."""
     return foreign.actions[position] or ("a step" if position else "initially")
 
 
-def changed(foreign: Foreign, position: int) -> list[str]:
+def changed(foreign: ForeignTrace, position: int) -> list[str]:
     """The variables that a step changed; all of them in the first state."""
     before = foreign.states[position - 1] if position else {}
     now = foreign.states[position]
     return [name for name in foreign.variables if now.get(name) != before.get(name)]
 
 
-def _value(foreign: Foreign, position: int, name: str) -> str:
+def _value(foreign: ForeignTrace, position: int, name: str) -> str:
     return f"{name} = {foreign.states[position].get(name, '(no value)')}"
 
 
-def _state(foreign: Foreign, position: int, width: int) -> list[str]:
-    """One state: every variable, those that the step changed with what they were."""
+def _state(foreign: ForeignTrace, position: int, width: int) -> list[str]:
+    """One state: every variable, with its previous value if the step changed it."""
     found = _lines(f"{position}  {step_of(foreign, position)}", width - len(GAP))
     news = changed(foreign, position) if position else []
     for name in foreign.variables:
@@ -84,11 +85,11 @@ def _state(foreign: Foreign, position: int, width: int) -> list[str]:
     return [f"{GAP}{line}" for line in found]
 
 
-def _loop(foreign: Foreign) -> list[str]:
+def _loop(foreign: ForeignTrace) -> list[str]:
     if foreign.loop is None:
         return []
     by = f" by {foreign.back}" if foreign.back else ""
-    return ["", f"loop: after step {len(foreign.states) - 1} it goes on with state {foreign.loop}{by}"]
+    return ["", f"loop: after step {len(foreign.states) - 1} it continues with state {foreign.loop}{by}"]
 
 
 def _lines(text: str, width: int) -> list[str]:

@@ -1,7 +1,7 @@
-"""Values in the traces of other tools, spelled as the readers of those tools know them.
+"""Prints the values in traces of other tools, in the notation of those tools.
 
 In:  a value as JSON: ITF's (Apalache's ADR-015, and Quint's variants), or TLC's.
-Out: one line of text in which nothing is a control character.
+Out: one line of text without control characters.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
 
 MOST_DEPTH = 100
-"""Values inside values; honest ones are a few deep."""
+"""The deepest nesting of values that is accepted; genuine values are a few levels deep."""
 
 NAME = re.compile(r"[\w:.-]+")
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """How a language writes its values: what stands before, between and behind the parts."""
+    """The notation of a language: the text before, between and after the parts of a value."""
 
     truths: tuple[str, str]
     sequence: tuple[str, str]
@@ -55,7 +55,7 @@ QUINT = Spelling(
 
 
 def spell_itf(value: Any, spelling: Spelling, depth: int = 0) -> str:
-    """A value of an ITF trace. Raises UsageError where it is none; a form that is not known reads as a record."""
+    """A value of an ITF trace; an unknown form is read as a record. Raises UsageError for a malformed value."""
     _require(depth < MOST_DEPTH, f"nested more than {MOST_DEPTH} deep")
 
     def inner(one: Any) -> str:
@@ -88,7 +88,9 @@ def spell_itf(value: Any, spelling: Spelling, depth: int = 0) -> str:
 
 
 def spell_tlc(value: Any, depth: int = 0) -> str:
-    """A value that TLC wrote as JSON, which no longer tells sets from sequences: both are in square brackets."""
+    """A value that TLC wrote as JSON, which does not distinguish sets from sequences: both are printed in square
+    brackets.
+    """
     _require(depth < MOST_DEPTH, f"nested more than {MOST_DEPTH} deep")
     match value:
         case dict():
@@ -118,12 +120,12 @@ def _map(pairs: list[Any], spelling: Spelling, depth: int) -> str:
         key, one = (spell_itf(part, spelling, depth + 1) for part in pair)
         parts.append(f"{key}{between}{one}")
     if not parts and spelling is TLA:
-        return "<<>>"  # the function on no arguments, which is the empty sequence
+        return "<<>>"  # the function with an empty domain, which is the empty sequence
     return f"{before}{after.join(parts)}{behind}"
 
 
 def _variant(tag: str, value: Any, spelling: Spelling, depth: int) -> str:
-    """A variant; one that carries nothing is its tag alone, where the language has that."""
+    """A variant; one without a value is printed as its tag alone if the language allows that."""
     before, between, behind = spelling.tagged
     is_bare = value in ({}, {"#tup": []}, {"tag": "UNIT"}, {"tag": "UNIT", "value": {"#tup": []}})
     if spelling is QUINT and is_bare:

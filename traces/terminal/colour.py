@@ -1,7 +1,7 @@
-"""Colours of the terminal: who leads, the epochs of the entries, what did not change, and how it ended.
+"""Colours for the terminal: leaders, the epochs of entries, unchanged cells, and verdicts.
 
-In:  text that is laid out already, so that colours make nothing wider; the environment.
-Out: the same text with colours, or, where none are wanted, the very same text.
+In:  text that is already laid out, so colours do not widen anything; the environment.
+Out: the same text with colours, or unchanged if no colours are wanted.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ WHEN = (AUTO, ALWAYS, NEVER)
 BOLD, FAINT = 1, 2
 RED, GREEN, YELLOW, BLUE, MAGENTA, CYAN = range(31, 37)
 EPOCHS = (CYAN, MAGENTA, YELLOW, GREEN, BLUE, RED)
-"""The colours of leader epochs 0, 1, 2, ...; then they come again."""
+"""The colours of leader epochs 0, 1, 2, ..., repeated from the start after the last."""
 
 VERDICTS = {VIOLATED: RED, PERMITTED: YELLOW, NOT_INDUCTIVE: YELLOW, REACHED: GREEN, HOLDS: GREEN}
 
 OF_AN_EPOCH = re.compile(r"(?<![\w.])([a-zL]|\d*[AC])(\d+)(?!\w)")
-"""What has an epoch in a lane of Kafka: an entry, a role, the controller."""
+"""The parts of a Kafka lane that have an epoch: an entry, a role, the controller."""
 
 
 def is_wanted(when: str, is_terminal: bool, environment: Mapping[str, str]) -> bool:
-    """Whether to colour: `auto` asks NO_COLOR, FORCE_COLOR and TERM in this order, and then whether a person looks."""
+    """Whether to use colours: `auto` reads NO_COLOR, FORCE_COLOR and TERM, in this order, then requires a terminal."""
     if when != AUTO:
         return when == ALWAYS
     if environment.get("NO_COLOR"):
@@ -40,7 +40,7 @@ def is_wanted(when: str, is_terminal: bool, environment: Mapping[str, str]) -> b
 
 @dataclass(frozen=True)
 class Ink:
-    """Colours text, or leaves it as it is."""
+    """Colours text, or returns it unchanged."""
 
     is_coloured: bool = False
 
@@ -51,11 +51,11 @@ class Ink:
         return f"\x1b[{';'.join(map(str, codes))}m{text}\x1b[0m"
 
     def changed(self, text: str) -> str:
-        """What a step changed; the sign for what it did not change steps back."""
+        """Text that a step changed; the sign for unchanged cells is dimmed."""
         return self.paint(text, FAINT) if text == UNCHANGED else self.paint(text, BOLD)
 
     def lane(self, text: str) -> str:
-        """A piece of a lane of Kafka: everything of an epoch in the colour of the epoch, and leaders stand out."""
+        """A part of a Kafka lane: everything of an epoch in the colour of the epoch, with leaders in bold."""
         return self.paint(text, FAINT) if text == UNCHANGED else OF_AN_EPOCH.sub(self._of_an_epoch, text)
 
     def _of_an_epoch(self, found: re.Match[str]) -> str:
@@ -69,9 +69,10 @@ class Ink:
 
 @dataclass(frozen=True)
 class Look:
-    """How a view looks: columns, and colours or none.
+    """How a view is printed: its width, and whether it has colours.
 
-    `fits`: a person's terminal has just these columns. Elsewhere a table that is wider stays a table.
+    `fits`: the width is that of a terminal, so nothing may be wider. Otherwise a wider table is still printed as a
+    table.
     """
 
     width: int = WIDTH
@@ -80,4 +81,4 @@ class Look:
 
 
 PLAIN = Look()
-"""What is written to no terminal."""
+"""Output that does not go to a terminal."""

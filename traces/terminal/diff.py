@@ -1,7 +1,7 @@
-"""Where two traces of one model part: what they have in common, how each goes on, and how each ends.
+"""Compares two traces of one model: their common steps, how each continues, and how each ends.
 
-In:  two certified traces of one model, under configurations that may differ; the names that they go by.
-Out: lines, and whether the two are the same history under the same configuration with the same outcome.
+In:  two certified traces of one model, whose configurations may differ; their names.
+Out: lines, and whether the traces are identical in steps, configuration and outcome.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isrcheck.traces.terminal.show import full_states, heading
 
 NAMES = ("A", "B")
 ABSENT = "-"
-"""What stands for a step that one of the traces lacks."""
+"""Printed for a step that one of the traces lacks."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Difference:
 
     @cached_property
     def position(self) -> int | None:
-        """The first state that is reached by different steps, or that differs in a cell that both have."""
+        """The first state that is reached by different steps, or that differs in a cell that both states have."""
         longest = max(self.one.length, self.other.length)
         return next((position for position in range(longest + 1) if not self._agree(position)), None)
 
@@ -45,19 +45,19 @@ class Difference:
         return not self.cells(position, position)
 
     def cells(self, position: int, other: int) -> list[tuple[str, str, str]]:
-        """The cells of both in which two states differ: name, value in the one, value in the other."""
+        """The common cells in which two states differ: name, value in the first trace, value in the second."""
         one, two = _spelled(self.one, position), _spelled(self.other, other)
         return [(name, one[name], two[name]) for name in one if name in two and one[name] != two[name]]
 
     @cached_property
     def own_cells(self) -> tuple[int, int]:
-        """How many cells the states of each trace have that those of the other, of another size, lack."""
+        """For each trace, the number of cells that the states of the other trace lack."""
         one, two = _spelled(self.one, 0).keys(), _spelled(self.other, 0).keys()
         return len(one - two), len(two - one)
 
     @cached_property
     def settings(self) -> list[tuple[str, str, str]]:
-        """What of protocol, configuration and outcome differs: name, and the two values."""
+        """The differences in protocol, configuration and outcome: name, and the two values."""
         one, two = (trace.instance.protocol.name for trace in (self.one, self.other))
         found = [("protocol", one, two)]
         for name, entry in self.one.instance.model.entries.items():
@@ -71,29 +71,29 @@ class Difference:
 
     @property
     def same_ending(self) -> bool:
-        """Whether both speak of the same property, and say the same of it."""
+        """Whether both traces have the same property and verdict."""
         return (self.one.property_name, self.one.verdict) == (self.other.property_name, self.other.verdict)
 
     @property
     def is_none(self) -> bool:
-        """Whether there is no difference at all."""
+        """Whether the traces are identical."""
         return self.position is None and not self.settings and self.same_ending
 
 
 def _spelled(trace: Trace, position: int) -> Mapping[str, str]:
-    """A state as text, cell by cell, which states of other sizes can be held against."""
+    """A state as text, cell by cell, which can be compared with states of other sizes."""
     instance, cells = trace.instance, trace.state_at(position)
     return {spell_cell(instance, i): spell_cell_value(instance, i, value) for i, value in enumerate(cells)}
 
 
 def refuse_different(one: str, other: str) -> None:
-    """Traces are compared only where they are of one model. Raises UsageError."""
+    """Check that both traces are of one model. Raises UsageError."""
     if one != other:
-        raise UsageError(f"the one is a trace of {one}, the other of {other}; give two traces of one model")
+        raise UsageError(f"one is a trace of {one}, the other of {other}; give two traces of one model")
 
 
 def tell(found: Difference, full: bool = False, look: Look = PLAIN) -> list[str]:
-    """The difference in words; with `full` every field of the states that they have in common."""
+    """The difference as lines; with `full`, every field of the common states."""
     traces = (found.one, found.other)
     if found.is_none:
         same = f"identical: {_steps(found.one.length)} of {heading(found.one.instance)}; {_outcome(found.one)}"
@@ -104,7 +104,7 @@ def tell(found: Difference, full: bool = False, look: Look = PLAIN) -> list[str]
         lines += ["", *wrapped("they differ in", width=look.width), *_pairs(found.settings, look)]
     if any(found.own_cells):
         told = (f"{name} has {number} cells of its own" for name, number in zip(NAMES, found.own_cells, strict=True))
-        lines += fitted([f"  their states differ in size, {' and '.join(told)}, which are not compared"], look.width)
+        lines += fitted([f"  their states differ in size: {' and '.join(told)}, which are not compared"], look.width)
     if found.position is None:
         same = f"the same {_steps(found.one.length)}, and the same states"
         lines += ["", *wrapped(same, width=look.width)]
@@ -125,13 +125,13 @@ def _steps(number: int) -> str:
 
 def _outcome(trace: Trace) -> str:
     if trace.prop is None or trace.verdict is None:
-        return f"{_steps(trace.length)}, no property is spoken of"
+        return f"{_steps(trace.length)}, no property"
     at = "" if trace.verdict == HOLDS else f" at step {trace.length}"
     return f"{trace.verdict}{at}: {trace.prop.name}"
 
 
 def _common(found: Difference, position: int, full: bool, look: Look) -> list[str]:
-    """The steps up to the parting."""
+    """The common steps."""
     if position == 0:
         return wrapped("nothing in common: they start in different states", width=look.width)
     lines = wrapped(f"in common up to step {position - 1}:", width=look.width)
@@ -143,13 +143,13 @@ def _common(found: Difference, position: int, full: bool, look: Look) -> list[st
 
 
 def _parting(found: Difference, position: int, look: Look) -> list[str]:
-    """How each goes on, and in which cells their states differ."""
+    """How each trace continues, and in which cells their states differ."""
     traces = (found.one, found.other)
     ended = [name for name, trace in zip(NAMES, traces, strict=True) if trace.length < position]
     if ended:
-        lines = [f"{ended[0]} ends there, {NAMES[1 - NAMES.index(ended[0])]} goes on:"]
+        lines = [f"{ended[0]} ends there, {NAMES[1 - NAMES.index(ended[0])]} continues:"]
     elif len({trace.spell_row(position) for trace in traces}) == 1:
-        lines = [f"they part at step {position}: the same step leads elsewhere" if position else "how they go on:"]
+        lines = [f"they part at step {position}: the same step leads elsewhere" if position else "how they continue:"]
     else:
         lines = [f"they part at step {position}:"]
     longest = max(trace.length for trace in traces)
@@ -165,7 +165,7 @@ def _parting(found: Difference, position: int, look: Look) -> list[str]:
         lines += ["", *_differing(after, found.cells(position, position), look)]
     ends = [trace.length for trace in traces]
     if ended or ends != [position, position]:
-        lines += ["", *_differing("the states that they end with", found.cells(*ends), look)]
+        lines += ["", *_differing("their final states", found.cells(*ends), look)]
     return lines
 
 
@@ -175,14 +175,14 @@ def _differing(what: str, cells: list[tuple[str, str, str]], look: Look) -> list
 
 
 def _pairs(pairs: list[tuple[str, str, str]], look: Look) -> list[str]:
-    """A line for each thing that differs: its name, and the two values."""
+    """One line per difference: its name, and the two values."""
     rows: list[Cells] = [[("",), *((name,) for name in NAMES)]] if pairs else []
     rows += [[(name,), (one,), (two,)] for name, one, two in pairs]
     return _columns(rows, look)
 
 
 def _columns(rows: list[Cells], look: Look) -> list[str]:
-    """Three columns; where they do not fit, what stands in the later two comes below, each with its name."""
+    """Three columns; if they do not fit, the last two are printed below the first, each with its name."""
     if not rows:
         return []
     if not look.fits or widest(grid(rows)) <= look.width:

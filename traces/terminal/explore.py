@@ -1,9 +1,9 @@
 """The screen of `trace explore`: a walk through a model in the terminal, with textual.
 
-In:  a `Walk` (walk.py, where all of the logic is) and the folder that walks are saved in.
-Out: what is on the screen; the paths of what was saved.
+In:  a `Walk` (walk.py, which contains all of the logic) and the folder in which walks are saved.
+Out: the contents of the screen; the paths of the saved traces.
 
-Nothing that a model or a trace says is taken for markup: all of it goes through `plain`.
+Text from a model or a trace is never interpreted as markup: all of it passes through `plain`.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from isrcheck.traces.format.itf import label
 from isrcheck.traces.format.trace import PERMITTED, REACHED, VIOLATED, Trace
 from isrcheck.traces.lanes import generic_lanes
 from isrcheck.traces.terminal.colour import Look
-from isrcheck.traces.terminal.show import history, lane_rows, lane_titles
-from isrcheck.traces.terminal.walk import BROKEN, Option, Standing, Walk
+from isrcheck.traces.terminal.show import lane_rows, lane_titles, step_table
+from isrcheck.traces.terminal.walk import BROKEN, Option, PropertyStatus, Walk
 
 MOST_GUARDS = 500
-"""Steps of one action whose guards are listed; an action over subsets can have thousands."""
+"""The most steps of one action whose guards are listed; an action over subsets can have thousands."""
 
 STYLES = {VIOLATED: "bold $error", PERMITTED: "bold $warning", REACHED: "$success"}
 
 
 def plain(text: str, style: str = "") -> Content:
-    """Text as it stands: no markup in it, and no control characters."""
+    """Text shown literally: without markup, and without control characters."""
     shown = escaped_lines(text)
     return Content.styled(shown, style) if style else Content(shown)
 
 
 class Options(OptionList):
-    """The options; the foot of the screen tells how one is taken."""
+    """The list of options; the footer of the screen shows the keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", "take")]
 
 
 class Explorer(App[None]):
-    """The walk so far, what can be done next and what that would change, and what the properties say."""
+    """The walk so far, the possible next steps with their changes, and the verdicts on the properties."""
 
     ENABLE_COMMAND_PALETTE = False
     HORIZONTAL_BREAKPOINTS: list[tuple[int, str]] | None = [(0, "-narrow"), (70, "-wide")]  # noqa: RUF012 - textual's
@@ -89,7 +89,7 @@ class Explorer(App[None]):
         self.shown: list[Option] = []
 
     def compose(self) -> ComposeResult:
-        """The panels, from the past to what is to come."""
+        """The panels, from the past to the next steps."""
         yield Static(id="where", markup=False)
         with HorizontalScroll(id="past"), Vertical(id="lanes"):
             yield Static(id="titles", markup=False)
@@ -111,30 +111,30 @@ class Explorer(App[None]):
         self.show_state()
 
     def on_resize(self) -> None:
-        """Lay the history out anew."""
+        """Lay out the table again."""
         self.call_after_refresh(self.show_history)
 
     # ------------------------------------------------------------------------------------------------- what is shown
 
     def show_state(self, taken: str | None = None) -> None:
-        """Everything about the state that the walk is in; `taken`: the option to put the cursor on."""
+        """Show everything about the current state; `taken` is the option under the cursor."""
         self.show_history()
         self.show_options(taken)
         self.query_one("#properties", Static).update(told(self.walk))
 
     def show_history(self) -> None:
-        """The walk so far, its last step in sight."""
+        """Show the walk so far, scrolled to its last step."""
         walk = self.walk
         where = f"step {walk.position}" if walk.has_begun else "choose an initial state"
         self.query_one("#where", Static).update(plain(f"{label(walk.instance)}: {where}"))
         self.query_one("#past").display = self.query_one("#promises").display = walk.has_begun
-        titles, *lines = history(walk.trace, Look(self.size.width - 2)) if walk.has_begun else [""]
+        titles, *lines = step_table(walk.trace, Look(self.size.width - 2)) if walk.has_begun else [""]
         self.query_one("#titles", Static).update(plain(titles))
         self.query_one("#history", Static).update(plain("\n".join(lines)))
         self.query_one("#steps", VerticalScroll).scroll_end(animate=False)
 
     def show_options(self, taken: str | None = None) -> None:
-        """What can be done, as far as it has the words of the filter."""
+        """Show the options that contain the words of the filter."""
         words = self.query_one("#filter", Input).value.split()
         options = self.walk.options()
         self.shown = [option for option in options if all(word in option.text for word in words)]
@@ -142,7 +142,7 @@ class Explorer(App[None]):
         entries.clear_options()
         entries.add_options([Entry(self.prompt(option)) for option in self.shown])
         if not self.shown:
-            nothing = f"no step has {' and '.join(words)}" if options else "no step is enabled: a dead end"
+            nothing = f"no enabled step contains {' and '.join(words)}" if options else "no step is enabled: a dead end"
             entries.add_option(Entry(plain(nothing), disabled=True))
             self.query_one("#preview", Static).update("")
             return
@@ -151,7 +151,7 @@ class Explorer(App[None]):
         self.show_preview(self.shown[entries.highlighted])
 
     def prompt(self, option: Option) -> Content:
-        """One line for an option; of an initial state what stands in each lane, with the lane's title."""
+        """One line for an option; an initial state is shown by the contents of its lanes, each with its title."""
         if option.step is not None or option.after is None:
             return plain(option.text, "$error" if option.problem else "")
         trace = Trace(self.walk.instance, (option.after,), (), None, None, "")
@@ -160,7 +160,7 @@ class Explorer(App[None]):
         return plain(f"{option.text}: {'; '.join(told)}")
 
     def show_preview(self, option: Option) -> None:
-        """What an option would change; all of an initial state."""
+        """Show what an option would change; an initial state is shown in full."""
         if option.problem:
             found = [plain(f"the model leaves its declaration: {option.problem}", "$error")]
         elif option.step is None and option.after is not None:
@@ -173,12 +173,12 @@ class Explorer(App[None]):
     # ------------------------------------------------------------------------------------------------------- the keys
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """The cursor is on another option."""
+        """The cursor moved to another option."""
         if event.option_list.id == "options" and event.option_index < len(self.shown):
             self.show_preview(self.shown[event.option_index])
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Enter: take it."""
+        """Enter: take the option."""
         if event.option_list.id != "options":
             return
         try:
@@ -191,18 +191,18 @@ class Explorer(App[None]):
         self.show_state()
 
     def action_go_back(self) -> None:
-        """Go back, with the cursor on what was taken."""
+        """Go back one step, with the cursor on the step that was taken."""
         last = self.walk.trace.steps[-1] if self.walk.position else None
         if self.walk.back():
             self.show_state(None if last is None else self.walk.instance.spell_step(last))
 
     def action_go_forward(self) -> None:
-        """Take again what was gone back from."""
+        """Redo the step that was undone last."""
         if self.walk.forward():
             self.show_state()
 
     def action_filter(self) -> None:
-        """Let words be typed that a step has to have."""
+        """Open the filter: words that a step has to contain."""
         field = self.query_one("#filter", Input)
         field.display = True
         field.focus()
@@ -213,28 +213,28 @@ class Explorer(App[None]):
         self.hide_filter()
 
     def hide_filter(self) -> None:
-        """Leave the filter as it is, and go back to the options."""
+        """Keep the filter, and return to the options."""
         field = self.query_one("#filter", Input)
         field.display = bool(field.value)
         self.query_one("#options").focus()
 
     def on_input_changed(self) -> None:
-        """A word more, or less."""
+        """The words of the filter changed."""
         self.show_options()
 
     def on_input_submitted(self) -> None:
-        """Enter in the filter leads to what it found."""
+        """Enter in the filter moves to the options that it found."""
         self.hide_filter()
 
     def action_guards(self) -> None:
-        """Say why what is not enabled is not."""
+        """Explain why the disabled steps are not enabled."""
         if self.walk.has_begun:
             at = self.query_one("#options", OptionList).highlighted
             option = self.shown[at] if at is not None and at < len(self.shown) else None
             self.push_screen(Guards(self.walk, None if option is None or option.step is None else option.step.action))
 
     def action_state(self) -> None:
-        """Every field of the state."""
+        """Show every field of the state."""
         if self.walk.has_begun:
             self.push_screen(WholeState(self.walk))
 
@@ -250,24 +250,24 @@ class Explorer(App[None]):
         self.tell(f"saved: {path}")
 
     def tell(self, message: str, is_wrong: bool = False) -> None:
-        """Say something over the screen."""
+        """Show a notification."""
         self.notify(str(plain(message)), severity="error" if is_wrong else "information", markup=False)
 
 
 def told(walk: Walk) -> Content:
-    """What the properties say: first those that are false, and why."""
+    """The verdicts on the properties, with the false ones first and explained."""
     if not walk.has_begun:
         return plain("")
     lines: list[Content] = []
-    standings = walk.standings()
-    for standing in sorted(standings, key=_gravity):
-        if standing.problem:
-            lines.append(plain(f"{standing.prop.name} cannot be asked: {standing.problem}", STYLES[VIOLATED]))
-        elif standing.verdict in BROKEN:
-            when = "now" if standing.first == walk.position else f"first at step {standing.first}"
-            lines.append(plain(f"{standing.prop.name} {standing.verdict}, {when}", STYLES[standing.verdict or ""]))
-            lines += [plain(line) for line in walk.why(standing)]
-    rest = [one for one in standings if one.verdict not in BROKEN and not one.problem]
+    statuses = walk.statuses()
+    for status in sorted(statuses, key=_gravity):
+        if status.problem:
+            lines.append(plain(f"{status.prop.name} cannot be evaluated: {status.problem}", STYLES[VIOLATED]))
+        elif status.verdict in BROKEN:
+            when = "now" if status.first == walk.position else f"first at step {status.first}"
+            lines.append(plain(f"{status.prop.name} {status.verdict}, {when}", STYLES[status.verdict or ""]))
+            lines += [plain(line) for line in walk.why(status)]
+    rest = [one for one in statuses if one.verdict not in BROKEN and not one.problem]
     reached = [one.prop.name for one in rest if one.verdict == REACHED]
     unreached = [one.prop.name for one in rest if one.verdict is None and one.prop.kind is Kind.SOMETIMES]
     true = [one.prop.name for one in rest if one.prop.kind is not Kind.SOMETIMES]
@@ -277,18 +277,18 @@ def told(walk: Walk) -> Content:
     return Content("\n").join(lines)
 
 
-def _gravity(standing: Standing) -> int:
-    return BROKEN.index(standing.verdict) if standing.verdict in BROKEN else len(BROKEN)
+def _gravity(status: PropertyStatus) -> int:
+    return BROKEN.index(status.verdict) if status.verdict in BROKEN else len(BROKEN)
 
 
-class Over(ModalScreen[None]):
-    """A screen over the walk, which any of these keys closes."""
+class Overlay(ModalScreen[None]):
+    """A screen on top of the walk, which any of these keys closes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,g,v,q", "dismiss", "close")]
 
 
-class Guards(Over):
-    """Every action, how many of its steps are enabled, and for each of the others the first guard that is false."""
+class Guards(Overlay):
+    """Every action, the number of its enabled steps, and for each disabled step its first false guard."""
 
     def __init__(self, walk: Walk, action: str | None) -> None:
         super().__init__()
@@ -296,7 +296,7 @@ class Guards(Over):
         self.first = walk.actions.index(action) if action in walk.actions else 0
 
     def compose(self) -> ComposeResult:
-        """The actions above, the steps of one of them below."""
+        """The actions at the top, the steps of the selected action below."""
         enabled = [option.step.action for option in self.walk.options() if option.step is not None]
         steps = [step.action for step in self.walk.instance.steps]
         with Vertical(id="over"):
@@ -312,11 +312,11 @@ class Guards(Over):
                 yield Static(id="reasons", markup=False)
 
     def on_mount(self) -> None:
-        """Put the cursor on the action that was asked about."""
+        """Put the cursor on the action of the selected option."""
         self.query_one(OptionList).highlighted = self.first
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Tell about another action."""
+        """Show the steps of another action."""
         event.stop()
         guards = self.walk.guards(self.walk.actions[event.option_index])
         lines = [
@@ -328,15 +328,15 @@ class Guards(Over):
         self.query_one("#reasons", Static).update(Content("\n").join(lines))
 
 
-class WholeState(Over):
-    """Every field of the state that the walk is in."""
+class WholeState(Overlay):
+    """Every field of the current state."""
 
     def __init__(self, walk: Walk) -> None:
         super().__init__()
         self.walk = walk
 
     def compose(self) -> ComposeResult:
-        """One field a line."""
+        """One field per line."""
         lines = generic_lanes.full_state(self.walk.instance, self.walk.cells)
         with VerticalScroll(id="over"):
             yield Static(plain("\n".join(lines)), markup=False)

@@ -1,6 +1,6 @@
 """One state of a trace in full: the step that led to it, what it changed, and which properties are false there.
 
-In:  a certified Trace, and the number of a state, counted from the end where it is negative.
+In:  a certified Trace, and the number of a state; a negative number counts from the end.
 Out: lines.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.messages.errors import ModelError, UsageError
-from isrcheck.traces.explaining.evaluate import Question
+from isrcheck.traces.explaining.evaluate import StateExpression
 from isrcheck.traces.format.certify import judge
 from isrcheck.traces.format.spelling import changed_cells
 from isrcheck.traces.format.trace import REACHED, Trace
@@ -21,8 +21,8 @@ from isrcheck.traces.terminal.colour import PLAIN, Look
 from isrcheck.traces.terminal.show import full_state, heading
 
 
-def view_step(trace: Trace, number: int, look: Look = PLAIN, asked: Sequence[Question] = ()) -> list[str]:
-    """The view of one state. Raises UsageError where the trace has none of this number."""
+def view_step(trace: Trace, number: int, look: Look = PLAIN, expressions: Sequence[StateExpression] = ()) -> list[str]:
+    """The view of one state. Raises UsageError if the trace has no state of this number."""
     position = number if number >= 0 else number + trace.length + 1
     if not 0 <= position <= trace.length:
         raise UsageError(
@@ -31,12 +31,12 @@ def view_step(trace: Trace, number: int, look: Look = PLAIN, asked: Sequence[Que
     step = f"step {position} of {trace.length}: {trace.spell_row(position)}"
     found = fitted([heading(trace.instance), "", step, ""], look.width)
     if position == trace.length and trace.erring is not None and trace.error is not None:
-        told = f"it leads nowhere, for the model leaves its declaration: {trace.error.message}"
-        state = (f"  {line}" for line in full_state(trace, position - 1, asked))
+        told = f"it has no successor, because the model leaves its declaration: {trace.error.message}"
+        state = (f"  {line}" for line in full_state(trace, position - 1, expressions))
         return [*found, *wrapped(told, width=look.width), "", *fitted(["the state before:", *state], look.width)]
     if position:
         found += [*wrapped("changed:", width=look.width), *_changed(trace, position, look), ""]
-    state = (f"  {line}" for line in full_state(trace, position, asked))
+    state = (f"  {line}" for line in full_state(trace, position, expressions))
     return [*found, *fitted(["the state:", *state, ""], look.width), *_judged(trace, position, look)]
 
 
@@ -48,14 +48,14 @@ def _changed(trace: Trace, position: int, look: Look) -> list[str]:
     found = []
     for name, old, new in cells:
         *lines, last = wrapped(f"{name:<{width}}  {old} -> {new}", "  ", look.width)
-        # The new value is what there is to see.
+        # Only the new value is coloured.
         end = len(last) - len(new) if last.endswith(new) else len(last)
         found += [*lines, last[:end] + look.ink.changed(last[end:])]
     return found
 
 
 def _judged(trace: Trace, position: int, look: Look) -> list[str]:
-    """The properties that are false here, each with why, and those that are reached."""
+    """The properties that are false here, each with the reason, and those that are reached."""
     instance = trace.instance
     properties = list(instance.properties)
     if trace.prop is not None and trace.prop not in (IN_RANGE, *properties):
@@ -78,8 +78,8 @@ def _judged(trace: Trace, position: int, look: Look) -> list[str]:
                 name, *others = fitted([f"  {prop.name} ({verdict})"], look.width)
                 broken += [look.ink.verdict(verdict, name), *others, *fitted(lines[1:], look.width)]
         except ModelError as error:
-            broken += fitted([f"  {prop.name} cannot be asked here: {error}"], look.width)
-    asked = sum(1 for prop in properties if prop.kind is not Kind.SOMETIMES)
-    title = "false here:" if broken else f"false here: none of {asked} properties"
+            broken += fitted([f"  {prop.name} cannot be evaluated here: {error}"], look.width)
+    count = sum(1 for prop in properties if prop.kind is not Kind.SOMETIMES)
+    title = "false here:" if broken else f"false here: none of {count} properties"
     ending = [f"reached here: {', '.join(reached)}"] if reached else []
     return [*wrapped(title, width=look.width), *broken, *fitted(ending, look.width)]

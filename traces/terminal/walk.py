@@ -1,9 +1,9 @@
-"""A walk through the states of a model, by hand: what can be done next, what it would change, what is false now.
+"""A walk through the states of a model: the possible next steps, what they would change, which properties are false.
 
-In:  an instance, or a trace to go on from; the choices of a person.
-Out: the options in every state, what the properties say, and the walk as a certified trace.
+In:  an instance, or a trace to continue; the decisions of a person.
+Out: the options in every state, the verdicts on the properties, and the walk as a certified trace.
 
-There is no screen here (explore.py). Every answer is that of plain Python (models/run.py), for one state at a time.
+There is no screen here (see explore.py). Plain Python (models/run.py) computes every answer, one state at a time.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ BROKEN = (VIOLATED, PERMITTED)
 
 @dataclass(frozen=True)
 class Option:
-    """What can be done next: an initial state to begin in (no step), or an enabled step, and the state after it.
+    """A possible next step with its successor state; before the walk begins, an initial state without a step.
 
-    A step in which the model leaves its own declaration has no state after it, but a `problem`.
+    A step in which the model leaves its declaration has no successor state, but a `problem`.
     """
 
     text: str
@@ -40,10 +40,10 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What a property says where the walk is: VIOLATED, PERMITTED, REACHED, or None where there is nothing to say.
+class PropertyStatus:
+    """The verdict on a property in the current state: VIOLATED, PERMITTED, REACHED, or None.
 
-    `first` is the first step of which it said this; `problem` is there where the question itself fails.
+    `first` is the first step with this verdict; `problem` is the error if the property cannot be evaluated.
     """
 
     prop: Property
@@ -54,7 +54,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Visit:
-    """One state of the walk, the step that led there, and what each property says of it."""
+    """One state of the walk, the step that led there, and the verdict on each property."""
 
     cells: Cells
     step: Step | None
@@ -63,9 +63,9 @@ class Visit:
 
 
 class Walk:
-    """The states that a person went through, and those that were gone back from.
+    """The states that a person visited, including those after a step back.
 
-    It begins in the initial state if there is one alone, and otherwise where the first option says.
+    It begins in the initial state if there is only one, and otherwise with the choice of an initial state.
     """
 
     def __init__(self, instance: Instance, command: str) -> None:
@@ -79,16 +79,20 @@ class Walk:
 
     @classmethod
     def along(cls, trace: Trace, step: int | None, command: str) -> Walk:
-        """A walk that has gone along a trace up to this step (all of it if None); the rest of it lies ahead.
+        """A walk that has followed a trace up to this step (None: all of it); the rest of the trace lies ahead.
 
-        Raises UsageError where the trace has no such step, or starts in a state that need not be reachable.
+        Raises UsageError if the trace has no such step, or starts in a state that may be unreachable.
         """
         if trace.verdict == NOT_INDUCTIVE:
-            raise UsageError("the trace starts in a state that need not be reachable: no walk leads there")
+            raise UsageError(
+                "the trace starts in a state that may be unreachable; give a trace that starts in an initial state"
+            )
         if step is not None and not 0 <= step <= trace.length:
             raise UsageError(f"--step {step}: the trace has the steps 0..{trace.length}")
         if trace.erring is not None and step == trace.length:
-            raise UsageError(f"--step {step}: the step leads nowhere, for the model leaves its declaration in it")
+            raise UsageError(
+                f"--step {step}: the step has no successor, because the model leaves its declaration in it"
+            )
         walk = cls(trace.instance, command)
         walk._visits.clear()
         for cells, taken in zip(trace.states, (None, *trace.steps), strict=True):
@@ -106,12 +110,12 @@ class Walk:
 
     @property
     def position(self) -> int:
-        """How many steps were taken."""
+        """The number of steps taken."""
         return max(0, len(self._visits) - 1)
 
     @property
     def cells(self) -> Cells:
-        """The state that the walk is in; it has to have begun."""
+        """The current state; the walk has to have begun."""
         return self._visits[-1].cells
 
     @property
@@ -127,7 +131,7 @@ class Walk:
     # ------------------------------------------------------------------------------------------ what can be done
 
     def options(self) -> tuple[Option, ...]:
-        """The enabled steps in their order; before the beginning, the initial states."""
+        """The enabled steps in order; before the walk begins, the initial states."""
         if not self._visits:
             starts = enumerate(self.instance.initial_states)
             return tuple(Option(f"initial state {number}", None, cells) for number, cells in starts)
@@ -145,7 +149,7 @@ class Walk:
         return None if after is None else Option(text, step, after)
 
     def changes(self, option: Option) -> list[str]:
-        """What an option would change, cell by cell."""
+        """The cells in which two states differ, with both values."""
         return [] if option.after is None or option.step is None else changes(self.instance, self.cells, option.after)
 
     @cached_property
@@ -154,7 +158,7 @@ class Walk:
         return tuple(dict.fromkeys(step.action for step in self.instance.steps))
 
     def guards(self, action: str) -> list[tuple[str, str]]:
-        """Every step of an action, and why it is not enabled here: its first false guard; "" where it is enabled."""
+        """Every step of an action with its first false guard; "" if the step is enabled."""
         enabled = {option.step: option.problem for option in self.options()}
         return [
             (
@@ -168,7 +172,7 @@ class Walk:
     # ---------------------------------------------------------------------------------------------------- going
 
     def take(self, option: Option) -> None:
-        """Do what an option says. Raises ModelError where the model leaves its own declaration in it."""
+        """Take an option. Raises ModelError if the model leaves its declaration in it."""
         if option.after is None:
             raise ModelError(option.problem)
         ahead = self._undone[-1] if self._undone else None
@@ -179,14 +183,14 @@ class Walk:
         self._go(option.after, option.step)
 
     def back(self) -> bool:
-        """Go back by a step, or to the choice of an initial state if there is one; whether there was a way back."""
+        """Go back one step, or to the choice of the initial state if there was one; returns whether it was possible."""
         if len(self._visits) <= (1 if len(self.instance.initial_states) == 1 else 0):
             return False
         self._undone.append(self._visits.pop())
         return True
 
     def forward(self) -> bool:
-        """Take again what was gone back from last; whether there was anything."""
+        """Redo the step that was undone last; returns whether there was one."""
         if not self._undone:
             return False
         self._visits.append(self._undone.pop())
@@ -206,13 +210,13 @@ class Walk:
 
     # ------------------------------------------------------------------------------------------------ properties
 
-    def standings(self) -> list[Standing]:
-        """What every property says here."""
+    def statuses(self) -> list[PropertyStatus]:
+        """The verdict on every property in the current state."""
         if not self._visits:
             return []
         here = self._visits[-1]
         return [
-            Standing(prop, here.verdicts[number], self._first(number), here.problems[number])
+            PropertyStatus(prop, here.verdicts[number], self._first(number), here.problems[number])
             for number, prop in enumerate(self.instance.properties)
         ]
 
@@ -220,27 +224,28 @@ class Walk:
         verdicts = [visit.verdicts[number] for visit in self._visits]
         return verdicts.index(verdicts[-1])
 
-    def turned(self) -> Standing | None:
-        """The property that has just turned false for the first time: one that is VIOLATED before one that is
-        PERMITTED, the one declared first among several."""
-        now = [one for one in self.standings() if one.verdict in BROKEN and one.first == self.position]
+    def turned(self) -> PropertyStatus | None:
+        """The property that became false in this step for the first time: VIOLATED before PERMITTED, then in order of
+        declaration.
+        """
+        now = [one for one in self.statuses() if one.verdict in BROKEN and one.first == self.position]
         return min(now, key=lambda one: BROKEN.index(one.verdict or ""), default=None)
 
-    def why(self, standing: Standing) -> list[str]:
+    def why(self, status: PropertyStatus) -> list[str]:
         """Why a property is false here."""
         here = self._visits[-1]
         before = self._visits[-2].cells if self.position else None
-        return why_false(self.instance, standing.prop, before, here.step, here.cells).lines()
+        return why_false(self.instance, status.prop, before, here.step, here.cells).lines()
 
     # ---------------------------------------------------------------------------------------------------- saving
 
     def save(self, out: Path) -> Path:
-        """Write the walk as a certified trace, of the property that has just turned false if one did.
+        """Write the walk as a certified trace, of the property that just became false if there is one.
 
         Raises UsageError.
         """
         if not self._visits:
-            raise UsageError("there is nothing to save before an initial state is chosen")
+            raise UsageError("there is nothing to save yet; choose an initial state")
         turned = self.turned()
         trace = self.trace if turned is None else self._trace(turned.prop.name, turned.verdict)
         try:

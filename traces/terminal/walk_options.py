@@ -1,7 +1,7 @@
 """The command line of `trace explore`: where a walk begins.
 
-In:  what a person typed: a model and its configuration, or a trace to go on from.
-Out: a `Walk`, with the command that it can be repeated with.
+In:  the arguments: a model and its configuration, or a trace to continue.
+Out: a `Walk`, with the command that repeats it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ COMMAND = settings.Command(
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What was typed about a model, as models/settings.py wants it."""
+class _ModelArguments:
+    """The arguments about a model, in the form that models/settings.py expects."""
 
     target: str | None
     protocol: str | None
@@ -35,20 +35,24 @@ class _Asked:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Give a parser the options of this command; what it leaves over are options of the model."""
+    """Add the options of this command to a parser; the remaining arguments are options of the model."""
     names = ", ".join(registry.names())
-    parser.add_argument("target", metavar="MODEL", nargs="?", help=f"one of: {names}; or FILE.py, which this runs")
-    parser.add_argument("--protocol", metavar="P", help="the protocol, where a model has several")
+    parser.add_argument("target", metavar="MODEL", nargs="?", help=f"one of: {names}; or FILE.py, which is executed")
+    parser.add_argument("--protocol", metavar="P", help="the protocol, if the model has several")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a configuration entry")
     parser.add_argument("--switch", action="append", default=[], metavar="NAME=VALUE", help="a protocol switch")
     parser.add_argument(
         "--swap", action="append", default=[], metavar="ACTION=P", help="use another protocol's version"
     )
-    parser.add_argument("--from", dest="origin", metavar="FILE", type=Path, help="go on from the end of this trace")
-    parser.add_argument("--step", metavar="I", type=_whole, help="from this step of it; the rest of it lies ahead")
-    parser.add_argument("--model", metavar="FILE.py", type=Path, help="the model of that trace, if it is your own")
+    parser.add_argument("--from", dest="origin", metavar="FILE", type=Path, help="continue from the end of this trace")
+    parser.add_argument("--step", metavar="I", type=_whole, help="continue from this step; the later steps lie ahead")
+    parser.add_argument("--model", metavar="FILE.py", type=Path, help="the model of that trace, if it is your own file")
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, default=folder.DEFAULT, help="where walks are saved (./counterexamples)"
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=folder.DEFAULT,
+        help="the folder for saved walks (default: ./counterexamples)",
     )
 
 
@@ -59,8 +63,8 @@ def _whole(text: str) -> int:
 
 
 def walk_of(arguments: argparse.Namespace, rest: tuple[str, ...]) -> Walk:
-    """The walk that is asked for; `rest` are the words that may be options of the model. Raises UsageError."""
-    asked = _Asked(
+    """The walk that the arguments describe; `rest` are arguments for options of the model. Raises UsageError."""
+    asked = _ModelArguments(
         arguments.target,
         arguments.protocol,
         tuple(arguments.set),
@@ -72,7 +76,7 @@ def walk_of(arguments: argparse.Namespace, rest: tuple[str, ...]) -> Walk:
         return _from_trace(asked, arguments.origin, arguments.step, arguments.model)
     for option, value in (("--step", arguments.step), ("--model", arguments.model)):
         if value is not None:
-            raise UsageError(f"{option} goes with --from FILE; a model of your own is named as it is: FILE.py")
+            raise UsageError(f"{option} needs --from FILE; name your own model as an argument: FILE.py")
     if asked.target is None:
         raise UsageError("name a model, as in: trace explore kafka --protocol 2.1; or a trace: --from FILE")
     instance = settings.instance_of(asked, COMMAND)
@@ -80,15 +84,15 @@ def walk_of(arguments: argparse.Namespace, rest: tuple[str, ...]) -> Walk:
     return Walk(instance, _command(words))
 
 
-def _from_trace(asked: _Asked, origin: Path, step: int | None, given: Path | None) -> Walk:
-    """The walk along a trace, which says itself what its model is and how that is configured."""
+def _from_trace(asked: _ModelArguments, origin: Path, step: int | None, given: Path | None) -> Walk:
+    """The walk along a trace, whose file names its model and configuration."""
     if asked.target is not None and asked.target.endswith(".py"):
         if given is not None and given != Path(asked.target):
             raise UsageError(f"{asked.target} and --model {given} are two models; give one of them")
         given = Path(asked.target)
     configured = (asked.protocol, *asked.settings, *asked.switches, *asked.swaps, *asked.rest)
     if any(configured):
-        raise UsageError(f"{origin} says how its model is configured; leave {' '.join(filter(None, configured))} out")
+        raise UsageError(f"{origin} contains its own configuration; leave {' '.join(filter(None, configured))} out")
     trace = folder.read(origin, None if given is None else registry.load_file(given))
     instance = trace.instance
     name = str(given) if given is not None else instance.model.name

@@ -1,9 +1,9 @@
-"""One broker: a machine with a disk, on which a process runs, stands still, or does not run.
+"""One broker: a machine with a disk, on which a process runs, is frozen, or does not run.
 
 In:  messages delivered to it; its timers; start, crash, freeze, thaw.
-Out: whatever its process sends.
+Out: the messages that its process sends.
 
-The process holds everything that a crash loses; the disk (`Storage`) outlives it. Kafka: KafkaServer, LogManager.
+The process holds everything that a crash loses; the disk (`Storage`) survives it. Kafka: KafkaServer, LogManager.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from isrcheck.conformance.cluster.network.network import Message, Network
 
 
 class TimerKind(Enum):
-    """What a broker does by itself, when its time comes."""
+    """The periodic activities of a broker."""
 
     ISR_SHRINK_CHECK = "isr shrink check"
     HIGH_WATERMARK_CHECKPOINT = "high watermark checkpoint"
@@ -54,7 +54,7 @@ class TimerKind(Enum):
 
 @dataclass(frozen=True)
 class Process:
-    """What a crash loses."""
+    """The state that a crash loses."""
 
     log: Log
     partition: Partition
@@ -64,7 +64,7 @@ class Process:
 
 
 class Broker:
-    """A broker by its number. `process` counts its processes from 1; 0 while none runs."""
+    """A broker with its number. `process` counts its processes from 1; it is 0 while none runs."""
 
     def __init__(
         self,
@@ -98,21 +98,21 @@ class Broker:
 
     @property
     def running(self) -> Process | None:
-        """The running process, to be looked at; None if none runs."""
+        """The running process, for inspection; None if none runs."""
         return self._running
 
     @property
     def is_frozen(self) -> bool:
-        """Whether its process stands still (SIGSTOP, a long collection of garbage)."""
+        """Whether its process is frozen (SIGSTOP, a long garbage collection)."""
         return self._is_frozen
 
     @property
     def storage(self) -> Storage:
-        """Its disk, to be looked at."""
+        """Its disk, for inspection."""
         return self._storage
 
     def start_up(self) -> None:
-        """Starts a process from what the disk holds. Errors: `ClusterError` if one runs; `StorageError`."""
+        """Start a process from the contents of the disk. Errors: `ClusterError` if one runs; `StorageError`."""
         if self._running is not None:
             raise ClusterError(f"broker {self._number} runs already; crash it first")
         log = Log(self._storage, self._switches, self._bug)
@@ -126,7 +126,7 @@ class Broker:
         self._processes += 1
 
     def stand_at_the_start(self) -> None:
-        """Takes the place that `Start` gives this broker in a cluster that is stable. Only for the start of a run."""
+        """Take the role that `Start` gives to this broker in a stable cluster. Only for the start of a run."""
         process, start = self._must_run(), self._start
         process.replica_manager.become_leader_or_follower(LeaderAndIsr(start.leader, 0, start.in_sync))
         if process.partition.is_leader:
@@ -136,17 +136,17 @@ class Broker:
             process.fetchers.start_fetching(start.leader, 0)
 
     def crash(self) -> None:
-        """The process ends at once. Errors: `ClusterError` if none runs."""
+        """End the process at once. Errors: `ClusterError` if none runs."""
         self._must_run()
         self._running, self._is_frozen = None, False
 
     def freeze(self) -> None:
-        """The process stands still until it is thawed. Errors: `ClusterError` if none runs, or it stands already."""
+        """Freeze the process until it is thawed. Errors: `ClusterError` if none runs, or it is frozen already."""
         self._must_move()
         self._is_frozen = True
 
     def thaw(self) -> None:
-        """The process goes on. Errors: `ClusterError` if it does not stand still."""
+        """The process continues. Errors: `ClusterError` if it is not frozen."""
         if not self._is_frozen:
             raise ClusterError(f"broker {self._number} is not frozen")
         self._is_frozen = False
@@ -178,16 +178,16 @@ class Broker:
                 if thread is not None and message.in_reply_to is not None:
                     thread.receive(message.in_reply_to, payload)
             case _:
-                raise AssertionError(f"{message} is not for a broker: this is a defect here")
+                raise AssertionError(f"{message} is not for a broker: this is a defect of the cluster")
 
     def disconnected(self, source: int, request: int) -> None:
-        """The connection on which a request to another broker was outstanding is gone; nothing if it was not."""
+        """The connection with an outstanding request to another broker broke; nothing happens if there was none."""
         thread = self._running.fetchers.threads.get(source) if self._running else None
         if thread is not None and thread.outstanding == request:
             thread.disconnected()
 
     def timers(self) -> tuple[tuple[TimerKind, int | None], ...]:
-        """The timers that could be fired now, each with the broker that it is for, if it is for one."""
+        """The timers that can be fired now, each with the other broker that it concerns, if any."""
         process = self._running
         if process is None or self._is_frozen:
             return ()
@@ -199,7 +199,8 @@ class Broker:
         return (*((each, None) for each in alone), *peers)
 
     def fire(self, timer: TimerKind, peer: int | None) -> bool:
-        """Fires one timer; whether anything came of it. `peer`: a fetcher's source, or a follower with a parked fetch.
+        """Fire one timer; returns whether it had an effect. `peer`: a fetcher's source, or a follower with a parked
+        fetch.
 
         Errors: `ClusterError` if no process runs, it is frozen, or there is no such fetcher.
         """

@@ -1,4 +1,4 @@
-"""DeleteRecords: a client moves the log start up, and is told once every live replica has followed.
+"""DeleteRecords: a client moves the log start up, and gets a response when every live replica has followed.
 
 In:  requests, and fetches that were handled.
 Out: responses in the network.
@@ -18,7 +18,7 @@ TO_HIGH_WATERMARK = -1
 
 
 class DeleteRecordsPurgatory:
-    """The DeleteRecords requests that one leader has accepted and not yet answered."""
+    """The DeleteRecords requests that one leader has accepted and not answered yet."""
 
     def __init__(
         self, partition: Partition, reply: Callable[[Message, Payload], None], live: Callable[[], frozenset[int]]
@@ -34,7 +34,7 @@ class DeleteRecordsPurgatory:
         return tuple(message for message, _, _ in self._waiting)
 
     def handle(self, message: Message, request: DeleteRecordsRequest) -> None:
-        """Moves this leader's log start up; 0 <= offset <= high watermark, -1 stands for the high watermark."""
+        """Move this leader's log start up; 0 <= offset <= high watermark, and -1 stands for the high watermark."""
         log = self._partition.log
         offset = log.high_watermark if request.before_offset == TO_HIGH_WATERMARK else request.before_offset
         error = self._partition.error_for_epoch(None)
@@ -48,7 +48,9 @@ class DeleteRecordsPurgatory:
         self.try_complete()
 
     def try_complete(self) -> None:
-        """Answers what the low watermark has reached, and everything once this broker leads no more."""
+        """Answer the requests that the low watermark has reached; answer all requests if this broker no longer
+        leads.
+        """
         still: list[tuple[Message, DeleteRecordsRequest, int]] = []
         for message, request, offset in self._waiting:
             error = self._partition.error_for_epoch(None)

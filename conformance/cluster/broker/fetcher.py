@@ -1,11 +1,11 @@
-"""How one broker follows: one fetcher per source broker, at most one request outstanding each.
+"""The fetchers of a follower: one per source broker, each with at most one outstanding request.
 
-In:  the controller's word that the broker follows somebody; responses from that broker; the fetcher's own timer.
-Out: requests into the network; truncations and appends in the log.
+In:  the controller's announcement that the broker follows a leader; responses from that broker; the fetcher's timer.
+Out: requests in the network; truncations and appends in the log.
 
-A fetcher outlives the partition's stay with it (other partitions use it too), so a response that is still under way
-from an earlier stay comes back to it: it is dropped if the partition is gone or truncating, or is at another offset.
-Source: fact sheet, sections 2.5, 3.3, 3.4; Kafka: AbstractFetcherThread, ReplicaFetcherThread, ReplicaFetcherManager.
+A fetcher outlives the partition's assignment to it (other partitions use it too), so it can receive a response from an
+earlier assignment. It drops such a response if the partition is gone, is truncating, or is at another offset. Source:
+fact sheet, sections 2.5, 3.3, 3.4; Kafka: AbstractFetcherThread, ReplicaFetcherThread, ReplicaFetcherManager.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from isrcheck.conformance.cluster.network.messages import (
 from isrcheck.conformance.cluster.network.records import UNDEFINED_EPOCH, UNDEFINED_OFFSET
 
 Ask = Callable[[int, BrokerRequest], int]
-"""Sends a request to a broker; the number of the message."""
+"""Sends a request to a broker and returns the number of the message."""
 
 
 class Mode(Enum):
-    """What the fetcher does with the partition. Kafka: Truncating, Fetching; FAILED since 2.1 (onPartitionFenced)."""
+    """The state of the partition in the fetcher. Kafka: Truncating, Fetching; FAILED since 2.1 (onPartitionFenced)."""
 
     TRUNCATING = "truncating"
     FETCHING = "fetching"
@@ -57,7 +57,7 @@ class PartitionFetchState:
 
 @dataclass(frozen=True)
 class Outstanding:
-    """The request that a fetcher waits for; `state` is the partition's stay in which it was sent; times in ms."""
+    """The request whose response the fetcher awaits; `state` is the assignment in which it was sent; times in ms."""
 
     number: int
     request: BrokerRequest
@@ -92,21 +92,21 @@ class FetcherThread:
 
     @property
     def mode(self) -> Mode | None:
-        """What this fetcher does with the partition; None if it does not have it."""
+        """The state of the partition in this fetcher; None if it does not have the partition."""
         return None if self._state is None else self._state.mode
 
     @property
     def outstanding(self) -> int | None:
-        """The number of the request that it waits for; None if it waits for none."""
+        """The number of the request whose response it awaits; None if there is none."""
         return None if self._outstanding is None else self._outstanding.number
 
     @property
     def not_before(self) -> int:
-        """When its back-off is over, in ms; 0 if it is in none."""
+        """The end of its back-off, in ms; 0 if there is none."""
         return 0 if self._state is None else self._state.not_before
 
     def add_partition(self, leader_epoch: int, mode: Mode) -> None:
-        """The partition comes to this fetcher, or comes again in a newer epoch. addFetcherForPartitions."""
+        """The partition is assigned to this fetcher, or again in a newer epoch. addFetcherForPartitions."""
         self._state = PartitionFetchState(leader_epoch, self._log.high_watermark, mode)
 
     def adopt_epoch(self, leader_epoch: int) -> None:
@@ -119,9 +119,9 @@ class FetcherThread:
         self._state = None
 
     def do_work(self) -> bool:
-        """One round of ShutdownableThread's loop: sends a request if none is outstanding; whether it did a thing.
+        """Send a request if none is outstanding; returns whether it did anything. ShutdownableThread's loop.
 
-        A partition without any epoch truncates to its high watermark by itself, since KIP-279. Section 3.4.
+        Since KIP-279, a partition without any epoch truncates to its high watermark without a request. Section 3.4.
         """
         if self._outstanding is not None:
             if self._clock.now - self._outstanding.sent_at < self._settings.replica_socket_timeout_ms:
@@ -140,7 +140,7 @@ class FetcherThread:
         return True
 
     def disconnected(self) -> None:
-        """The connection to the source is broken: the outstanding request is given up, the next waits a back-off."""
+        """The connection to the source broke: give up the outstanding request, and wait for a back-off."""
         self._outstanding = None
         self._back_off()
 
@@ -148,7 +148,7 @@ class FetcherThread:
         """A response to the request of that number arrives. AbstractFetcherThread.processFetchRequest."""
         asked = self._outstanding
         if asked is None or asked.number != request:
-            return  # given up; its connection is closed
+            return  # the request was given up; its connection is closed
         self._outstanding = None
         state = self._state
         if state is None:
@@ -161,7 +161,7 @@ class FetcherThread:
             self._listed(state, asked, response)
 
     def _fetched(self, state: PartitionFetchState, asked: Outstanding, response: FetchResponse) -> None:
-        """Matched by offset and mode, not by epoch: ReplicaFetcherThread.processPartitionData, section 2.5."""
+        """Accepted by offset and mode, not by epoch: ReplicaFetcherThread.processPartitionData, section 2.5."""
         if state.mode is not Mode.FETCHING or response.fetch_offset != self._log.log_end_offset:
             return
         if response.error is Errors.OFFSET_OUT_OF_RANGE:
@@ -176,7 +176,7 @@ class FetcherThread:
     def _reconciled(
         self, state: PartitionFetchState, asked: Outstanding, answer: OffsetsForLeaderEpochResponse
     ) -> None:
-        """Before 2.1.1 an answer of an earlier stay counts, too (KAFKA-7786). AbstractFetcherThread.maybeTruncate."""
+        """Before 2.1.1 an answer of an earlier assignment counts, too (KAFKA-7786). maybeTruncate."""
         stale = state.leader_epoch != asked.state.leader_epoch and self._switches.fences_epochs
         if state.mode is not Mode.TRUNCATING or (stale and self._bug is not Bug.STALE_EPOCH_ANSWER_APPLIED):
             return
@@ -197,9 +197,9 @@ class FetcherThread:
                 self._truncate_and_fetch(state, min(own.end_offset, answer.end_offset, end))
 
     def _listed(self, state: PartitionFetchState, asked: Outstanding, answer: ListOffsetsResponse) -> None:
-        """The fetch was out of range: AbstractFetcherThread.fetchOffsetAndTruncate, section 2.5. Blind to epochs.
+        """The fetch was out of range: fetchOffsetAndTruncate, section 2.5. Epochs are not checked.
 
-        Kafka waits for these answers under its lock, so an answer of an earlier stay does not exist there.
+        Kafka waits for these answers under its lock, so there is no answer of an earlier assignment.
         """
         if state is not asked.state:
             return
@@ -216,7 +216,7 @@ class FetcherThread:
             self._log.truncate_fully_and_start_at(answer.offset)
 
     def _refused(self, state: PartitionFetchState, asked: Outstanding, error: Errors) -> None:
-        """FENCED in the epoch that it is in: it waits for metadata; anything else is tried again. Section 2.5."""
+        """FENCED in the current epoch: it waits for metadata; after any other error it retries. Section 2.5."""
         if error is Errors.FENCED_LEADER_EPOCH and state.leader_epoch == asked.state.leader_epoch:
             state.mode = Mode.FAILED
         else:
@@ -265,9 +265,9 @@ class FetcherManager:
         return dict(self._threads)
 
     def start_over(self, leader: int, leader_epoch: int) -> None:
-        """The partition follows a leader from now on. ReplicaManager.makeFollowers; sections 3.3 and 3.4.
+        """The partition follows this leader from now on. ReplicaManager.makeFollowers; sections 3.3 and 3.4.
 
-        In 0.10 it truncates to its high watermark here and now, and fetches; later it has to reconcile first.
+        In 0.10 it truncates to its high watermark at once, and fetches; later versions reconcile first.
         """
         if self._bug is not Bug.FETCHER_NOT_CLEARED:
             self.remove_fetcher()
@@ -278,19 +278,19 @@ class FetcherManager:
         self._thread(leader).add_partition(leader_epoch, mode)
 
     def go_on(self, leader_epoch: int) -> None:
-        """The leader is the same in a newer epoch, and the fetcher is left as it is (FOLLOWER_SKIP).
+        """The leader is the same in a newer epoch, and the fetcher is left unchanged (FOLLOWER_SKIP).
 
-        No release skips this and fences epochs; where both are asked for, the fetcher goes on in the newer epoch.
+        No release skips this and also fences epochs; if both are switched on, the fetcher continues in the newer epoch.
         """
         for thread in self._threads.values():
             thread.adopt_epoch(leader_epoch)
 
     def start_fetching(self, leader: int, leader_epoch: int) -> None:
-        """Stands as if the partition had reconciled with its leader; only for the start of a run (`Start`)."""
+        """Set up as if the partition had reconciled with its leader; only for the start of a run (`Start`)."""
         self._thread(leader).add_partition(leader_epoch, Mode.FETCHING)
 
     def remove_fetcher(self) -> None:
-        """The partition follows nobody."""
+        """The partition follows no leader."""
         for thread in self._threads.values():
             thread.remove_partition()
 

@@ -1,10 +1,10 @@
-"""The partition on one broker: who leads, and what the leader knows of its followers. Kafka: Partition, Replica.
+"""The partition on one broker: its role, and what the leader knows of its followers. Kafka: Partition, Replica.
 
 In:  the controller's announcements, appends, followers' fetches, the ISR shrink check.
 Out: records in the log, the high watermark, conditional writes of the ISR.
 
-The ISR is written synchronously, as through ZooKeeper: a written ISR is the committed one, and there is no pending
-one (room for KIP-497: `_write_isr` is the only place that would change). Source: fact sheet, sections 2.3, 2.4, 3, 4.
+The ISR is written synchronously, as through ZooKeeper: a written ISR is the committed one, and there is no pending ISR
+(KIP-497 would change only `_write_isr`). Source: fact sheet, sections 2.3, 2.4, 3, 4.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ NO_EPOCH = -1
 
 
 class IsrStore(Protocol):
-    """Where the ISR of record is: the controller's side of ReplicationUtils.updateLeaderAndIsr."""
+    """The store of the ISR of record: the controller's side of ReplicationUtils.updateLeaderAndIsr."""
 
     def alter_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> bool:
-        """Writes the ISR if the writer's leader epoch is the one on record; whether it did."""
+        """Write the ISR if the writer's leader epoch is the epoch of record; returns whether it was written."""
 
 
 class Role(Enum):
-    """What a broker takes itself for."""
+    """The role that a broker believes to have."""
 
     NONE = "none"
     LEADER = "leader"
@@ -52,7 +52,7 @@ class ReplicaState:
 
 
 class Partition:
-    """One replica of the partition, in the role that the controller last gave it."""
+    """One replica of the partition, in the role of the controller's latest announcement."""
 
     def __init__(
         self,
@@ -87,46 +87,47 @@ class Partition:
 
     @property
     def is_leader(self) -> bool:
-        """Whether this broker takes itself for the leader."""
+        """Whether this broker presumes leadership."""
         return self._role is Role.LEADER
 
     @property
     def leader(self) -> int | None:
-        """Who leads, as far as this broker knows; None before the controller has told it."""
+        """The leader known to this broker; None before the controller's first announcement."""
         return self._leader
 
     @property
     def leader_epoch(self) -> int:
-        """The leader epoch that this broker has last applied; -1 before the first."""
+        """The leader epoch that this broker applied last; -1 before the first."""
         return self._leader_epoch
 
     @property
     def leader_epoch_start_offset(self) -> int:
-        """As a leader: the log end at the moment of accepting the epoch; -1 otherwise."""
+        """On a leader: the log end offset when it accepted the epoch; -1 otherwise."""
         return self._leader_epoch_start_offset
 
     @property
     def isr(self) -> frozenset[int]:
-        """As a leader: the in-sync replicas; empty otherwise."""
+        """On a leader: the in-sync replicas; empty otherwise."""
         return self._isr
 
     @property
     def remote(self) -> Mapping[int, ReplicaState]:
-        """As a leader: what it knows of each follower; empty otherwise."""
+        """On a leader: what it knows of each follower; empty otherwise."""
         return dict(self._remote)
 
     @property
     def is_under_min_isr(self) -> bool:
-        """Whether acks=all may not be served."""
+        """Whether the ISR is too small for acks=all."""
         return len(self._isr) < self._settings.min_insync_replicas and self._bug is not Bug.MIN_ISR_NOT_CHECKED
 
     def make_leader(self, announced: LeaderAndIsr) -> None:
-        """Accepts leadership in a new epoch. Partition.makeLeader; section 3.1.
+        """Accept leadership in a new epoch. Partition.makeLeader; section 3.1.
 
-        Remote offsets are unknown; but a broker that already led keeps those it has, if the switch says so. The
-        leader does not truncate itself, and looks at its high watermark at once. A new leader whose high watermark
-        lies outside its log starts from its log start: in the 2.1 tree Replica.convertHWToLocalOffsetMetadata reads
-        the log there. (Older ones then have -1, which is not told apart; later ones keep it inside.)
+        The followers' offsets are unknown, but a broker that already led keeps the known ones if the switch says so.
+        The leader does not truncate its log, and tries to advance its high watermark at once. A new leader whose high
+        watermark lies outside its log starts from its log start: in the 2.1 tree Replica.convertHWToLocalOffsetMetadata
+        reads the log there. (Older releases then have -1, which is not distinguished here; later ones keep it inside
+        the log.)
         """
         if self._bug is Bug.LEADER_TRUNCATES_ON_ELECTION and not self.is_leader:
             self._log.truncate_to(self._log.high_watermark)
@@ -152,7 +153,7 @@ class Partition:
         self.maybe_increment_leader_high_watermark()
 
     def make_follower(self, announced: LeaderAndIsr) -> bool:
-        """Accepts a leader; whether the fetcher has to start over. Partition.makeFollower; FOLLOWER_SKIP."""
+        """Accept a leader; returns whether the fetcher has to start over. Partition.makeFollower; FOLLOWER_SKIP."""
         rule = self._switches.FOLLOWER_SKIP
         same_leader = self._leader == announced.leader
         further = announced.leader_epoch - self._leader_epoch
@@ -169,7 +170,7 @@ class Partition:
         return not skipped
 
     def know_followers(self, log_end_offsets: Mapping[int, int]) -> None:
-        """Stands as if every follower had fetched at these offsets; only for the start of a run (`Start`).
+        """Set up as if every follower had fetched at these offsets; only for the start of a run (`Start`).
 
         The records of the start were written in this epoch, so it began at offset 0.
         """
@@ -180,7 +181,9 @@ class Partition:
         self.maybe_increment_leader_high_watermark()
 
     def error_for_epoch(self, current_leader_epoch: int | None) -> Errors:
-        """Why a request of that leader epoch is refused, or NONE; None carries no epoch. Section 2.2, steps 1 and 2."""
+        """Why a request of that leader epoch is refused, or NONE; None means without epoch. Section 2.2, steps 1
+        and 2.
+        """
         if current_leader_epoch is not None:
             if current_leader_epoch < self._leader_epoch and self._bug is not Bug.STALE_FETCHES_COUNTED:
                 return Errors.FENCED_LEADER_EPOCH
@@ -191,13 +194,14 @@ class Partition:
     def append_as_leader(
         self, payload: str, stamp: ProducerStamp | None = None, control: Control | None = None
     ) -> Record:
-        """Appends in this leader's epoch, and looks at the high watermark. Partition.appendRecordsToLeader."""
+        """Append in this leader's epoch, and try to advance the high watermark. Partition.appendRecordsToLeader."""
         record = self._log.append_as_leader(payload, self._leader_epoch, stamp, control)
         self.maybe_increment_leader_high_watermark()
         return record
 
     def update_follower_fetch_state(self, follower: int, fetch_offset: int, log_start_offset: int) -> None:
-        """A follower has fetched at its log end: offset set (not maximum), ISR expanded, high watermark advanced.
+        """A follower fetched at its log end: set its offset (not the maximum), expand the ISR, advance the high
+        watermark.
 
         Partition.updateFollowerFetchState, Replica.updateFetchState; sections 2.3, 4.2, 2.4, in this order.
         """
@@ -216,7 +220,9 @@ class Partition:
         self.maybe_increment_leader_high_watermark()
 
     def maybe_shrink_isr(self) -> frozenset[int]:
-        """Removes every follower that is out of sync; those removed. Partition.maybeShrinkIsr; section 4.1."""
+        """Remove every out-of-sync follower from the ISR; returns the removed ones. Partition.maybeShrinkIsr; section
+        4.1.
+        """
         if not self.is_leader:
             return frozenset()
         out_of_sync = frozenset(each for each in self._isr - {self._broker} if not self._is_caught_up(each))
@@ -229,7 +235,8 @@ class Partition:
         return out_of_sync
 
     def maybe_increment_leader_high_watermark(self) -> bool:
-        """Moves the high watermark to what the whole ISR has; whether it moved. Section 2.4.
+        """Advance the high watermark to the offset that the whole ISR has reached; returns whether it moved. Section
+        2.4.
 
         Only the ISR counts (no HW_WAIT), and there is no min-ISR gate before 3.7.
         """
@@ -240,13 +247,13 @@ class Partition:
         return self._log.increment_high_watermark(candidate)
 
     def low_watermark(self, live: frozenset[int]) -> int:
-        """The least log start of the leader and the live followers. Partition.lowWatermarkIfLeader; section 1.1."""
+        """The smallest log start of the leader and the live followers. Partition.lowWatermarkIfLeader; section 1.1."""
         return min(
             [self._log.log_start_offset, *(self._remote[each].log_start_offset for each in live & {*self._remote})]
         )
 
     def _maybe_expand_isr(self, follower: int) -> None:
-        """Partition.maybeExpandIsr: only a fetch expands, and it need not reach the log end. Section 4.2."""
+        """Partition.maybeExpandIsr: only a fetch expands the ISR, and it need not reach the log end. Section 4.2."""
         offset = self._remote[follower].log_end_offset
         if follower in self._isr:
             return
@@ -267,7 +274,7 @@ class Partition:
         return self._clock.now - state.last_caught_up_time <= self._settings.replica_lag_time_max_ms
 
     def _write_isr(self, isr: frozenset[int]) -> bool:
-        """The conditional write; a leader of another epoch than the one on record keeps the ISR it has. Section 4.4."""
+        """The conditional write; a leader of another epoch than the epoch of record keeps its ISR. Section 4.4."""
         if not self._isr_store.alter_isr(self._broker, self._leader_epoch, isr):
             return False
         self._isr = isr

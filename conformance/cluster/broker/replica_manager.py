@@ -3,9 +3,9 @@
 In:  requests, as `Message`s; the controller's announcements; timers.
 Out: responses in the network.
 
-A fetch that finds nothing new is parked for replica.fetch.wait.max.ms. When records come, it does not complete in the
-same event but when its timer is fired: in Kafka another thread completes it, after the append has let go of its lock.
-Source: fact sheet, sections 2.2, 2.6, 3, 5.1, 1.6; Kafka: ReplicaManager, DelayedFetch, DelayedProduce.
+A fetch that finds no new records is parked for replica.fetch.wait.max.ms. When records arrive, it does not complete in
+the same event but when its timer is fired: in Kafka another thread completes it, after the append has released its
+lock. Source: fact sheet, sections 2.2, 2.6, 3, 5.1, 1.6; Kafka: ReplicaManager, DelayedFetch, DelayedProduce.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class DelayedProduce:
 
 @dataclass(frozen=True)
 class ParkedFetch:
-    """A follower's fetch that found nothing new; its wait is over at `deadline`, in ms. Kafka: DelayedFetch."""
+    """A follower's fetch that found no new records; its wait ends at `deadline`, in ms. Kafka: DelayedFetch."""
 
     request: Message
     fetch_offset: int
@@ -65,7 +65,7 @@ class ParkedFetch:
 
 
 class ReplicaManager:
-    """What one broker process answers to others."""
+    """The requests that one broker process answers."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class ReplicaManager:
 
     @property
     def delayed_produces(self) -> tuple[DelayedProduce, ...]:
-        """Requests that wait for the high watermark, in the order in which they came."""
+        """Requests that wait for the high watermark, in order of arrival."""
         return tuple(self._produces)
 
     @property
@@ -98,7 +98,7 @@ class ReplicaManager:
         return dict(self._fetches)
 
     def become_leader_or_follower(self, announced: LeaderAndIsr) -> None:
-        """Applies the controller's word if it is newer than what is known. ReplicaManager.becomeLeaderOrFollower."""
+        """Apply the controller's announcement if it is newer. ReplicaManager.becomeLeaderOrFollower."""
         partition = self._partition
         if announced.leader_epoch <= partition.leader_epoch and self._bug is not Bug.STALE_METADATA_APPLIED:
             return
@@ -117,7 +117,7 @@ class ReplicaManager:
             self._fail_delayed_produces(Errors.NOT_LEADER_OR_FOLLOWER)
 
     def handle_produce(self, message: Message, request: ProduceRequest) -> None:
-        """Appends, and answers according to acks. ReplicaManager.appendRecords; sections 5.1 and 5.3."""
+        """Append, and answer according to acks. ReplicaManager.appendRecords; sections 5.1 and 5.3."""
         partition, producers = self._partition, self._partition.log.producers
         if not partition.is_leader:
             self._answer_produce(message, request, Errors.NOT_LEADER_OR_FOLLOWER)
@@ -139,7 +139,7 @@ class ReplicaManager:
         self._complete_delayed_produces()
 
     def handle_write_marker(self, message: Message, request: WriteTxnMarkersRequest) -> None:
-        """Appends a transaction marker with acks=all. KafkaApis.handleWriteTxnMarkersRequest; section 6.2."""
+        """Append a transaction marker with acks=all. KafkaApis.handleWriteTxnMarkersRequest; section 6.2."""
         partition = self._partition
         error = Errors.NONE
         if not partition.is_leader:
@@ -156,11 +156,11 @@ class ReplicaManager:
         self._complete_delayed_produces()
 
     def handle_fetch(self, message: Message, request: FetchRequest) -> None:
-        """A follower's fetch: a snapshot first, then its effect, then the answer or a place in the purgatory.
+        """A follower's fetch: take a snapshot, apply the fetch's effect, then answer it or park it.
 
-        The answer carries the high watermark from before the effect. KafkaApis.handleFetchRequest,
-        ReplicaManager.fetchMessages; section 2.2. A fetch that cannot be read does not count (before 2.4 it set the
-        remote offset to unknown, KAFKA-8400: not built).
+        The response carries the high watermark from before the effect. KafkaApis.handleFetchRequest,
+        ReplicaManager.fetchMessages; section 2.2. A fetch that cannot be read has no effect (before 2.4 it set the
+        remote offset to unknown, KAFKA-8400: not implemented).
         """
         follower = self._follower(message)
         response = self._read(request.fetch_offset, request.current_leader_epoch)
@@ -173,13 +173,13 @@ class ReplicaManager:
                 wait = self._clock.now + self._settings.replica_fetch_wait_max_ms
                 self._fetches[follower] = ParkedFetch(message, request.fetch_offset, request.current_leader_epoch, wait)
                 return
-        self._fetches.pop(follower, None)  # one connection, one fetch: an earlier one was given up
+        self._fetches.pop(follower, None)  # one fetch per connection: an earlier one was given up
         self._reply(message, response)
 
     def try_complete_fetch(self, follower: int) -> bool:
-        """Completes a follower's parked fetch if there are records or its wait is over; whether it did.
+        """Complete a follower's parked fetch if there are records or its wait is over; returns whether it completed.
 
-        The log is read again; the follower's state is not touched again. DelayedFetch.tryComplete; section 2.6.
+        The log is read again; the follower's state is not updated again. DelayedFetch.tryComplete; section 2.6.
         """
         if follower not in self._fetches:
             return False
@@ -191,7 +191,7 @@ class ReplicaManager:
         return True
 
     def handle_offsets_for_leader_epoch(self, message: Message, request: OffsetsForLeaderEpochRequest) -> None:
-        """Where the follower's epoch ends here. ReplicaManager.lastOffsetForLeaderEpoch; section 3.4."""
+        """Answer where the follower's epoch ends in this log. ReplicaManager.lastOffsetForLeaderEpoch; section 3.4."""
         error = self._partition.error_for_epoch(request.current_leader_epoch)
         if error is not Errors.NONE:
             self._reply(message, OffsetsForLeaderEpochResponse(error))
@@ -201,14 +201,14 @@ class ReplicaManager:
         self._reply(message, OffsetsForLeaderEpochResponse(error, epoch, found.end_offset))
 
     def handle_list_offsets(self, message: Message, request: ListOffsetsRequest) -> None:
-        """The log's end or start, for a follower that is out of range. Section 2.5."""
+        """Answer the log's end or start to a follower that is out of range. Section 2.5."""
         error = self._partition.error_for_epoch(request.current_leader_epoch)
         log = self._partition.log
         offset = log.log_end_offset if request.kind is OffsetKind.LATEST else log.log_start_offset
         self._reply(message, ListOffsetsResponse(error, request.kind, -1 if error is not Errors.NONE else offset))
 
     def handle_consumer_fetch(self, message: Message, request: ConsumerFetchRequest) -> None:
-        """Records below the high watermark, or the last stable offset; answered at once. Sections 6.4 and 7."""
+        """Answer with records below the high watermark or the last stable offset, at once. Sections 6.4 and 7."""
         position, log = request.position, self._partition.log
         error = self._partition.error_for_epoch(None)
         if error is Errors.NONE and not log.log_start_offset <= position <= log.log_end_offset:
@@ -222,13 +222,15 @@ class ReplicaManager:
         self._reply(message, ConsumerFetchResponse(error, position, records, aborted))
 
     def shrink_isr(self) -> frozenset[int]:
-        """The ISR shrink check; those removed. ReplicaManager.maybeShrinkIsr."""
+        """The ISR shrink check; returns the removed followers. ReplicaManager.maybeShrinkIsr."""
         removed = self._partition.maybe_shrink_isr()
         self._complete_delayed_produces()
         return removed
 
     def expire_produces(self) -> int:
-        """Answers REQUEST_TIMED_OUT to what has waited for request.timeout.ms; how many. The records stay."""
+        """Answer REQUEST_TIMED_OUT to requests that waited for request.timeout.ms; returns how many. The records
+        stay.
+        """
         expired = [each for each in self._produces if self._clock.now >= each.deadline]
         self._produces = [each for each in self._produces if self._clock.now < each.deadline]
         for each in expired:
@@ -240,7 +242,9 @@ class ReplicaManager:
         self._produces.append(DelayedProduce(message, send, offset, offset + 1, deadline))
 
     def _complete_delayed_produces(self) -> None:
-        """Partition.checkEnoughReplicasReachOffset: by offset only; then the ISR has to be large enough."""
+        """Partition.checkEnoughReplicasReachOffset: completion depends on the offset only; then the ISR has to be large
+        enough.
+        """
         high_watermark = self._partition.log.high_watermark
         error = Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND if self._partition.is_under_min_isr else Errors.NONE
         for each in [each for each in self._produces if high_watermark >= each.required_offset]:
@@ -281,5 +285,7 @@ class ReplicaManager:
 
     @staticmethod
     def _follower(message: Message) -> int:
-        assert isinstance(message.source, int), f"{message} is a fetch that no broker sent: this is a defect here"
+        assert isinstance(message.source, int), (
+            f"{message} is a fetch that no broker sent: this is a defect of the cluster"
+        )
         return message.source

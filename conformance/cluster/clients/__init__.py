@@ -1,6 +1,6 @@
-"""Everybody who talks to brokers from outside: producers, consumers, the transaction coordinator.
+"""All clients of the brokers: producers, consumers, the transaction coordinator.
 
-In:  what a driver asks them to do, and the brokers' answers.
-Out: requests, and what they were told.
+In:  the driver's requests, and the brokers' responses.
+Out: requests, and the outcomes that the clients know.
 May import: network, configuration.
 """

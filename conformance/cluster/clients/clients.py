@@ -1,9 +1,9 @@
-"""Everybody who talks to brokers from outside: producers, consumers, the transaction coordinator, an administrator.
+"""All clients of the brokers: producers, consumers, the transaction coordinator, an administrator.
 
-In:  what the outside world asks of clients; answers, as messages.
+In:  what the driver asks of clients; responses, as messages.
 Out: requests in the network.
 
-Clients are created when they are first named, and live as long as the cluster.
+A client is created when it is first named, and lives as long as the cluster.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ class Clients:
 
     @property
     def deletes(self) -> tuple[DeleteRecordsResponse | None, ...]:
-        """The answer to each DeleteRecords request; None where none was delivered."""
+        """The response to each DeleteRecords request; None if it was not delivered."""
         return tuple(self._deletes)
 
     def producer(self, name: str) -> Producer:
-        """The producer of that name. Errors: `ClusterError` if the name is somebody else's."""
+        """The producer of that name. Errors: `ClusterError` if another kind of client has the name."""
         if name not in self.producers:
             self._must_be_free(name)
             self.producers[name] = Producer(name, len(self.producers) + 1, self._network, self._settings)
         return self.producers[name]
 
     def consumer(self, name: str, isolation: Isolation) -> Consumer:
-        """The consumer of that name. Errors: `ClusterError` if the name is taken, or the isolation is not its own."""
+        """The consumer of that name. Errors: `ClusterError` if the name is taken, or its isolation level differs."""
         if name not in self.consumers:
             self._must_be_free(name)
             self.consumers[name] = Consumer(name, isolation, self._network)
@@ -58,14 +58,14 @@ class Clients:
         return consumer
 
     def delete_records(self, broker: int, before_offset: int) -> int:
-        """Asks a broker to move the log start up; the number of the request."""
+        """Ask a broker to move the log start up; returns the number of the request."""
         number = len(self._deletes)
         self._network.send(ADMINISTRATOR, broker, DeleteRecordsRequest(number, before_offset))
         self._deletes.append(None)
         return number
 
     def receive(self, message: Message) -> None:
-        """An answer to a client was delivered."""
+        """A response to a client was delivered."""
         payload = message.payload
         if isinstance(payload, DeleteRecordsResponse):
             self._deletes[payload.send] = payload

@@ -1,7 +1,7 @@
-"""A consumer of the partition: its position, and what it has read.
+"""A consumer of the partition: its position, and the records that it has read.
 
-In:  `fetch` from a named broker; answers, as messages.
-Out: fetch requests in the network; what was read.
+In:  `fetch` from a named broker; responses, as messages.
+Out: fetch requests in the network; the records that were read.
 
 Source: fact sheet, sections 6.4 and 7; Kafka: CompletedFetch.
 """
@@ -42,24 +42,26 @@ class Consumer:
 
     @property
     def read(self) -> tuple[Record, ...]:
-        """What it has given to its user, in this order: no markers, and nothing aborted if it reads committed."""
+        """The records that it returned to its user, in order: no markers, and no aborted records with
+        read_committed.
+        """
         return tuple(self._read)
 
     @property
     def error(self) -> Errors:
-        """The error in the last answer; NONE after a good one."""
+        """The error in the last response; NONE after a successful one."""
         return self._error
 
     def fetch(self, broker: int) -> int:
-        """Asks a broker for what comes next; the number of the message."""
+        """Ask a broker for the next records; returns the number of the message."""
         return self._network.send(self._name, broker, ConsumerFetchRequest(self._position, self._isolation))
 
     def seek(self, position: int) -> None:
-        """Goes to another position, as auto.offset.reset or a user does."""
+        """Move to another position, as auto.offset.reset or a user does."""
         self._position = position
 
     def receive(self, response: ConsumerFetchResponse) -> None:
-        """An answer was delivered; one for another position is dropped."""
+        """A response was delivered; one for another position is dropped."""
         if response.position != self._position:
             return
         self._error = response.error

@@ -1,6 +1,6 @@
-"""A producer: what it sent, and what it was told. When to send, to whom, and whether to retry, its user decides.
+"""A producer: what it sent, and the outcomes that it knows. Its user decides when and where to send, and when to retry.
 
-In:  `send`, `resend`; answers, as messages.
+In:  `send`, `resend`; responses, as messages.
 Out: Produce requests in the network; `Sent`, one per request.
 
 Source: fact sheet, sections 5.2, 5.3, 5.4; Kafka: KafkaProducer, ProducerConfig, TransactionManager.
@@ -20,10 +20,10 @@ MOST_IN_FLIGHT_IF_IDEMPOTENT = 5
 
 @dataclass(frozen=True)
 class Sent:
-    """One produce request. `outcome` is None until an answer was delivered, and for ever with acks=0.
+    """One produce request. `outcome` is None until a response was delivered, and always with acks=0.
 
-    NETWORK_EXCEPTION: the connection broke, and what became of the record is unknown. `offset` is -1 if unknown;
-    `retry_of` the number of the first attempt.
+    NETWORK_EXCEPTION: the connection broke, and it is unknown whether the record was written. `offset` is -1 if
+    unknown; `retry_of` is the number of the first attempt.
     """
 
     number: int
@@ -38,27 +38,27 @@ class Sent:
 
     @property
     def is_acknowledged(self) -> bool:
-        """Whether the producer was told that the record is safe, as far as `acks` promises it."""
+        """Whether the producer knows that the record is written, as far as `acks` promises it."""
         return self.outcome is Errors.NONE
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether the producer does not know what became of the record."""
+        """Whether the producer does not know whether the record was written."""
         return self.outcome in (None, Errors.NETWORK_EXCEPTION, Errors.REQUEST_TIMED_OUT)
 
     @property
     def is_refused(self) -> bool:
-        """Whether it was told an error; with NOT_ENOUGH_REPLICAS_AFTER_APPEND the record is in a log all the same."""
+        """Whether it received an error; with NOT_ENOUGH_REPLICAS_AFTER_APPEND the record is in a log nevertheless."""
         return not self.is_acknowledged and not self.is_unanswered
 
     @property
     def is_failed(self) -> bool:
-        """Whether it was told something else than that all is well, so that it would try again."""
+        """Whether it received anything but success, so that a producer would retry."""
         return self.outcome not in (None, Errors.NONE)
 
     @property
     def is_in_flight(self) -> bool:
-        """Whether an answer may still come."""
+        """Whether a response may still arrive."""
         return self.outcome is None and self.acks is not Acks.NONE
 
 
@@ -84,21 +84,21 @@ class Producer:
 
     @property
     def sent(self) -> tuple[Sent, ...]:
-        """Every request of this producer, in the order of sending."""
+        """Every request of this producer, in order of sending."""
         return tuple(self._sent)
 
     @property
     def in_transaction(self) -> bool:
-        """Whether what it sends belongs to a transaction."""
+        """Whether its records belong to a transaction."""
         return self._in_transaction
 
     @property
     def stamp(self) -> ProducerStamp:
-        """Its id and epoch, as a transaction marker carries them."""
+        """Its id and epoch, as in a transaction marker."""
         return ProducerStamp(self._producer_id, self._producer_epoch, -1, is_transactional=True)
 
     def begin_transaction(self) -> None:
-        """What it sends now is transactional, and so it is idempotent from its first record on (KIP-98).
+        """From now on its records are transactional, so it has to be idempotent from its first record on (KIP-98).
 
         Errors: `ClusterError` if it has sent records without idempotence, or is in a transaction.
         """
@@ -109,21 +109,21 @@ class Producer:
         self._in_transaction = self._idempotent = True
 
     def end_transaction(self) -> None:
-        """The transaction is over for the producer. Errors: `ClusterError` if it is in none."""
+        """The transaction ends for the producer. Errors: `ClusterError` if there is none."""
         if not self._in_transaction:
             raise ClusterError(f"producer {self._name} is in no transaction; begin one first")
         self._in_transaction = False
 
     def bump_epoch(self) -> None:
-        """A new instance with the same id: sequences start again, and the old instance is fenced. InitProducerId."""
+        """A new instance with the same id: sequences restart, and the old instance is fenced. InitProducerId."""
         self._producer_epoch += 1
         self._sequence = 0
         self._in_transaction = False
 
     def send(self, payload: str, broker: int, acks: Acks) -> int:
-        """Sends one record; the number of the request.
+        """Send one record; returns the number of the request.
 
-        Errors: `ClusterError` with idempotence and acks other than all, or too many requests in flight.
+        Errors: `ClusterError` for idempotence without acks=all, or for too many requests in flight.
         """
         stamp = None
         if self._idempotent:
@@ -135,9 +135,9 @@ class Producer:
         return number
 
     def resend(self, number: int, broker: int) -> int:
-        """Sends the record of an earlier request again, with the same sequence; the number of the new request.
+        """Send the record of an earlier request again, with the same sequence; returns the number of the new request.
 
-        Errors: `ClusterError` for an unknown number, an acknowledged record, or more than `retries` times.
+        Errors: `ClusterError` for an unknown number, an acknowledged record, or more than `retries` attempts.
         """
         earlier = self._known(number)
         first = number if earlier.retry_of is None else earlier.retry_of
@@ -148,7 +148,7 @@ class Producer:
         return self._send(earlier.payload, broker, earlier.acks, earlier.stamp, retry_of=first)
 
     def receive(self, response: ProduceResponse) -> None:
-        """An answer was delivered; nothing if its connection was given up. Kafka: Sender.completeBatch."""
+        """A response was delivered; it is ignored if its connection was given up. Kafka: Sender.completeBatch."""
         if self._sent[response.send].is_in_flight:
             self._settle(response.send, response.error, response.offset)
 
@@ -157,7 +157,7 @@ class Producer:
         self.disconnected(self._known(number).request)
 
     def disconnected(self, request: int) -> None:
-        """The connection on which a request was in flight broke; nothing if it was answered."""
+        """The connection with a request in flight broke; nothing happens if the request was answered."""
         for each in self._sent:
             if each.request == request and each.is_in_flight:
                 self._settle(each.number, Errors.NETWORK_EXCEPTION, -1)

@@ -1,9 +1,10 @@
-"""The transaction coordinator, as much of it as one partition sees: decisions, and the markers that carry them.
+"""The transaction coordinator as one partition sees it: decisions, and the markers that carry them.
 
-In:  that a producer ends its transaction; that a marker is to be written; answers, as messages.
+In:  requests to end a producer's transaction or to write a marker; responses, as messages.
 Out: WriteTxnMarkers requests in the network.
 
-A decision is durable here at once (PrepareCommit, PrepareAbort); its log is not modelled. Source: fact sheet, 6.1, 6.2.
+A decision is durable at once (PrepareCommit, PrepareAbort); the coordinator's log is not modelled. Source: fact sheet,
+6.1, 6.2.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ COORDINATOR = "coordinator"
 
 @dataclass(frozen=True)
 class Marker:
-    """One attempt to write a marker; `outcome` is None until an answer was delivered."""
+    """One attempt to write a marker; `outcome` is None until a response was delivered."""
 
     number: int
     producer: str
@@ -30,7 +31,7 @@ class Marker:
 
 
 class TransactionCoordinator:
-    """What was decided about the last transaction of each producer."""
+    """The decisions on the last transaction of each producer."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -39,20 +40,20 @@ class TransactionCoordinator:
 
     @property
     def markers(self) -> tuple[Marker, ...]:
-        """Every attempt to write a marker, in the order of sending."""
+        """Every attempt to write a marker, in order of sending."""
         return tuple(self._markers)
 
     @property
     def decided(self) -> tuple[tuple[str, Control], ...]:
-        """The producers of which a transaction was decided, and how the last one was."""
+        """The producers with a decided transaction, and the decision on the last one."""
         return tuple((producer, control) for producer, (_, control) in self._decided.items())
 
     def decide(self, producer: str, stamp: ProducerStamp, control: Control) -> None:
-        """The producer's transaction is committed or aborted from now on. TransactionCoordinator.endTransaction."""
+        """Commit or abort the producer's transaction from now on. TransactionCoordinator.endTransaction."""
         self._decided[producer] = (stamp, control)
 
     def write_marker(self, producer: str, broker: int) -> int:
-        """Has the decision written by a broker, again if need be; the number of the attempt.
+        """Ask a broker to write the marker, perhaps again; returns the number of the attempt.
 
         Errors: `ClusterError` if nothing is decided for that producer.
         """
@@ -65,5 +66,5 @@ class TransactionCoordinator:
         return number
 
     def receive(self, response: ProduceResponse) -> None:
-        """An answer was delivered."""
+        """A response was delivered."""
         self._markers[response.send] = replace(self._markers[response.send], outcome=response.error)

@@ -1,4 +1,4 @@
-"""How a cluster is set up: an operator's settings, the protocol's switches, seeded bugs.
+"""The configuration of a cluster: an operator's settings, the protocol's switches, seeded bugs.
 
 In:  nothing.
 Out: plain values.

@@ -1,7 +1,7 @@
-"""Mistakes that can be switched on, one at a time, to see whether whoever watches the cluster notices them.
+"""Seeded bugs, switched on one at a time to test whether a checker of the cluster notices them.
 
-In:  a name, as given to `Cluster(bug="hw_off_by_one")`.
-Out: `Bug`, for the one branch at the place where the mistake would really be made.
+In:  a name, as in `Cluster(bug="hw_off_by_one")`.
+Out: `Bug`, for the branch in the code that contains the mistake.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from isrcheck.conformance.cluster.configuration.settings import ClusterError
 
 
 class Bug(Enum):
-    """A seeded bug; its value says the mistake and where it is made."""
+    """A seeded bug; its value describes the mistake and its location."""
 
     HW_OFF_BY_ONE = "the leader's high watermark takes in one record more than its ISR has (Partition)"
     ACK_BEFORE_ISR = "acks=all is answered at append (ReplicaManager)"
@@ -41,7 +41,7 @@ class Bug(Enum):
 def bug_named(name: str | None) -> Bug | None:
     """The bug of that name, written as `hw_off_by_one`; None for none.
 
-    Errors: `ClusterError` for a name that does not exist; the message lists those that do.
+    Errors: `ClusterError` for an unknown name; the message lists the known ones.
     """
     if name is None:
         return None

@@ -1,4 +1,4 @@
-"""What an operator configures, and how a cluster stands when it is first looked at.
+"""An operator's settings, and the initial state of a cluster.
 
 In:  nothing.
 Out: `Settings` for brokers and clients, `Start` for `Cluster`.
@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 
 
 class ClusterError(Exception):
-    """The outside world asked for something that cannot be; one line: what, where, the cure."""
+    """The outside world requested something impossible; one line: what, where, the cure."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """Kafka's own keys with dots as underscores; times in milliseconds. Defaults: fact sheet, sections 2.1, 4.1, 5.4.
 
-    `idempotent` and `retries` are the producer's `enable.idempotence` and `retries`. A driver for which only the order
-    of events counts sets `replica_fetch_wait_max_ms` and `replica_fetch_backoff_ms` to 0: a fetch without news is still
-    parked, but its wait is over at once.
+    `idempotent` and `retries` are the producer's `enable.idempotence` and `retries`. A driver that cares only about the
+    order of events sets `replica_fetch_wait_max_ms` and `replica_fetch_backoff_ms` to 0: a fetch without new records is
+    still parked, but its wait ends at once.
     """
 
     min_insync_replicas: int = 2
@@ -38,11 +38,12 @@ class Settings:
 
 @dataclass(frozen=True)
 class Start:
-    """A stable elected cluster at leader epoch 0: every replica is up and fetches, remote offsets are known.
+    """A stable elected cluster at leader epoch 0: every replica is up and fetches, and the leader knows all their
+    offsets.
 
     `log` are the payloads that every member of the ISR holds, all of them acknowledged and below every member's high
-    watermark; `held` says how many of them a replica outside the ISR holds. `isr` empty means every replica.
-    `checkpointed` says what stands in a broker's checkpoint file where that is an older high watermark than it has.
+    watermark; `held` is the number of them that a replica outside the ISR holds. An empty `isr` means every replica.
+    `checkpointed` is the high watermark in a broker's checkpoint file, if it is older than the broker's own.
     """
 
     replicas: int = 3
@@ -65,9 +66,9 @@ class Start:
 
     @property
     def in_sync(self) -> frozenset[int]:
-        """The ISR, spelt out."""
+        """The ISR as a set."""
         return self.isr or frozenset(range(self.replicas))
 
     def log_end_offset_of(self, broker: int) -> int:
-        """How many records a broker holds at the start."""
+        """The number of records that a broker holds at the start."""
         return len(self.log) if broker in self.in_sync else dict(self.held).get(broker, 0)

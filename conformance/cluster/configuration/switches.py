@@ -1,11 +1,10 @@
-"""Which protocol the brokers speak: one switch per change of Kafka's replication, and the releases by name.
+"""The protocol of the brokers: one switch per change of Kafka's replication, and the releases by name.
 
 In:  nothing.
-Out: `Switches` for every class here that behaves differently from release to release; `GENERATIONS` by name.
+Out: `Switches` for every class that behaves differently from release to release; `GENERATIONS` by name.
 
-The names and the values are those of section 0.2 of the fact sheet, which says what each means and since when.
-Room is left, and nothing built, for: HW_WAIT, ISR_CHANNEL=ALTER_PARTITION (pending and maximal ISR), HW_MINISR_GATE,
-ELR, TRUNC=ON_FETCH, BROKER_STATE_CHECK.
+Names and values are those of section 0.2 of the fact sheet, which explains each. Not implemented: HW_WAIT,
+ISR_CHANNEL=ALTER_PARTITION (pending and maximal ISR), HW_MINISR_GATE, ELR, TRUNC=ON_FETCH, BROKER_STATE_CHECK.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from types import MappingProxyType
 
 
 class Truncation(IntEnum):
-    """How a follower reconciles its log with its leader's; later ones contain earlier ones. Section 3.3, 3.4."""
+    """How a follower reconciles its log with its leader's; later values include earlier ones. Section 3.3, 3.4."""
 
     HW = 0
     KIP101 = 1
@@ -26,21 +25,21 @@ class Truncation(IntEnum):
 
 
 class EpochCacheAssign(Enum):
-    """What the leader-epoch cache does with an entry that conflicts with its last ones. Section 1.4, KAFKA-7415."""
+    """How the leader-epoch cache handles an entry that conflicts with its last ones. Section 1.4, KAFKA-7415."""
 
     APPEND_ONLY = "APPEND_ONLY"
     REPLACE_CONFLICTING = "REPLACE_CONFLICTING"
 
 
 class EpochBelowFirstEntry(Enum):
-    """What is answered to a question for an epoch below the first entry. Section 1.4."""
+    """The answer to a request for an epoch below the first entry. Section 1.4."""
 
     UNDEFINED = "UNDEFINED"
     FIRST_START_OFFSET = "FIRST_START_OFFSET"
 
 
 class FollowerSkip(Enum):
-    """When becoming a follower is ignored, so that the fetcher goes on as it is. Section 0.2, KAFKA-7164."""
+    """When becoming a follower is ignored, so that the fetcher stays unchanged. Section 0.2, KAFKA-7164."""
 
     SAME_LEADER = "SAME_LEADER"
     SAME_LEADER_NEXT_EPOCH = "SAME_LEADER_NEXT_EPOCH"
@@ -48,14 +47,14 @@ class FollowerSkip(Enum):
 
 
 class ShrinkRule(Enum):
-    """Who counts as out of sync. Section 4.1, KAFKA-1546 and KAFKA-7152."""
+    """Which followers are out of sync. Section 4.1, KAFKA-1546 and KAFKA-7152."""
 
     LAST_CAUGHT_UP = "LAST_CAUGHT_UP"
     EXEMPT_AT_LOG_END = "EXEMPT_AT_LOG_END"
 
 
 class SwitchError(ValueError):
-    """A switch or a generation that does not exist, or a value that the switch does not have."""
+    """An unknown switch or generation, or a value that the switch does not have."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +74,9 @@ class Switches:
     SHRINK_RULE: ShrinkRule = ShrinkRule.LAST_CAUGHT_UP
 
     def with_switch(self, name: str, value: str) -> Switches:
-        """The same protocol with one switch set as a person writes it: `on`, `off`, or the value's own name.
+        """The same protocol with one switch set as a person types it: `on`, `off`, or the value's own name.
 
-        Errors: `SwitchError` for a name or a value that does not exist; the message lists those that do.
+        Errors: `SwitchError` for an unknown name or value; the message lists the known ones.
         """
         names = {each.name for each in fields(self)}
         if name not in names:
@@ -91,7 +90,7 @@ class Switches:
 
     @property
     def fences_epochs(self) -> bool:
-        """Whether requests carry the follower's leader epoch and are refused in another one. KIP-320."""
+        """Whether requests carry the follower's leader epoch and are refused in another epoch. KIP-320."""
         return self.TRUNC >= Truncation.KIP320
 
 
@@ -118,13 +117,13 @@ GENERATIONS: Mapping[str, Switches] = MappingProxyType(
         ),
     }
 )
-"""The releases that this package speaks, by name: "2.1" is 2.1.1, which has KAFKA-7786."""
+"""The implemented releases by name; "2.1" is 2.1.1, which has KAFKA-7786."""
 
 
 def generation(name: str) -> Switches:
     """The switches of a named generation.
 
-    Errors: `SwitchError` for another name; the message lists those that exist.
+    Errors: `SwitchError` for an unknown name; the message lists the known ones.
     """
     if name not in GENERATIONS:
         raise SwitchError(f"no generation {name}; there are: {', '.join(GENERATIONS)}")

@@ -1,10 +1,10 @@
 """The controller: the ISR of record, the leader epoch, elections, announcements.
 
-In:  what the outside world asks (elections, that a broker is dead), conditional ISR writes, brokers that register.
-Out: LeaderAndIsr in the network, one message per running broker, the former leader included.
+In:  requests from the outside world (elections, notices of dead brokers), conditional ISR writes, registrations.
+Out: LeaderAndIsr in the network, one message per running broker, including the former leader.
 
 It never compares log offsets. Source: fact sheet, sections 4.4, 4.6, 4.7 (ZooKeeper column), 4.9 (no ELR): the ISR is
-never empty, its last member stays when it dies.
+never empty, because its last member stays when it dies.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isrcheck.conformance.cluster.network.messages import AlterIsr, LeaderAndIsr
 from isrcheck.conformance.cluster.network.network import CONTROLLER, Network
 
 ProcessOf = Callable[[int], int]
-"""The number of the process that a broker runs in; 0 if it does not run."""
+"""The number of a broker's process; 0 if none runs."""
 
 
 class Election(Enum):
@@ -30,7 +30,7 @@ class Election(Enum):
 
 
 class Controller:
-    """Who leads, as far as anybody decides it."""
+    """The authority on who leads."""
 
     def __init__(
         self, start: Start, network: Network, process_of: ProcessOf, is_running: Callable[[int], bool], bug: Bug | None
@@ -47,12 +47,12 @@ class Controller:
 
     @property
     def leader(self) -> int:
-        """The leader on record; it may be dead."""
+        """The leader of record; it may be dead."""
         return self._leader
 
     @property
     def leader_epoch(self) -> int:
-        """The leader epoch on record."""
+        """The leader epoch of record."""
         return self._leader_epoch
 
     @property
@@ -62,12 +62,12 @@ class Controller:
 
     @property
     def isr_writes(self) -> tuple[AlterIsr, ...]:
-        """Every write of the ISR that a leader has tried, in order."""
+        """Every write of the ISR that a leader tried, in order."""
         return tuple(self._isr_writes)
 
     @property
     def metadata(self) -> LeaderAndIsr:
-        """What a broker that registers now is told."""
+        """The metadata that a registering broker receives."""
         return LeaderAndIsr(self._leader, self._leader_epoch, self._isr)
 
     def live_brokers(self) -> frozenset[int]:
@@ -75,7 +75,7 @@ class Controller:
         return frozenset(each for each in self._replicas if self._is_running(each))
 
     def alter_isr(self, writer: int, leader_epoch: int, isr: frozenset[int]) -> bool:
-        """A leader writes the ISR; whether its epoch was the one on record. Section 4.4."""
+        """A leader writes the ISR; returns whether its epoch was the epoch of record. Section 4.4."""
         is_accepted = (writer, leader_epoch) == (self._leader, self._leader_epoch)
         is_accepted |= self._bug is Bug.ISR_WRITE_UNCONDITIONAL
         self._isr_writes.append(AlterIsr(writer, leader_epoch, isr, is_accepted))
@@ -84,10 +84,11 @@ class Controller:
         return is_accepted
 
     def elect(self, kind: Election, candidate: int) -> None:
-        """Makes a running replica the leader in a new epoch, and announces it.
+        """Make a running replica the leader in a new epoch, and announce it.
 
-        Fail-over gives up on the leader, dead or not, and removes it from the ISR; preferred keeps the ISR; unclean
-        makes the candidate the whole ISR. Errors: `ClusterError` where the kind does not allow the candidate.
+        A fail-over gives up on the leader, dead or not, and removes it from the ISR; a preferred election keeps the
+        ISR; an unclean election makes the candidate the whole ISR. Errors: `ClusterError` if the kind does not allow
+        the candidate.
         """
         self._must_run(candidate)
         if candidate == self._leader:
@@ -107,7 +108,7 @@ class Controller:
         self._announce_new_epoch()
 
     def notice_dead(self, broker: int) -> None:
-        """Removes a follower that does not run from the ISR, in a new epoch. ReplicaStateMachine, section 4.7.
+        """Remove a dead follower from the ISR, in a new epoch. ReplicaStateMachine, section 4.7.
 
         Errors: `ClusterError` for a broker that runs, that leads, or that is not in the ISR.
         """
@@ -121,7 +122,7 @@ class Controller:
         self._announce_new_epoch()
 
     def register(self, broker: int) -> None:
-        """A broker process has started: it is sent the current metadata."""
+        """A broker process started: send it the current metadata."""
         self._send(broker)
 
     def _must_run(self, candidate: int) -> None:

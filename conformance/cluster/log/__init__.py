@@ -1,4 +1,4 @@
-"""The log of the partition on one broker, and what its disk keeps.
+"""The log of the partition on one broker, and its disk.
 
 In:  record batches and truncations.
 Out: offsets, epochs, the state of producers.

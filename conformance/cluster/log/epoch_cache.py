@@ -1,7 +1,7 @@
-"""Where each leader epoch begins in one log: LeaderEpochFileCache.
+"""The leader epoch cache of one log: where each leader epoch begins. LeaderEpochFileCache.
 
-In:  entries as they were stored, the switches, and assignments by whoever appends or is elected.
-Out: the answer to "where does epoch e end?", for followers that reconcile; entries, for storage.
+In:  stored entries, the switches, and assignments by appends and elections.
+Out: the end of an epoch, for followers that reconcile; entries, for storage.
 
 Source: fact sheet, section 1.4; KIP-101, KIP-279, KAFKA-7415.
 """
@@ -59,7 +59,9 @@ class LeaderEpochFileCache:
         return self._entries[-1].leader_epoch if self._entries else UNDEFINED_EPOCH
 
     def assign(self, leader_epoch: int, start_offset: int) -> bool:
-        """Notes that an epoch begins at an offset; whether that changed anything. LeaderEpochFileCache.assign."""
+        """Record that an epoch begins at an offset; returns whether that changed anything.
+        LeaderEpochFileCache.assign.
+        """
         entry = EpochEntry(leader_epoch, start_offset)
         last = self._entries[-1] if self._entries else EpochEntry(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
         if self._switches.EPOCH_CACHE_ASSIGN is EpochCacheAssign.APPEND_ONLY:
@@ -76,9 +78,9 @@ class LeaderEpochFileCache:
         return True
 
     def end_offset_for(self, leader_epoch: int, log_end_offset: int) -> EpochEndOffset:
-        """Where an epoch ends, as the leader of a given log end answers it. LeaderEpochFileCache.endOffsetFor.
+        """Where an epoch ends, as a leader with this log end answers. LeaderEpochFileCache.endOffsetFor.
 
-        Since KIP-279 the answer names the largest epoch at or below the one asked for; before, the one asked for.
+        Since KIP-279 the answer names the largest epoch that is not above the requested one; before, the requested one.
         """
         kip101 = self._switches.TRUNC <= Truncation.KIP101
         if leader_epoch == self.latest_epoch and (leader_epoch != UNDEFINED_EPOCH or kip101):  # -1: an empty cache
@@ -99,7 +101,7 @@ class LeaderEpochFileCache:
         return EpochEndOffset(leader_epoch if kip101 else lower[-1].leader_epoch, end)
 
     def truncate_from_end(self, offset: int) -> None:
-        """Drops the entries that begin at or after an offset. LeaderEpochFileCache.truncateFromEnd."""
+        """Drop the entries that begin at or after an offset. LeaderEpochFileCache.truncateFromEnd."""
         self._entries = [each for each in self._entries if each.start_offset < offset]
 
     def starts_below(self, offset: int) -> bool:
@@ -107,11 +109,11 @@ class LeaderEpochFileCache:
         return bool(self._entries) and self._entries[0].start_offset < offset
 
     def truncate_from_start(self, offset: int) -> None:
-        """Drops the entries that begin at or before an offset, but lets the last of them begin there."""
+        """Drop the entries that begin at or before an offset, except that the last of them then begins there."""
         dropped = [each for each in self._entries if each.start_offset <= offset]
         if dropped:
             self._entries[: len(dropped)] = [EpochEntry(dropped[-1].leader_epoch, offset)]
 
     def clear(self) -> None:
-        """Drops every entry. LeaderEpochFileCache.clearAndFlush."""
+        """Drop every entry. LeaderEpochFileCache.clearAndFlush."""
         self._entries.clear()

@@ -1,12 +1,13 @@
 """The log of the partition on one broker: records, offsets, truncation, high watermark.
 
 In:  records from a client or a leader; a `Storage` that keeps what is written.
-Out: reads, offsets, epoch ends; everything written goes to the storage first.
+Out: reads, offsets, epoch ends; everything is written to the storage first.
 
-log start offset <= last stable offset <= high watermark <= log end offset, but for two cases before 2.4, where nothing
-keeps the high watermark within the log (HW_CLAMPED_AT_TRUNCATION off): truncation leaves it where it was, above the
-log's end, or below the start of a log that was emptied (KAFKA-9491), until the next fetch response; and a response of
-a leader that has deleted less than the follower can bring one below the log start. Source: fact sheet, section 1.
+log start offset <= last stable offset <= high watermark <= log end offset, except in two cases before 2.4, where
+nothing keeps the high watermark within the log (HW_CLAMPED_AT_TRUNCATION off). First, truncation leaves it unchanged:
+above the log's end, or below the start of a log that was emptied (KAFKA-9491), until the next fetch response. Second, a
+response of a leader that has deleted less than the follower can move it below the log start. Source: fact sheet,
+section 1.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Log:
     """One replica's log, loaded from its storage. Kafka: Log, with the offsets that were Replica's before 2.4."""
 
     def __init__(self, storage: Storage, switches: Switches, bug: Bug | None) -> None:
-        """Loads the log; the high watermark is the checkpointed one within the log. LogManager.loadLog."""
+        """Load the log; the high watermark is the checkpointed one, limited to the log. LogManager.loadLog."""
         stored = storage.load()
         self._storage = storage
         self._switches = switches
@@ -46,22 +47,22 @@ class Log:
 
     @property
     def log_start_offset(self) -> int:
-        """The smallest offset that can be read."""
+        """The smallest readable offset."""
         return self._log_start_offset
 
     @property
     def log_end_offset(self) -> int:
-        """The offset that the next record will get."""
+        """The offset of the next record."""
         return self._base_offset + len(self._records)
 
     @property
     def high_watermark(self) -> int:
-        """Records below it are committed, in this replica's opinion."""
+        """Records below it are committed, as far as this replica knows."""
         return self._high_watermark
 
     @property
     def last_stable_offset(self) -> int:
-        """Up to where a read_committed consumer may read. Log.lastStableOffset."""
+        """The end of what a read_committed consumer may read. Log.lastStableOffset."""
         unstable = self._producers.first_unstable_offset
         if unstable is None or self._bug is Bug.OPEN_TRANSACTION_READ:
             return self._high_watermark
@@ -84,16 +85,16 @@ class Log:
 
     @property
     def producers(self) -> ProducerStateManager:
-        """What this log remembers of producers."""
+        """The state of producers in this log."""
         return self._producers
 
     def read(self, start: int, end: int) -> tuple[Record, ...]:
-        """The records with start <= offset < end that the log has; none below its log start."""
+        """The records with start <= offset < end in the log; none below its log start."""
         first = max(start, self._log_start_offset) - self._base_offset
         return tuple(self._records[first : max(first, end - self._base_offset)])
 
     def aborted_transactions(self, start: int, end: int) -> tuple[AbortedTransaction, ...]:
-        """Aborted transactions that overlap the offsets read. Section 6.4, TransactionIndex.collectAbortedTxns."""
+        """Aborted transactions that overlap this range of offsets. Section 6.4, TransactionIndex.collectAbortedTxns."""
         return tuple(each for each in self._producers.aborted if each.last_offset >= start and each.first_offset < end)
 
     def end_offset_for(self, leader_epoch: int) -> EpochEndOffset:
@@ -103,25 +104,27 @@ class Log:
     def append_as_leader(
         self, payload: str, leader_epoch: int, stamp: ProducerStamp | None = None, control: Control | None = None
     ) -> Record:
-        """Appends what a client sent, stamped with the leader's epoch. Log.appendAsLeader."""
+        """Append what a client sent, stamped with the leader's epoch. Log.appendAsLeader."""
         record = Record(self.log_end_offset, leader_epoch, payload, stamp, control)
         self._append(record)
         return record
 
     def append_as_follower(self, records: Sequence[Record]) -> None:
-        """Appends what the leader sent, as it is; its first offset has to be this log's end. Log.appendAsFollower."""
+        """Append what the leader sent, unchanged; its first offset has to be this log's end. Log.appendAsFollower."""
         for record in records:
             if record.offset != self.log_end_offset:
-                raise AssertionError(f"a follower at {self.log_end_offset} was given {record}: this is a defect here")
+                raise AssertionError(
+                    f"a follower at {self.log_end_offset} received {record}: this is a defect of the cluster"
+                )
             self._append(record)
 
     def assign_epoch(self, leader_epoch: int) -> None:
-        """Notes that an epoch begins at the log's end. Partition.makeLeader since KAFKA-7415."""
+        """Record that an epoch begins at the log's end. Partition.makeLeader since KAFKA-7415."""
         if self._epochs.assign(leader_epoch, self.log_end_offset):
             self._storage.write_epochs(self._epochs.entries)
 
     def truncate_to(self, offset: int) -> None:
-        """Removes every record at or above an offset. Log.truncateTo; section 1.3."""
+        """Remove every record at or above an offset. Log.truncateTo; section 1.3."""
         if offset >= self.log_end_offset:
             if self._switches.EPOCH_ENTRY_AT_END_DROPPED:
                 self._drop_epochs(self.log_end_offset)
@@ -139,7 +142,7 @@ class Log:
         self._producers.rebuild(self._records, self._log_start_offset, self._high_watermark)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """Empties the log and lets it begin at an offset. Log.truncateFullyAndStartAt; section 1.3."""
+        """Empty the log and let it begin at an offset. Log.truncateFullyAndStartAt; section 1.3."""
         self._storage.start_anew(offset)
         self._records.clear()
         self._base_offset = self._log_start_offset = offset
@@ -151,29 +154,31 @@ class Log:
         self._producers.rebuild((), offset, self._high_watermark)
 
     def increment_high_watermark(self, offset: int) -> bool:
-        """The leader moves the high watermark up to an offset; whether it moved. maybeIncrementHighWatermark."""
+        """The leader advances the high watermark to an offset; returns whether it moved.
+        maybeIncrementHighWatermark.
+        """
         if offset <= self._high_watermark:
             return False
         self._set_high_watermark(offset)
         return True
 
     def update_high_watermark(self, offset: int) -> None:
-        """The follower takes over its leader's high watermark, up or down, as far as its own log reaches. Section 1.2.
+        """The follower adopts its leader's high watermark, up or down, limited by its own log end. Section 1.2.
 
-        In the 2.1 tree it can come to lie below the log start (ReplicaFetcherThread.processPartitionData).
+        In the 2.1 tree the result can lie below the log start (ReplicaFetcherThread.processPartitionData).
         """
         self._set_high_watermark(min(offset, self.log_end_offset))
         self._keep_high_watermark_above_log_start()
 
     def bring_high_watermark_inside(self) -> None:
-        """A high watermark that the log does not reach, or has left behind, becomes the log start."""
+        """Set a high watermark outside the log to the log start."""
         if not self._log_start_offset <= self._high_watermark <= self.log_end_offset:
             self._set_high_watermark(self._log_start_offset)
 
     def increment_log_start(self, offset: int) -> bool:
-        """Moves the log start up; whether it moved. Log.maybeIncrementLogStartOffset; section 1.2.
+        """Move the log start up; returns whether it moved. Log.maybeIncrementLogStartOffset; section 1.2.
 
-        The caller has seen to it that the offset is not above the high watermark.
+        The caller ensures that the offset is not above the high watermark.
         """
         if offset <= self._log_start_offset:
             return False
@@ -185,16 +190,16 @@ class Log:
         return True
 
     def checkpoint_high_watermark(self) -> None:
-        """Writes the high watermark to replication-offset-checkpoint. ReplicaManager.checkpointHighWatermarks."""
+        """Write the high watermark to replication-offset-checkpoint. ReplicaManager.checkpointHighWatermarks."""
         ahead = self._bug is Bug.CHECKPOINT_AHEAD
         self._storage.checkpoint_high_watermark(self.log_end_offset if ahead else self._high_watermark)
 
     def checkpoint_log_start(self) -> None:
-        """Writes the log start to log-start-offset-checkpoint. LogManager.checkpointLogStartOffsets."""
+        """Write the log start to log-start-offset-checkpoint. LogManager.checkpointLogStartOffsets."""
         self._storage.checkpoint_log_start(self._log_start_offset)
 
     def flush(self) -> None:
-        """Forces the records to disk. Log.flush."""
+        """Force the records to disk. Log.flush."""
         self._storage.flush()
 
     def _append(self, record: Record) -> None:
@@ -209,7 +214,7 @@ class Log:
         self._storage.write_epochs(self._epochs.entries)
 
     def _keep_high_watermark_above_log_start(self) -> None:
-        """Since the high watermark lives in the log (2.4)."""
+        """Since 2.4, where the high watermark is part of the log."""
         if self._switches.HW_CLAMPED_AT_TRUNCATION and self._high_watermark < self._log_start_offset:
             self._set_high_watermark(self._log_start_offset)
 

@@ -1,11 +1,11 @@
-"""What one log remembers of idempotent and transactional producers: ProducerStateManager.
+"""The state of idempotent and transactional producers in one log: ProducerStateManager.
 
 In:  every record that is appended to the log, and the high watermark.
 Out: whether a batch is a duplicate or out of sequence; the first unstable offset; the aborted transactions.
 
-The state is a function of the log: truncation rebuilds it from the records that are left. As in 1.0 - 2.4, five
-batches are remembered, and a producer without state has to begin with sequence 0 (0.11 remembered one batch).
-Source: fact sheet, sections 1.1, 5.3, 6.3; KIP-98, KAFKA-5494.
+The state is a function of the log: truncation rebuilds it from the remaining records. As in 1.0 - 2.4, five batches are
+remembered, and a producer without state has to begin with sequence 0 (0.11 remembered one batch). Source: fact sheet,
+sections 1.1, 5.3, 6.3; KIP-98, KAFKA-5494.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BATCHES_REMEMBERED = 5
 
 @dataclass
 class ProducerStateEntry:
-    """What is known of one producer id. `batches` are (sequence, offset), the oldest first."""
+    """The state of one producer id. `batches` are (sequence, offset), oldest first."""
 
     producer_epoch: int
     batches: list[tuple[int, int]] = field(default_factory=list)
@@ -31,7 +31,7 @@ class ProducerStateEntry:
 
 @dataclass(frozen=True)
 class CompletedTransaction:
-    """A transaction whose marker is in the log, and not yet below the high watermark."""
+    """A transaction whose marker is in the log, but not below the high watermark yet."""
 
     first_offset: int
     marker_offset: int
@@ -53,20 +53,22 @@ class ProducerStateManager:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """First offset of the earliest transaction that is not decided and replicated; None if there is none."""
+        """The first offset of the earliest transaction that is not decided and replicated; None if there is none."""
         ongoing = [each.transaction_first_offset for each in self._entries.values()]
         firsts = [each for each in ongoing if each is not None] + [each.first_offset for each in self._unreplicated]
         return min(firsts, default=None)
 
     def duplicate_of(self, stamp: ProducerStamp) -> int | None:
-        """The offset of the batch that this one repeats; or None. ProducerStateEntry.findDuplicateBatch."""
+        """The offset of the batch that this one repeats, or None. ProducerStateEntry.findDuplicateBatch."""
         entry = self._entries.get(stamp.producer_id)
         if entry is None or entry.producer_epoch != stamp.producer_epoch:
             return None
         return dict(entry.batches).get(stamp.sequence)
 
     def refusal_of(self, stamp: ProducerStamp) -> Errors:
-        """Why a client's batch that is no duplicate must not be appended, or NONE. ProducerAppendInfo.checkSequence."""
+        """Why a client's batch that is not a duplicate must not be appended, or NONE.
+        ProducerAppendInfo.checkSequence.
+        """
         entry = self._entries.get(stamp.producer_id)
         if entry is None:
             return Errors.NONE if stamp.sequence == 0 else Errors.UNKNOWN_PRODUCER_ID
@@ -90,7 +92,7 @@ class ProducerStateManager:
         return Errors.NONE
 
     def appended(self, record: Record) -> None:
-        """Takes note of a record that is now in the log; nothing is refused here, as on a follower."""
+        """A record was appended to the log; nothing is refused here, as on a follower."""
         stamp = record.stamp
         if stamp is None:
             return
@@ -116,11 +118,11 @@ class ProducerStateManager:
             self._aborted.append(AbortedTransaction(stamp.producer_id, first, marker.offset))
 
     def high_watermark_moved(self, high_watermark: int) -> None:
-        """Lets go of the transactions whose marker is below the high watermark. onHighWatermarkUpdated."""
+        """Forget the transactions whose marker is below the high watermark. onHighWatermarkUpdated."""
         self._let_go_of_markers_below(high_watermark)
 
     def log_start_moved(self, log_start_offset: int) -> None:
-        """Lets go of what lies below the log start, open transactions included. ProducerStateManager.truncateHead."""
+        """Forget everything below the log start, open transactions included. ProducerStateManager.truncateHead."""
         for producer_id, entry in list(self._entries.items()):
             entry.batches = [(sequence, offset) for sequence, offset in entry.batches if offset >= log_start_offset]
             if not entry.batches:
@@ -131,7 +133,7 @@ class ProducerStateManager:
         self._unreplicated = [each for each in self._unreplicated if each.marker_offset >= offset]
 
     def rebuild(self, records: Iterable[Record], log_start_offset: int, high_watermark: int) -> None:
-        """Forgets everything and reads the log again. ProducerStateManager.truncateAndReload."""
+        """Rebuild the state from the log. ProducerStateManager.truncateAndReload."""
         self._entries, self._unreplicated, self._aborted = {}, [], []
         for record in records:
             self.appended(record)

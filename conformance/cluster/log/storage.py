@@ -1,12 +1,12 @@
-"""What a broker's disk keeps of the partition when its process or its machine goes; here in memory.
+"""A broker's disk: what survives when its process or its machine ends; here in memory.
 
 In:  what the log writes: records, truncations, checkpoints, flushes.
-Out: `Stored`, for the next process; what it holds depends on how the last one ended.
+Out: `Stored`, for the next process; its content depends on how the last process ended.
 
-A process crash keeps everything that was written (the page cache is the operating system's); a power loss keeps the
-records that were flushed; a disk loss nothing. Checkpoint files and epoch entries are forced to disk as they are
-written. A truncation is final at once (in Kafka a truncated tail can come back after a power loss).
-Source: fact sheet, section 1.5.
+A process crash keeps everything that was written (the page cache belongs to the operating system); a power loss keeps
+flushed records; a disk loss keeps nothing. Checkpoint files and epoch entries are forced to disk when written. A
+truncation is final at once (in Kafka a truncated tail can come back after a power loss). Source: fact sheet, section
+1.5.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from isrcheck.conformance.cluster.network.records import Record
 
 
 class StorageError(Exception):
-    """A disk that cannot be written or read; one line: what, where, the cure."""
+    """The disk cannot be written or read; one line: what, where, the cure."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What was found on the disk. `base_offset` is the offset of the first record that is kept, or would be."""
+    """The content of the disk. `base_offset` is the offset of the first stored record, or of the next one if there is
+    none.
+    """
 
     base_offset: int = 0
     records: tuple[Record, ...] = ()
@@ -36,49 +38,49 @@ class Stored:
 
 
 class Storage(Protocol):
-    """One partition on one disk. Every method raises `StorageError` if the disk does not do what it should."""
+    """One partition on one disk. Every method raises `StorageError` if the disk fails."""
 
     @property
     def checkpointed_high_watermark(self) -> int:
-        """What replication-offset-checkpoint says; 0 if there is none."""
+        """The value in replication-offset-checkpoint; 0 if there is none."""
 
     @property
     def recovery_point(self) -> int:
         """Every record below this offset is flushed."""
 
     def append(self, record: Record) -> None:
-        """Writes one record after the last one, into the page cache."""
+        """Write one record after the last one, into the page cache."""
 
     def truncate(self, offset: int) -> None:
-        """Removes every record at or above an offset."""
+        """Remove every record at or above an offset."""
 
     def start_anew(self, offset: int) -> None:
-        """Removes every record; the next one will get this offset."""
+        """Remove every record; the next one gets this offset."""
 
     def write_epochs(self, entries: Sequence[EpochEntry]) -> None:
-        """Replaces leader-epoch-checkpoint."""
+        """Replace leader-epoch-checkpoint."""
 
     def checkpoint_high_watermark(self, offset: int) -> None:
-        """Replaces replication-offset-checkpoint."""
+        """Replace replication-offset-checkpoint."""
 
     def checkpoint_log_start(self, offset: int) -> None:
-        """Replaces log-start-offset-checkpoint."""
+        """Replace log-start-offset-checkpoint."""
 
     def flush(self) -> None:
-        """Forces every record to the disk."""
+        """Force every record to the disk."""
 
     def lose_power(self, written: int = 0) -> None:
-        """Loses every record that was not flushed, but for those below `written`."""
+        """Lose every record that was not flushed, except those below `written`."""
 
     def lose_disk(self) -> None:
-        """Loses everything."""
+        """Lose everything."""
 
     def load(self) -> Stored:
-        """What is there now."""
+        """The current content."""
 
 
 class MemoryStorage:
-    """A disk that is a few Python lists. See `Storage` for what each method does."""
+    """A disk made of Python lists. See `Storage` for each method."""
 
     def __init__(self) -> None:
         self._base_offset = 0
@@ -90,7 +92,7 @@ class MemoryStorage:
 
     @property
     def checkpointed_high_watermark(self) -> int:
-        """What replication-offset-checkpoint says; 0 if there is none."""
+        """The value in replication-offset-checkpoint; 0 if there is none."""
         return self._high_watermark
 
     @property
@@ -99,45 +101,45 @@ class MemoryStorage:
         return self._recovery_point
 
     def append(self, record: Record) -> None:
-        """Writes one record after the last one."""
+        """Write one record after the last one."""
         self._records.append(record)
 
     def truncate(self, offset: int) -> None:
-        """Removes every record at or above an offset."""
+        """Remove every record at or above an offset."""
         del self._records[max(0, offset - self._base_offset) :]
         self._recovery_point = min(self._recovery_point, offset)
 
     def start_anew(self, offset: int) -> None:
-        """Removes every record; the next one will get this offset."""
+        """Remove every record; the next one gets this offset."""
         self._records.clear()
         self._base_offset = self._recovery_point = offset
 
     def write_epochs(self, entries: Sequence[EpochEntry]) -> None:
-        """Replaces leader-epoch-checkpoint."""
+        """Replace leader-epoch-checkpoint."""
         self._epochs = tuple(entries)
 
     def checkpoint_high_watermark(self, offset: int) -> None:
-        """Replaces replication-offset-checkpoint."""
+        """Replace replication-offset-checkpoint."""
         self._high_watermark = offset
 
     def checkpoint_log_start(self, offset: int) -> None:
-        """Replaces log-start-offset-checkpoint."""
+        """Replace log-start-offset-checkpoint."""
         self._log_start_offset = offset
 
     def flush(self) -> None:
-        """Forces every record to the disk."""
+        """Force every record to the disk."""
         self._recovery_point = self._base_offset + len(self._records)
 
     def lose_power(self, written: int = 0) -> None:
-        """Loses every record that was not flushed, but for those below `written`."""
+        """Lose every record that was not flushed, except those below `written`."""
         del self._records[max(self._recovery_point, written) - self._base_offset :]
 
     def lose_disk(self) -> None:
-        """Loses everything."""
+        """Lose everything."""
         self.__init__()  # type: ignore[misc]  # an empty disk is a new one
 
     def load(self) -> Stored:
-        """What is there now."""
+        """The current content."""
         start = max(self._base_offset, self._log_start_offset)
         return Stored(self._base_offset, tuple(self._records), start, self._high_watermark, self._epochs)
 

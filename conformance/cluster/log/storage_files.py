@@ -1,12 +1,12 @@
-"""What a broker's disk keeps, in real files: `Storage` in a directory.
+"""A broker's disk in real files: `Storage` in a directory.
 
 In:  what the log writes.
-Out: segments, each named after its first offset, one record a line behind its checksum; and Kafka's checkpoint files
-     by their own names and in their own format: leader-epoch-checkpoint, replication-offset-checkpoint,
+Out: segments, each named after its first offset, with one record per line after its checksum; and Kafka's checkpoint
+     files with their own names and formats: leader-epoch-checkpoint, replication-offset-checkpoint,
      recovery-point-offset-checkpoint, log-start-offset-checkpoint.
 
-A last line that was cut short is ignored and then overwritten, as recovery does after an unclean shutdown; anything
-else that does not read is damage, and an error. Source: fact sheet, section 1.5; Kafka: LogSegment, CheckpointFile.
+A truncated last line is ignored and later overwritten, as by recovery after an unclean shutdown; any other unreadable
+line is damage, and an error. Source: fact sheet, section 1.5; Kafka: LogSegment, CheckpointFile.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ LOG_STARTS = "log-start-offset-checkpoint"
 
 
 class FileStorage:
-    """One partition in one directory. See `Storage` for what each method does, and its errors."""
+    """One partition in one directory. See `Storage` for each method and its errors."""
 
     def __init__(self, directory: Path, segment_records: int) -> None:
-        """A new disk. Errors: `StorageError` if the directory cannot be made, or holds something already."""
+        """A new disk. Errors: `StorageError` if the directory cannot be created, or is not empty."""
         self._directory = directory
         self._segment_records = segment_records
         with _said_clearly(directory):
             directory.mkdir(parents=True, exist_ok=True)
             if any(directory.iterdir()):
-                raise StorageError(f"{directory}: it holds files already; give a directory that does not")
-        self._segments: dict[int, list[int]] = {}  # by first offset: how long each line is
+                raise StorageError(f"{directory}: it is not empty; give an empty or new directory")
+        self._segments: dict[int, list[int]] = {}  # by first offset: the length of each line
         self.start_anew(0)
 
     @property
     def checkpointed_high_watermark(self) -> int:
-        """What replication-offset-checkpoint says; 0 if there is none."""
+        """The value in replication-offset-checkpoint; 0 if there is none."""
         return self._read_offset(HIGH_WATERMARKS)
 
     @property
@@ -57,7 +57,7 @@ class FileStorage:
         return self._read_offset(RECOVERY_POINTS)
 
     def append(self, record: Record) -> None:
-        """Writes one record after the last one, in a new segment if the last one is full."""
+        """Write one record after the last one, in a new segment if the last one is full."""
         base = max(self._segments)
         if len(self._segments[base]) >= self._segment_records:
             base = record.offset
@@ -65,13 +65,13 @@ class FileStorage:
         line = _line_of(record)
         with _said_clearly(self._segment(base)), self._opened(base) as file:
             if file.seek(0, os.SEEK_END) != sum(self._segments[base]):
-                file.truncate(sum(self._segments[base]))  # what is left of a line that was cut short
+                file.truncate(sum(self._segments[base]))  # the rest of a truncated line
                 file.seek(0, os.SEEK_END)
             file.write(line)
         self._segments[base].append(len(line))
 
     def truncate(self, offset: int) -> None:
-        """Removes every record at or above an offset, and every segment that begins there."""
+        """Remove every record at or above an offset, and every segment that begins there."""
         first = min(self._segments)
         for base in [each for each in self._segments if each >= offset and each != first]:
             with _said_clearly(self._segment(base)):
@@ -85,7 +85,7 @@ class FileStorage:
             self._write_offset(RECOVERY_POINTS, offset)
 
     def start_anew(self, offset: int) -> None:
-        """Removes every record; the next one will get this offset."""
+        """Remove every record; the next one gets this offset."""
         for base in self._segments:
             with _said_clearly(self._segment(base)):
                 self._segment(base).unlink()
@@ -95,19 +95,19 @@ class FileStorage:
         self._write_offset(RECOVERY_POINTS, offset)
 
     def write_epochs(self, entries: Sequence[EpochEntry]) -> None:
-        """Replaces leader-epoch-checkpoint."""
+        """Replace leader-epoch-checkpoint."""
         self._write(EPOCHS, [f"{each.leader_epoch} {each.start_offset}" for each in entries])
 
     def checkpoint_high_watermark(self, offset: int) -> None:
-        """Replaces replication-offset-checkpoint."""
+        """Replace replication-offset-checkpoint."""
         self._write_offset(HIGH_WATERMARKS, offset)
 
     def checkpoint_log_start(self, offset: int) -> None:
-        """Replaces log-start-offset-checkpoint."""
+        """Replace log-start-offset-checkpoint."""
         self._write_offset(LOG_STARTS, offset)
 
     def flush(self) -> None:
-        """Forces every segment to the disk, and notes how far that is."""
+        """Force every segment to the disk, and record the recovery point."""
         for base in self._segments:
             with _said_clearly(self._segment(base)), self._opened(base) as file:
                 os.fsync(file.fileno())
@@ -115,12 +115,12 @@ class FileStorage:
         self._write_offset(RECOVERY_POINTS, last + len(self._segments[last]))
 
     def lose_power(self, written: int = 0) -> None:
-        """Loses every record that was not flushed, but for those below `written`."""
+        """Lose every record that was not flushed, except those below `written`."""
         self.load()
         self.truncate(max(self.recovery_point, written))
 
     def lose_disk(self) -> None:
-        """Loses everything."""
+        """Lose everything."""
         for path in self._directory.iterdir():
             with _said_clearly(path):
                 path.unlink()
@@ -128,7 +128,7 @@ class FileStorage:
         self.start_anew(0)
 
     def load(self) -> Stored:
-        """What the files say now; nothing in them is changed."""
+        """The current content of the files, which are not changed."""
         paths = sorted(self._directory.glob("*.log"))
         if not paths:
             raise StorageError(f"{self._directory}: it has no segment; restore the files, or lose the disk")
@@ -174,7 +174,7 @@ class FileStorage:
             new.replace(path)
 
     def _read(self, name: str, prefix: str, columns: int) -> list[tuple[int, ...]]:
-        """CheckpointFile.read: a version, how many lines, and the lines."""
+        """CheckpointFile.read: a version, the number of lines, and the lines."""
         path = self._directory / name
         with _said_clearly(path):
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else [VERSION, "0"]
@@ -182,19 +182,19 @@ class FileStorage:
         count = lines[1] if lines[1:] else "?"
         whole = lines[:1] == [VERSION] and count == str(len(numbers))
         if not whole or any(len(each) != columns or not all(map(str.isdecimal, each)) for each in numbers):
-            raise StorageError(f"{path}: it is damaged, or of another version; restore it, or lose the disk")
+            raise StorageError(f"{path}: it is damaged or has another version; restore it, or lose the disk")
         return [tuple(map(int, each)) for each in numbers]
 
 
 @contextmanager
 def _said_clearly(path: Path) -> Iterator[None]:
-    """Turns what the operating system says about a file into our one error."""
+    """Convert an error of the operating system to a StorageError."""
     try:
         yield
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise StorageError(f"{path}: no space left on the device; free some, or use another directory") from error
-        raise StorageError(f"{path}: {error.strerror}; see to it that the directory can be written") from error
+        raise StorageError(f"{path}: {error.strerror}; make the directory writable") from error
 
 
 def _base_of(path: Path) -> int:
@@ -215,7 +215,7 @@ def _line_of(record: Record) -> bytes:
 
 
 def _read_segment(path: Path, base: int, *, is_last: bool) -> tuple[list[Record], list[int]]:
-    """The records of one segment, and how long their lines are; a last line cut short is left out."""
+    """The records of one segment, and the lengths of their lines; a truncated last line is left out."""
     with _said_clearly(path):
         lines = path.read_bytes().splitlines(keepends=True)
     if lines and is_last and not lines[-1].endswith(b"\n"):
@@ -230,7 +230,7 @@ def _record_of(line: bytes, path: Path, offset: int) -> Record:
         raise StorageError(f"{path}: the record at offset {offset} is damaged; restore the file, or lose the disk")
     at, leader_epoch, payload, stamp, control = json.loads(text)
     if at != offset:
-        raise StorageError(f"{path}: offset {at} stands where {offset} should; restore the file, or lose the disk")
+        raise StorageError(f"{path}: it has offset {at} in place of {offset}; restore the file, or lose the disk")
     return Record(
         at, leader_epoch, payload, ProducerStamp(*stamp) if stamp else None, Control(control) if control else None
     )

@@ -1,4 +1,4 @@
-"""Virtual time, the same for everybody; it moves only when somebody says so.
+"""Virtual time, shared by all nodes; it moves only when the driver advances it.
 
 In:  `advance`.
 Out: `now`, in milliseconds since the start of the run.
@@ -19,7 +19,7 @@ class Clock:
         return self._now
 
     def advance(self, milliseconds: int) -> None:
-        """Lets time pass. Errors: ValueError if it would run backwards."""
+        """Advance the time. Errors: ValueError for a negative amount."""
         if milliseconds < 0:
             raise ValueError(f"time cannot run {milliseconds} ms backwards")
         self._now += milliseconds

@@ -1,4 +1,4 @@
-"""What brokers, the controller and clients say to one another: requests, responses, and the errors in them.
+"""The requests and responses between brokers, the controller and clients, and the errors in them.
 
 In:  nothing.
 Out: payloads for `Network.send`.
@@ -15,7 +15,7 @@ from isrcheck.conformance.cluster.network.records import Control, ProducerStamp,
 
 
 class Errors(Enum):
-    """Error codes, by the names that org.apache.kafka.common.protocol.Errors gives them."""
+    """Error codes, with the names of org.apache.kafka.common.protocol.Errors."""
 
     NONE = "NONE"
     NOT_LEADER_OR_FOLLOWER = "NOT_LEADER_OR_FOLLOWER"
@@ -48,7 +48,7 @@ class Acks(Enum):
 
 
 class OffsetKind(Enum):
-    """Which offset a ListOffsets request asks for."""
+    """The offset that a ListOffsets request asks for."""
 
     LATEST = "latest"
     EARLIEST = "earliest"
@@ -56,7 +56,7 @@ class OffsetKind(Enum):
 
 @dataclass(frozen=True)
 class LeaderAndIsr:
-    """The controller tells a broker who leads, since which epoch, and the ISR as of that election."""
+    """The controller announces the leader, its epoch, and the ISR as of that election."""
 
     leader: int
     leader_epoch: int
@@ -65,7 +65,7 @@ class LeaderAndIsr:
 
 @dataclass(frozen=True)
 class AlterIsr:
-    """A leader's conditional write of the ISR, and whether the controller took it: answered within the same event."""
+    """A leader's conditional write of the ISR, and whether the controller accepted it, in the same event."""
 
     writer: int
     leader_epoch: int
@@ -75,7 +75,7 @@ class AlterIsr:
 
 @dataclass(frozen=True)
 class FetchRequest:
-    """A follower asks for everything from its log end offset on; that it asks there is its acknowledgement."""
+    """A follower asks for everything from its log end offset on; the offset of the fetch is its acknowledgement."""
 
     fetch_offset: int
     log_start_offset: int
@@ -84,7 +84,7 @@ class FetchRequest:
 
 @dataclass(frozen=True)
 class FetchResponse:
-    """Everything from the fetch offset to the leader's log end, and the leader's high watermark of that moment."""
+    """Everything from the fetch offset to the leader's log end, and the leader's high watermark at that moment."""
 
     error: Errors
     fetch_offset: int
@@ -112,7 +112,7 @@ class OffsetsForLeaderEpochResponse:
 
 @dataclass(frozen=True)
 class ListOffsetsRequest:
-    """A follower whose fetch was out of range asks for the leader's end or start. AbstractFetcherThread."""
+    """A follower whose fetch was out of range asks for the leader's log end or start. AbstractFetcherThread."""
 
     kind: OffsetKind
     current_leader_epoch: int | None
@@ -129,7 +129,7 @@ class ListOffsetsResponse:
 
 @dataclass(frozen=True)
 class ProduceRequest:
-    """One record for a broker to append; `send` is the producer's number of this request, for its answer."""
+    """One record for a broker to append; `send` is the producer's number of this request, repeated in the response."""
 
     send: int
     payload: str
@@ -139,7 +139,7 @@ class ProduceRequest:
 
 @dataclass(frozen=True)
 class ProduceResponse:
-    """What became of a produce request; `offset` where the record stands, -1 if that is not known."""
+    """The outcome of a produce request; `offset` is that of the record, -1 if unknown."""
 
     send: int
     error: Errors
@@ -148,7 +148,7 @@ class ProduceResponse:
 
 @dataclass(frozen=True)
 class WriteTxnMarkersRequest:
-    """The transaction coordinator has a marker written. Fact sheet, section 6.2."""
+    """The transaction coordinator asks a broker to write a marker. Fact sheet, section 6.2."""
 
     send: int
     stamp: ProducerStamp
@@ -157,7 +157,7 @@ class WriteTxnMarkersRequest:
 
 @dataclass(frozen=True)
 class DeleteRecordsRequest:
-    """A client moves the log start of the partition up. KIP-107."""
+    """A client moves up the log start of the partition. KIP-107."""
 
     send: int
     before_offset: int
@@ -165,7 +165,9 @@ class DeleteRecordsRequest:
 
 @dataclass(frozen=True)
 class DeleteRecordsResponse:
-    """What became of it; `low_watermark` is the least log start of the live replicas, -1 on an error."""
+    """The outcome of a DeleteRecords request; `low_watermark` is the smallest log start of the live replicas, -1 on an
+    error.
+    """
 
     send: int
     error: Errors
@@ -182,7 +184,7 @@ class ConsumerFetchRequest:
 
 @dataclass(frozen=True)
 class AbortedTransaction:
-    """An entry of the transaction index: first offset of the transaction, offset of its ABORT marker."""
+    """An entry of the transaction index: the first offset of the transaction, and the offset of its ABORT marker."""
 
     producer_id: int
     first_offset: int

@@ -1,9 +1,9 @@
-"""Messages in flight. Nothing moves by itself: somebody delivers a message, or drops it.
+"""Messages in flight. Nothing moves by itself: the driver delivers each message, or drops it.
 
 In:  `send` from brokers, the controller and clients.
-Out: `Message`s, taken out one at a time, in any order.
+Out: `Message`s, removed one at a time, in any order.
 
-A message to a broker is meant for one *process* of it where a connection was open: a response, or metadata, that
+A message to a broker is for one *process* of it if it belongs to an open connection: a response, or metadata, that
 reaches a later process of the same broker is lost with its connection, as with TCP.
 """
 
@@ -15,7 +15,7 @@ from isrcheck.conformance.cluster.configuration.settings import ClusterError
 from isrcheck.conformance.cluster.network.messages import Payload
 
 Node = int | str
-"""A broker by its number, or `"controller"`, or a client by its name."""
+"""A broker's number, `"controller"`, or the name of a client."""
 
 CONTROLLER = "controller"
 
@@ -25,7 +25,7 @@ class Message:
     """One message in flight.
 
     `number` counts all messages of a run from 0. `in_reply_to` is the number of the request that this answers.
-    `source_process` and `destination_process` count the processes of a broker from 1; 0: whoever is there.
+    `source_process` and `destination_process` count the processes of a broker from 1; 0: any process.
     """
 
     number: int
@@ -49,12 +49,12 @@ class Network:
 
     @property
     def in_flight(self) -> tuple[Message, ...]:
-        """Every message in flight, in the order of sending."""
+        """Every message in flight, in order of sending."""
         return tuple(self._in_flight.values())
 
     @property
     def sent(self) -> int:
-        """How many messages were ever sent: the number that the next one will get."""
+        """The number of messages sent so far, which is the number of the next message."""
         return self._sent
 
     def send(
@@ -67,7 +67,7 @@ class Network:
         destination_process: int = 0,
         in_reply_to: int | None = None,
     ) -> int:
-        """Puts a message in flight; its number."""
+        """Put a message in flight; returns its number."""
         number = self._sent
         self._sent += 1
         self._in_flight[number] = Message(
@@ -76,7 +76,9 @@ class Network:
         return number
 
     def reply(self, request: Message, payload: Payload, process: int) -> int:
-        """Answers a request on its own connection, as the given process of the broker that was asked; its number."""
+        """Answer a request on its own connection, as the given process of the broker that received it; returns the
+        number.
+        """
         return self.send(
             request.destination,
             request.source,
@@ -87,17 +89,17 @@ class Network:
         )
 
     def look(self, number: int) -> Message:
-        """A message in flight. Errors: `ClusterError` if no message of that number is in flight."""
+        """A message in flight. Errors: `ClusterError` if no message with that number is in flight."""
         if number not in self._in_flight:
             raise ClusterError(f"no message #{number} is in flight; in flight: {sorted(self._in_flight)}")
         return self._in_flight[number]
 
     def take(self, number: int) -> Message:
-        """Takes a message out of the network. Errors: `ClusterError` if no message of that number is in flight."""
+        """Remove a message from the network. Errors: `ClusterError` if no message with that number is in flight."""
         message = self.look(number)
         del self._in_flight[number]
         return message
 
     def carries(self, request: int) -> bool:
-        """Whether a request, or an answer to it, is in flight."""
+        """Whether a request or the response to it is in flight."""
         return any(request in (each.number, each.in_reply_to) for each in self._in_flight.values())

@@ -1,9 +1,9 @@
-"""What a log is made of.
+"""The records of a log.
 
 In:  nothing.
 Out: `Record` for logs, messages and views.
 
-A batch holds one record here, so that batch and record boundaries are the same (fact sheet, section 1.3).
+A batch holds one record here, so batch and record boundaries are the same (fact sheet, section 1.3).
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Control(Enum):
 
 @dataclass(frozen=True)
 class ProducerStamp:
-    """What an idempotent or transactional producer puts on a batch. KIP-98.
+    """What an idempotent or transactional producer attaches to a batch. KIP-98.
 
-    `sequence` counts the batches of one producer on this partition from 0; `NO_SEQUENCE` on a marker.
+    `sequence` counts the batches of one producer on this partition from 0; a marker has `NO_SEQUENCE`.
     """
 
     producer_id: int
@@ -38,7 +38,7 @@ class ProducerStamp:
 
 @dataclass(frozen=True)
 class Record:
-    """One entry of a log: its offset, the leader epoch that it was appended in, and what the client sent."""
+    """One entry of a log: its offset, the leader epoch in which it was appended, and the client's payload."""
 
     offset: int
     leader_epoch: int

@@ -1,11 +1,11 @@
-"""Lines of NDJSON, each a whole JSON object, and what is said in them, each of the type that it has to be.
+"""Reads lines of NDJSON, each a whole JSON object, and checks the types of their values.
 
 In:  a file; or one object of it.
-Out: the objects with the numbers of their lines, from 1; what an object says.
+Out: the objects with their line numbers, from 1; the values of an object.
 
-Where a file is not read from this machine's disk, its content is given, and the path is only its name.
-What is wrong with a line is an UnreadableError, without its place; with file and line it is a UsageError (`bad_line`).
-A file of any length is read in the memory of a few lines.
+If a file is not read from this machine's disk, its content is given, and the path is only its name. A defect of a line
+is an UnreadableError without a position; with file and line it becomes a UsageError (`bad_line`). Files of any length
+are read in the memory of a few lines.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from isrcheck.models.language.model import nearest
 from isrcheck.models.messages.errors import UsageError
 
 MOST_BYTES = 1 << 20
-"""How long a line may be."""
+"""The longest line, in bytes."""
 
 
 class UnreadableError(ValueError):
-    """What a line says has no meaning; the message says what, and the cure, but not where."""
+    """The content of a line is invalid; the message says how, and the cure, but not where."""
 
 
 def bad_line(path: Path, number: int, what: object) -> UsageError:
-    """The error about one line of a file."""
+    """The UsageError about one line of a file."""
     return UsageError(f"{path}:{number}: {what}")
 
 
 def objects_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """What the lines of a file say, each of them a whole object. Raises UsageError."""
+    """The objects on the lines of a file. Raises UsageError."""
     for number, line in lines_of(path, content):
         try:
             said = parsed(line)
@@ -45,7 +45,7 @@ def objects_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, 
 
 
 def lines_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file, each of them whole. Raises UsageError."""
+    """The complete lines of a file. Raises UsageError."""
     with _opened(path) if content is None else io.BytesIO(content) as file:
         for number in itertools.count(1):
             line = file.readline(MOST_BYTES + 1)
@@ -60,7 +60,7 @@ def lines_of(path: Path, content: bytes | None = None) -> Iterator[tuple[int, by
 
 
 def content_of(path: Path, most: int) -> bytes | None:
-    """All that is in a file, or None where that is more than so many bytes. Raises UsageError."""
+    """The content of a file, or None if it is larger than this many bytes. Raises UsageError."""
     with _opened(path) as file:
         content = file.read(most + 1)
     return content if len(content) <= most else None
@@ -68,10 +68,10 @@ def content_of(path: Path, most: int) -> bytes | None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
-    """An ordinary file; whatever goes wrong with it while it is read is a UsageError."""
+    """An opened regular file; any failure while it is read becomes a UsageError."""
     try:
-        if path.exists() and not path.is_file():  # what is read from a pipe is gone
-            raise UsageError(f"{path}: no ordinary file; give a log that can be read")
+        if path.exists() and not path.is_file():  # a pipe can be read only once
+            raise UsageError(f"{path}: not a regular file; give a log that can be read")
         with path.open("rb") as file:
             yield file
     except OSError as error:
@@ -79,7 +79,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def parsed(line: bytes) -> dict[str, Any]:
-    """A line as the object that it is. Raises UnreadableError."""
+    """The object on a line. Raises UnreadableError."""
     if not line.strip():
         raise UnreadableError("the line is empty; remove it")
     try:
@@ -88,7 +88,7 @@ def parsed(line: bytes) -> dict[str, Any]:
         raise UnreadableError(f"byte {error.start + 1} is not UTF-8; is it a log?") from None
     except json.JSONDecodeError as error:
         raise UnreadableError(
-            f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}; one object per line"
+            f"not JSON: {error.msg.removesuffix(' at')} at column {error.colno}; write one object per line"
         ) from None
     except RecursionError:
         raise UnreadableError("it is nested too deeply; is it a log?") from None
@@ -97,7 +97,7 @@ def parsed(line: bytes) -> dict[str, Any]:
     except ValueError:  # a number of thousands of digits
         raise UnreadableError("a number in it is too long; is it a log?") from None
     if not isinstance(said, dict):
-        raise UnreadableError("it is no JSON object; one object per line")
+        raise UnreadableError("it is not a JSON object; write one object per line")
     return said
 
 
@@ -106,19 +106,19 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(said) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise UnreadableError(f'"{twice[:60]}" is said twice; say it once')
+        raise UnreadableError(f'"{twice[:60]}" occurs twice; write it once')
     return said
 
 
 def _no_number(name: str) -> NoReturn:
-    raise UnreadableError(f"{name} is no number of JSON; write a number")
+    raise UnreadableError(f"{name} is not a JSON number; write a number")
 
 
 def get(said: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> Any:
-    """What is said under a key, of exactly this type: true is no number. Raises UnreadableError."""
+    """The value of a key, which has to be of exactly this type: true is not a number. Raises UnreadableError."""
     if key not in said:
         if absent is ...:
-            raise UnreadableError(f'"{key}" is missing; see docs/conformance.md for what a line says')
+            raise UnreadableError(f'"{key}" is missing; docs/conformance.md describes the lines of a log')
         return absent
     value = said[key]
     if type(value) is not kind:
@@ -127,7 +127,7 @@ def get(said: Mapping[str, Any], key: str, kind: type, *, absent: Any = ...) -> 
 
 
 def kind_of(value: object) -> str:
-    """What a value of JSON is, in words."""
+    """The type of a JSON value, in words."""
     kinds = {dict: "an object", list: "a list", str: "a text", int: "a whole number", bool: "true or false"}
     return "null" if value is None else kinds.get(type(value), "a number with a point")
 
@@ -136,5 +136,5 @@ def only(said: Mapping[str, Any], keys: set[str]) -> None:
     """Refuse any other key; a note has to be a text. Raises UnreadableError."""
     for key in said:
         if key not in keys:
-            raise UnreadableError(f'"{key[:60]}" means nothing here; {nearest(key[:60], sorted(keys))}')
+            raise UnreadableError(f'"{key[:60]}" is not a key of this line; {nearest(key[:60], sorted(keys))}')
     get(said, "note", str, absent="")

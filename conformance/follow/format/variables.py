@@ -1,7 +1,7 @@
 """The variables of a model as a log writes them: `high_watermark[1]` is 3, `fetch[2][0]` is "PARKED".
 
 In:  an instance of a model; a key and a value of a log, or the cells of a state.
-Out: the cells that they stand for, or the key and the value.
+Out: the cells for them, or the key and the value.
 """
 
 from __future__ import annotations
@@ -15,48 +15,49 @@ from math import prod
 from isrcheck.conformance.follow.format.events import Value
 from isrcheck.conformance.follow.format.ndjson import UnreadableError
 from isrcheck.models.language import NONE
-from isrcheck.models.language.model import Instance, Place, nearest
+from isrcheck.models.language.model import FieldLayout, Instance, nearest
 from isrcheck.models.run import Cells
 
 Seen = tuple[tuple[int, Cells], ...]
-"""What was seen of a state: where in its cells, and what they hold from there on."""
+"""What was observed of a state: positions in its cells, and the values from there on."""
 
 KEY = re.compile(r"([a-z_]+)((?:\[[0-9]{1,4}\])*)", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A variable, or what is left of it after some indices: its first cell, and the sizes of the open indices."""
+    """A variable, or a part of it after some indices: its first cell, and the sizes of the remaining indices."""
 
-    place: Place
+    layout: FieldLayout
     start: int
     sizes: tuple[int, ...]
 
     @cached_property
     def members(self) -> Mapping[str, int]:
-        """The names of its values, if they are the members of an enumeration."""
-        names = self.place.field.values.names
+        """The names of its values, if they are members of an enumeration."""
+        names = self.layout.field.values.names
         return {} if names is None else {member.name: int(member) for member in names}
 
     @cached_property
     def read_cell(self) -> Callable[[object], int | None]:
-        """What one cell holds, as it is written; a function, because logs are long."""
-        values, low, high, members = self.place.field.values, self.place.low, self.place.high, self.members
+        """A function that reads the value of one cell; built once, because logs are long."""
+        values, low, high, members = self.layout.field.values, self.layout.low, self.layout.high, self.members
         if values.is_flag:
             return lambda value: int(value) if isinstance(value, bool) else None
         if values.names is not None:
             return lambda value: members.get(value) if isinstance(value, str) else None
 
         def read(value: object) -> int | None:
-            if type(value) is int:  # true is not 1
+            """The cells for a value of a log. Raises UnreadableError."""
+            if type(value) is int:  # JSON's true is not the number 1
                 return value if max(0, low) <= value <= high else None
             return NONE if value is None and values.none else None
 
         return read
 
     def spell_cell(self, value: int) -> Value:
-        """What one cell holds, as a log has it."""
-        values = self.place.field.values
+        """The value of one cell, as a log has it."""
+        values = self.layout.field.values
         if values.is_flag:
             return bool(value)
         if values.names is not None:
@@ -64,7 +65,7 @@ class Part:
         return None if values.none and value == NONE else value
 
     def spell(self, cells: Sequence[int]) -> Value:
-        """Its cells as a log has them, nested as its indices are."""
+        """The values of its cells, nested like its indices."""
         return self._nested(self.sizes, [self.spell_cell(cell) for cell in cells])
 
     def _nested(self, sizes: Sequence[int], values: list[Value]) -> Value:
@@ -91,7 +92,7 @@ class Part:
         return value if len(sizes) == 1 else [cell for one in value for cell in self._flat(one, sizes[1:])]
 
     def _range(self) -> str:
-        values, low, high = self.place.field.values, self.place.low, self.place.high
+        values, low, high = self.layout.field.values, self.layout.low, self.layout.high
         if values.is_flag:
             return "true or false"
         if values.names is not None:
@@ -100,36 +101,36 @@ class Part:
 
 
 class Variables:
-    """Every variable of one instance, by the keys of a log."""
+    """All variables of one instance, by the keys of a log."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
         self._parts: dict[str, Part] = {}
 
     def part(self, key: str) -> Part:
-        """What a key stands for. Raises UnreadableError."""
+        """The part that a key names. Raises UnreadableError."""
         if key not in self._parts:
             self._parts[key] = self._find(key)
         return self._parts[key]
 
     def _find(self, key: str) -> Part:
-        match, places = KEY.fullmatch(key), self._instance.places
-        if match is None or match[1] not in places:
+        match, layouts = KEY.fullmatch(key), self._instance.layouts
+        if match is None or match[1] not in layouts:
             name = key.partition("[")[0]
-            raise UnreadableError(f"the model has no variable {_shown(name)}; {nearest(name[:100], places)}")
-        place = places[match[1]]
+            raise UnreadableError(f"the model has no variable {_shown(name)}; {nearest(name[:100], layouts)}")
+        layout = layouts[match[1]]
         indices = [int(index) for index in re.findall("[0-9]+", match[2])]
-        if len(indices) > len(place.sizes) or any(i >= size for i, size in zip(indices, place.sizes, strict=False)):
-            sizes = "".join(f"[0..{size - 1}]" for size in place.sizes)
-            raise UnreadableError(f"{key} does not exist: the model has {place.name}{sizes}; see the configuration")
-        start, sizes_left = place.offset, place.sizes
+        if len(indices) > len(layout.sizes) or any(i >= size for i, size in zip(indices, layout.sizes, strict=False)):
+            sizes = "".join(f"[0..{size - 1}]" for size in layout.sizes)
+            raise UnreadableError(f"{key} does not exist: the model has {layout.name}{sizes}; see the configuration")
+        start, sizes_left = layout.offset, layout.sizes
         for index in indices:
             sizes_left = sizes_left[1:]
             start += index * prod(sizes_left)
-        return Part(place, start, sizes_left)
+        return Part(layout, start, sizes_left)
 
     def read(self, state: Mapping[str, object]) -> Seen:
-        """What a log says was seen. Raises UnreadableError."""
+        """What a log says was observed. Raises UnreadableError."""
         seen = []
         for key, value in state.items():
             part = self.part(key)
@@ -141,14 +142,14 @@ class Variables:
 
     def key_at(self, position: int) -> str:
         """The name of one cell: `log_record[1][0]`."""
-        for place in self._instance.places.values():
-            if place.offset <= position < place.offset + place.count:
-                index = next(index for at, index in enumerate(place.indices()) if at == position - place.offset)
-                return place.name + "".join(f"[{one}]" for one in index)
+        for layout in self._instance.layouts.values():
+            if layout.offset <= position < layout.offset + layout.count:
+                index = next(index for at, index in enumerate(layout.indices()) if at == position - layout.offset)
+                return layout.name + "".join(f"[{one}]" for one in index)
         raise IndexError(position)
 
     def differences(self, cells: Cells, seen: Seen) -> Iterator[tuple[str, Value, Value]]:
-        """Where a state is not what was seen: the cell, what it holds, what was seen."""
+        """The differences between a state and an observation: the cell, its value, the observed value."""
         for start, told in seen:
             for position, value in enumerate(told, start):
                 if cells[position] != value:
@@ -158,7 +159,7 @@ class Variables:
 
 
 def agrees(cells: Cells, seen: Seen) -> bool:
-    """Whether a state is what was seen of it."""
+    """Whether a state agrees with an observation."""
     for start, told in seen:  # noqa: SIM110 - a loop, because logs are long
         if cells[start : start + len(told)] != told:
             return False

@@ -1,4 +1,4 @@
-"""Packed states, many at a time: the values of one variable as a column.
+"""Reads many packed states at a time: the values of one variable as a column.
 
 In:  states as words (checker/compile/layout.py), one row each.
 Out: columns of whole numbers.
@@ -15,14 +15,14 @@ from isrcheck.checker.compile.layout import Layout
 from isrcheck.models.language.model import Instance
 
 Words = NDArray[np.uint64]
-"""States, one row each; or one number per state."""
+"""States, one row each; or one monitor per state."""
 
 Numbers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
 
 class Cells:
-    """Where the variables of an instance lie in the words of a state."""
+    """The positions of an instance's variables in the words of a state."""
 
     def __init__(self, instance: Instance, layout: Layout) -> None:
         self.instance = instance
@@ -30,7 +30,7 @@ class Cells:
 
     def column(self, states: Words, name: str, *index: int) -> Numbers:
         """The value of a variable in every state."""
-        place = self.instance.places[name]
+        place = self.instance.layouts[name]
         position = 0
         for at, size in zip(index, place.sizes, strict=True):
             assert 0 <= at < size, f"{name}{list(index)} does not exist"
@@ -38,19 +38,21 @@ class Cells:
         return self.layout.column(states, place.offset + position)
 
     def masks(self, *names: str) -> Words:
-        """One word each with the bits of these variables set."""
+        """The words of a state in which only the bits of these variables are set."""
         masks = [0] * self.layout.words
         for name in names:
-            place = self.instance.places[name]
+            place = self.instance.layouts[name]
             for bits in self.layout.bits[place.offset : place.offset + place.count]:
                 masks[bits.word] |= ((1 << bits.width) - 1) << bits.shift
         return np.array(masks, np.uint64)
 
     def packed(self, values: Mapping[str, int]) -> Words:
-        """The words of a state in which each of these variables has one value everywhere, and all else is 0 bits."""
+        """The words of a state in which each of these variables has this value in all its cells, and all other bits are
+        0.
+        """
         words = [0] * self.layout.words
         for name, value in values.items():
-            place = self.instance.places[name]
+            place = self.instance.layouts[name]
             for bits in self.layout.bits[place.offset : place.offset + place.count]:
                 words[bits.word] |= (value - bits.low) << bits.shift
         return np.array(words, np.uint64)

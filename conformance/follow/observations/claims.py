@@ -1,7 +1,7 @@
-"""What a line claims of the moment at which it was written down, one thing at a time.
+"""What a line of a recording claims about the moment at which it was written, one claim at a time.
 
 In:  a stage of a script.
-Out: claims, each a question about many states at once; and what a state has in its place, for a person.
+Out: claims, each a predicate on many states at once; and, for the report, the values that states have in place.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Truths, Words
-from isrcheck.conformance.follow.observations.lines import Acked, Befalls, Disk, Fault, Metadata, Read
+from isrcheck.conformance.follow.observations.lines import Acked, Disk, Fault, FaultKind, Metadata, Read
 from isrcheck.conformance.follow.observations.monitor import Monitor
 from isrcheck.conformance.follow.observations.script import Script, is_old
 from isrcheck.models.language.declare import NONE
@@ -22,9 +22,9 @@ Told = Callable[[Sequence[int]], str]
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim: what it says, whether it is true of each state (with its monitor), and what the states have instead.
+    """One claim: its text, its truth in each state (with its monitor), and the values that the states have.
 
-    `columns` gives the numbers that the claim looks at, `told` spells one row of them.
+    `columns` gives the numbers that the claim is about; `told` prints one row of them.
     """
 
     says: str
@@ -34,7 +34,7 @@ class Claim:
 
 
 class Claims:
-    """The claims of every line."""
+    """The claims of all lines."""
 
     def __init__(self, script: Script, cells: Cells, monitor: Monitor) -> None:
         self.recording = script.recording
@@ -48,7 +48,7 @@ class Claims:
         self.of_line = [tuple(self._claims(position)) for position in range(len(script.stages))]
 
     def hold(self, position: int, states: Words, monitors: Words) -> Truths:
-        """Whether all that a line claims is true of these states."""
+        """Whether all claims of a line are true in these states."""
         truths: Truths = np.ones(len(states), bool)
         for claim in self.of_line[position]:
             truths &= claim.is_true(states, monitors)
@@ -62,15 +62,15 @@ class Claims:
             yield from self._disk(position, line)
         elif isinstance(line, Metadata):
             yield from self._metadata(position, line)
-        elif isinstance(line, Read) and line.records:  # who reads nothing may have reached nobody
+        elif isinstance(line, Read) and line.records:  # a consumer that reads nothing may not have reached a broker
             yield self._read(line)
-        elif isinstance(line, Fault) and line.what is Befalls.START:
+        elif isinstance(line, Fault) and line.what is FaultKind.START:
             yield from self._started(line)
 
     def _equal(
         self, says: str, variables: Sequence[tuple[str, *tuple[int, ...]]], wanted: Sequence[int], told: Told
     ) -> Claim:
-        """These variables have these values."""
+        """The claim that these variables have these values."""
 
         def columns(states: Words, monitors: Words) -> list[Numbers]:
             return [self.cells.column(states, *variable) for variable in variables]
@@ -89,7 +89,7 @@ class Claims:
         )
 
     def _started(self, line: Fault) -> Iterator[Claim]:
-        """A start is a step of the model, so these are only asked where it was not possible: why not?"""
+        """A start is a step of the model. These claims are only evaluated if it was not possible, to explain why."""
         replica = self.recording.replica(line.broker)
         yield self._equal(f"broker {line.broker} does not run", [("is_up", replica)], [0], lambda found: "it runs")
 
@@ -106,7 +106,7 @@ class Claims:
             return truths
 
         yield Claim(
-            "it comes back with a checkpoint that fits what was seen, and is not above its last high watermark",
+            "it restarts with a checkpoint that agrees with the observations and is not above its last high watermark",
             is_true,
             columns,
             lambda found: f"its last high watermark was {found[0]}",
@@ -156,7 +156,7 @@ class Claims:
         known = {epoch - first: offset for epoch, offset in entries}
         says = f"its leader epoch checkpoint is {_entries(sorted(entries))}"
         if any(epoch >= self.epochs for epoch in known):
-            return self._never(says, f"no epoch after {self.epochs - 1 + first} is told by the metadata")
+            return self._never(says, f"the metadata shows no epoch after {self.epochs - 1 + first}")
         return self._equal(
             says,
             [("epoch_cache", replica, epoch) for epoch in range(self.epochs)],
@@ -171,7 +171,7 @@ class Claims:
         if not needed.is_possible:
             yield self._never(
                 f"its checkpointed high watermark is {value}",
-                "it was another one, and nobody ran who could have written it",
+                "it was another one, and no process ran that could have written it",
             )
             return
 
@@ -184,13 +184,13 @@ class Claims:
         def is_true(states: Words, monitors: Words) -> Truths:
             truths: Truths = seen.read(monitors) >= needed.count
             if is_stopping:
-                # It writes its checkpoint as it ends.
+                # A process writes its checkpoint when it ends.
                 high_watermark, is_up = columns(states, monitors)
                 truths = truths & ((is_up == 1) | (high_watermark == value))
             return truths
 
         yield Claim(
-            f"it has had {value} as its high watermark, not before the checkpoint that was seen last",
+            f"it has had the high watermark {value}, not before the last observed checkpoint",
             is_true,
             columns,
             lambda found: f"its high watermark is {found[0]}",
@@ -233,7 +233,9 @@ class Claims:
         )
 
     def _old_view(self, position: int, line: Metadata) -> Iterator[Claim]:
-        """What is said of an earlier epoch can only contradict what was said of it before: an epoch has one leader."""
+        """A line about an earlier epoch can only contradict what was observed of that epoch: an epoch has one
+        leader.
+        """
         for earlier in self.recording.lines[:position]:
             is_same = isinstance(earlier, Metadata) and earlier.leader_epoch == line.leader_epoch
             if isinstance(earlier, Metadata) and is_same and None not in (line.leader, earlier.leader):
@@ -254,11 +256,11 @@ class Claims:
             return truths
 
         return Claim(
-            "there is no leader that runs", is_true, columns, lambda found: f"broker {self.recording.brokers[found[0]]}"
+            "there is no running leader", is_true, columns, lambda found: f"broker {self.recording.brokers[found[0]]}"
         )
 
     def _read(self, line: Read) -> Claim:
-        """Taken for one read at this moment, from a broker that takes itself for the leader and is not frozen."""
+        """The read is taken to happen at this moment, at a broker that presumes leadership and is not frozen."""
         recording = self.recording
         frozen = self.script.stages[recording.lines.index(line)].frozen
         wanted = [recording.record(value) for value in line.records]
@@ -289,7 +291,7 @@ class Claims:
                 if any(record != NONE for record in records):
                     values = [recording.values[record] for record in records if record != NONE]
                     parts.append(f"broker {recording.brokers[replica]} shows {_listed(values)}")
-            return " and ".join(parts) or "nobody shows anything"
+            return " and ".join(parts) or "no broker shows anything"
 
         return Claim(
             f"a running leader shows {_listed(line.records)}",

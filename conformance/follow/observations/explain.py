@@ -1,7 +1,7 @@
-"""Does the model explain a recording? The shortest history that does, or the line from which on there is none.
+"""Decides whether the model explains a recording: the shortest path that does, or the line that no path explains.
 
-In:  the path of a recording, the protocol and what of its configuration was set.
-Out: an `Outcome`: explained, rejected, undecided, or nothing to follow; with the exit code of each.
+In:  the path of a recording, the protocol, and the given part of the configuration.
+Out: an `Outcome`: explained, rejected, undecided, or nothing to follow; each with its exit code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from isrcheck.conformance.follow.observations.lines import Line
 from isrcheck.conformance.follow.observations.promises import Failure, failures_of
 from isrcheck.conformance.follow.observations.recording import Recording, read_recording
 from isrcheck.conformance.follow.observations.script import SEND_AGAIN, Script, deaths, elections_required
-from isrcheck.conformance.follow.observations.search import Progress, Search
+from isrcheck.conformance.follow.observations.search import ObservationSearch, Progress
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, spell
 from isrcheck.models.messages.errors import UsageError
@@ -34,15 +34,16 @@ FROM_THE_RECORDING = (
     *("power_losses", "disk_losses", "delete_records", "transactions"),
     *("start", "start_isr", "common_records", "brokers_down"),
 )
-"""What of a configuration the recording says, and nobody else; it may say `acks` as well."""
+"""The configuration entries that only the recording determines; it may also determine `acks`."""
 
 MOST_EXAMPLES = 5
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What a search took: states before each line, in the order of `Recording.lines` (one more for behind the last),
-    successors, seconds, bytes."""
+    """The effort of a search: states before each line, in the order of `Recording.lines` (the last number is for the
+    end), successors, seconds, bytes.
+    """
 
     states: tuple[int, ...]
     generated: int
@@ -51,8 +52,8 @@ class Effort:
 
 
 @dataclass(frozen=True)
-class Nothing:
-    """The recording claims nothing."""
+class NothingToFollow:
+    """The recording makes no claim."""
 
     path: Path
     exit_code: int = 21
@@ -60,27 +61,28 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Explained:
-    """The shortest history; `passed[i]` says how many lines of the recording are passed after its state i.
+    """The shortest path that explains the recording; `passed[i]` is the number of lines passed after its state i.
 
-    `failures` are the promises that it breaks: the model can do it, and that is no excuse.
+    `failures` are the properties that it violates: a behaviour of the model can be a failure.
     """
 
     recording: Recording
-    history: Trace
+    trace: Trace
     passed: tuple[int, ...]
     effort: Effort
     failures: tuple[Failure, ...] = ()
 
     @property
     def exit_code(self) -> int:
-        """12 where a promise is violated, as for a search that finds it."""
+        """12 if a property is violated, as for a search that finds the violation."""
         return 12 if any(failure.verdict == VIOLATED for failure in self.failures) else 0
 
 
 @dataclass(frozen=True)
-class Lack:
-    """One claim of the line that nobody satisfied: of how many states it is true, and what the most of the others have
-    instead, with how many they are."""
+class UnmetClaim:
+    """A claim that the last states do not satisfy together: the number of states in which it is true, and the most
+    frequent other values with their numbers of states.
+    """
 
     claim: str
     true_of: int
@@ -89,20 +91,20 @@ class Lack:
 
 @dataclass(frozen=True)
 class Rejected:
-    """All possibilities were exhausted, and none passes this line. `possible` states were left before it."""
+    """All possibilities were explored, and none passes this line. `possible` is the number of states before it."""
 
     recording: Recording
     instance: Instance
     line: Line
     possible: int
-    lacks: tuple[Lack, ...]
+    unmet: tuple[UnmetClaim, ...]
     effort: Effort
     exit_code: int = 20
 
 
 @dataclass(frozen=True)
 class Undecided:
-    """A limit or a person (`interrupt`) ended the search while this line was the furthest that it had come to."""
+    """A limit or the user (`interrupt`) ended the search; this line was the furthest that it reached."""
 
     recording: Recording
     instance: Instance
@@ -112,11 +114,11 @@ class Undecided:
 
     @property
     def exit_code(self) -> int:
-        """3, or 130 where a person ended it."""
+        """3, or 130 if the user ended it."""
         return 130 if self.why == "interrupt" else 3
 
 
-Outcome = Explained | Rejected | Undecided | Nothing
+Outcome = Explained | Rejected | Undecided | NothingToFollow
 
 
 def follow_recording(
@@ -131,17 +133,17 @@ def follow_recording(
     announce: Callable[[str], None] = lambda message: None,
     content: bytes | None = None,
 ) -> Outcome:
-    """Follow a recording by a generation of the model, within limits of memory in bytes and of time.
+    """Follow a recording with a generation of the model, within limits of memory (in bytes) and time.
 
     `values` are configuration entries and switches, parsed (models/language/model.py, `parse`); `unclean_elections`
-    above 0 allows any number of them. Without `retries` producers send again as often as they like, what they have sent
-    behind what is in the log; with it so many times at most, and copies as well. With its `content`, the recording is
-    not read from the disk. Raises UsageError for bad input.
+    above 0 allows any number of them. Without `retries`, producers may send again any number of times what they have
+    sent, after what is in the log; with `retries`, at most that many times, and copies are possible. If `content` is
+    given, the recording is not read from the disk. Raises UsageError for bad input.
     """
     budget = Budget(seconds, memory)
     recording = read_recording(path, content)
     if recording.is_empty:
-        return Nothing(path)
+        return NothingToFollow(path)
     given = dict(values or {})
     is_idempotent = "retries" not in given
     try:
@@ -150,7 +152,7 @@ def follow_recording(
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     limits = budget.limits(Limits(None, memory))
-    search = Search(Script(recording, instance), instance, kernel, is_idempotent, limits, report)
+    search = ObservationSearch(Script(recording, instance), instance, kernel, is_idempotent, limits, report)
     search.run()
     effort = Effort(tuple(search.counts()), search.generated, search.seconds, search.store.bytes_used)
     if search.last is not None:
@@ -159,14 +161,14 @@ def follow_recording(
         if is_idempotent:
             again = sum(instance.step(number).action == SEND_AGAIN for number in found.steps)
             instance = instance_for(recording, protocol, given, swaps or {}, again)
-        history = from_steps(instance, found.initial, found.steps, None, command)
-        return Explained(recording, history, found.passed, effort, tuple(failures_of(history)))
+        trace = from_steps(instance, found.initial, found.steps, None, command)
+        return Explained(recording, trace, found.passed, effort, tuple(failures_of(trace)))
     line = recording.lines[search.furthest]
     if search.stopped is not None:
         return Undecided(recording, instance, line, search.stopped, effort)
     states, monitors = search.waiting()
-    lacks = tuple(_lack(claim, states, monitors) for claim in search.claims.of_line[search.furthest])
-    return Rejected(recording, instance, line, len(states), lacks, effort)
+    unmet = tuple(_unmet_claim(claim, states, monitors) for claim in search.claims.of_line[search.furthest])
+    return Rejected(recording, instance, line, len(states), unmet, effort)
 
 
 def instance_for(
@@ -178,12 +180,12 @@ def instance_for(
 ) -> Instance:
     """The model in the size of a recording. Raises UsageError.
 
-    A log has each record once; `retries` of a producer that is not idempotent can add as many copies. Without such
-    `retries`, `sent_again` is how often an idempotent one sends something again.
+    A log has each record once; `retries` of a producer that is not idempotent can add as many copies. Without
+    `retries`, `sent_again` is the number of times that an idempotent producer sends something again.
     """
     for name in values:
         if name in FROM_THE_RECORDING or (name == "acks" and recording.acks is not None):
-            raise UsageError(f"{name} cannot be set: the recording says it; leave it out")
+            raise UsageError(f"{name} cannot be set, because the recording determines it; leave it out")
     model = registry.load("kafka")[0]
     elections = elections_required(recording)
     records = max(1, len(recording.values))
@@ -193,7 +195,7 @@ def instance_for(
         ("unclean_elections", unclean, values.get("unclean_elections")),
     ):
         if told is not None and given is not None and (bool(given) if isinstance(told, bool) else given) != told:
-            raise UsageError(f"the header says otherwise than {name}={given}; keep one of them")
+            raise UsageError(f"the header contradicts {name}={given}; keep one of them")
     is_unclean = unclean if unclean is not None else values.get("unclean_elections", 0) > 0
     return model.instance(
         protocol,
@@ -217,7 +219,7 @@ def instance_for(
 
 
 def _given(instance: Instance, values: Mapping[str, int]) -> str:
-    """What was set, as it is typed."""
+    """The given entries, as they are typed."""
     entries = instance.model.entries
     words = [
         f"--{'switch' if name.isupper() else 'set'} {name}={spell(entries[name], value)}"
@@ -227,7 +229,7 @@ def _given(instance: Instance, values: Mapping[str, int]) -> str:
     return "".join(f" {word}" for word in words)
 
 
-def _lack(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> Lack:
+def _unmet_claim(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> UnmetClaim:
     truths = claim.is_true(states, monitors)
     columns = claim.columns(states[~truths], monitors[~truths])
     found: list[tuple[str, int]] = []
@@ -240,4 +242,4 @@ def _lack(claim: Claim, states: np.ndarray, monitors: np.ndarray) -> Lack:
         found = sorted(told.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_EXAMPLES]
     elif not columns:
         found = [(claim.told(()), len(states))]
-    return Lack(claim.says, int(truths.sum()), tuple(found))
+    return UnmetClaim(claim.says, int(truths.sum()), tuple(found))

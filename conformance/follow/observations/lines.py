@@ -1,6 +1,7 @@
-"""One line of a recording: what was seen, or what befell a broker.
+"""The lines of a recording: an observation, or a fault of a broker.
 
-In:  made by reading.py. Out: what the rest of this package works on.
+In:  built by reading.py.
+Out: the values that the rest of this package uses.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from isrcheck.models.kafka.state.fields import Acks
 
 @dataclass(frozen=True)
 class Line:
-    """What all lines have: where they stand in the file, and their own number `n`."""
+    """Common to all lines: the position in the file, and the line's own number `n`."""
 
     number: int
     n: int
@@ -21,12 +22,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Remark(Line):
-    """A line that claims nothing."""
+    """A line without a claim."""
 
 
 @dataclass(frozen=True)
 class Acked(Line):
-    """A producer was told that its record is written, at this offset (None where it is not told)."""
+    """A producer learned that its record was written, at this offset (None if it is not given)."""
 
     value: str
     offset: int | None
@@ -43,7 +44,7 @@ class Sent(Line):
 
 @dataclass(frozen=True)
 class Disk(Line):
-    """What lies on a broker's disk: its log, and where they are recorded epochs and the checkpointed high watermark."""
+    """The content of a broker's disk: its log, and, if recorded, its epochs and its checkpointed high watermark."""
 
     broker: int
     log: tuple[str, ...]
@@ -54,7 +55,7 @@ class Disk(Line):
 
 @dataclass(frozen=True)
 class Metadata(Line):
-    """Leader (None: there is none that runs) and ISR as the cluster tells them."""
+    """The leader (None: no running leader) and the ISR that the cluster reports."""
 
     leader: int | None
     isr: frozenset[int]
@@ -69,8 +70,8 @@ class Read(Line):
     records: tuple[str, ...]
 
 
-class Befalls(Enum):
-    """What befalls a broker."""
+class FaultKind(Enum):
+    """The kind of a fault."""
 
     KILL = "kill -9"
     FREEZE = "freeze"
@@ -81,15 +82,15 @@ class Befalls(Enum):
 
 @dataclass(frozen=True)
 class Fault(Line):
-    """What befalls this broker at this line."""
+    """A fault of this broker at this line."""
 
-    what: Befalls
+    what: FaultKind
     broker: int
 
 
 @dataclass(frozen=True)
 class Header(Line):
-    """How the cluster is configured; None: not told here."""
+    """The configuration of the cluster; None: not given here."""
 
     min_insync_replicas: int | None
     unclean_election: bool | None

@@ -1,11 +1,11 @@
-"""What has to be remembered beside a state of the model, as one number: how far the recording is passed, which of the
-checkpoints were seen, and who was acknowledged at another offset than the recording says.
+"""What has to be remembered beside a state of the model, as one number: the position in the recording, the observed
+checkpoints, and whether a record was acknowledged at another offset than the recording says.
 
 In:  a script.
-Out: fields of that number, and how they change with every step.
+Out: the fields of that number, and how each step changes them.
 
-The earliest moment is always the best for a checkpoint: whoever had its high watermark early is free to show the next
-one sooner. So the monitor is deterministic, and no state is multiplied by guesses.
+The earliest moment is always the best for a checkpoint: a broker that had its high watermark earlier can show the next
+one earlier. So the monitor is deterministic, and no state is duplicated by guesses.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from isrcheck.models.messages.errors import UsageError
 
 WORD_BITS = 64
 NEVER = -1
-"""No high watermark is this one."""
+"""A number that is not a high watermark."""
 
 
 @dataclass(frozen=True)
 class Bits:
-    """A field of the monitor."""
+    """A bit field of the monitor."""
 
     shift: int
     width: int
@@ -40,14 +40,14 @@ class Bits:
         return ((monitors >> np.uint64(self.shift)) & mask).astype(np.int64)
 
     def write(self, monitors: Words, values: Numbers) -> None:
-        """Put a value of its own into every row."""
+        """Write a value into each row."""
         mask = np.uint64(((1 << self.width) - 1) << self.shift)
         monitors &= ~mask
         monitors |= values.astype(np.uint64) << np.uint64(self.shift)
 
 
 class Monitor:
-    """The fields, and the tables by which they change."""
+    """The fields, and the tables that change them."""
 
     def __init__(self, script: Script, cells: Cells) -> None:
         self.cells = cells
@@ -71,7 +71,7 @@ class Monitor:
         self.elsewhere = {record: self._field(1) for record in self.offsets}
         if self._used > WORD_BITS:
             raise UsageError(
-                f"{script.recording.path}: {self._used} bits have to be remembered beside a state, more than"
+                f"{script.recording.path}: {self._used} bits are needed beside a state, more than"
                 f" {WORD_BITS}; cut the recording into shorter ones"
             )
         incarnations = [stage.incarnations for stage in script.stages]
@@ -91,7 +91,7 @@ class Monitor:
         return bits
 
     def _next_values(self, replica: int, incarnations: list[tuple[int, ...]]) -> NDArray[np.int64]:
-        """By stage and number of checkpoints seen: the value that is seen next, NEVER where none is."""
+        """By stage and number of observed checkpoints: the value that is observed next, NEVER if there is none."""
         table = np.full((len(incarnations), 1 << self.seen[replica].width), NEVER, np.int64)
         for stage, counts in enumerate(incarnations):
             values = self.sightings.processes[replica][counts[replica]].values
@@ -110,12 +110,12 @@ class Monitor:
             since.write(monitors, since.read(monitors) | (collects.astype(np.int64) << values))
 
     def look(self, monitors: Words, states: Words) -> None:
-        """What the replicas have in memory in these states. Those that do not run keep what they had last."""
+        """Record what the replicas have in memory in these states. Replicas that do not run keep their last value."""
         for replica in range(len(self.seen)):
             self.see(monitors, replica, self.cells.column(states, "high_watermark", replica))
 
     def begin_process(self, monitors: Words, replica: int, checkpoints: Numbers) -> None:
-        """This replica was started, with these checkpoints; the stage is that behind its start."""
+        """This replica was started with these checkpoints; the stage is the one after its start."""
         nothing = np.zeros(len(monitors), np.int64)
         self.seen[replica].write(monitors, nothing)
         since = self.since[replica]
@@ -124,7 +124,7 @@ class Monitor:
         self.see(monitors, replica, checkpoints)
 
     def may_start_with(self, monitors: Words, replica: int, checkpoints: Numbers, high_watermarks: Numbers) -> Truths:
-        """Whether this replica, about to be started, can come back with these checkpoints."""
+        """Whether this replica can be started with these checkpoints."""
         allowed: Truths = np.zeros(len(monitors), bool)
         stages = self.passed.read(monitors)
         for stage in np.unique(stages):
@@ -143,7 +143,7 @@ class Monitor:
     def note_acknowledged(
         self, monitors: Words, before: Words, parents: Numbers, after: Words, actors: Numbers
     ) -> None:
-        """Who is acknowledged in this step lies at the offset that the recording tells, in the log of who acts.
+        """Records acknowledged in this step have to be at the recorded offset, in the log of the acting broker.
 
         `after` are the successors, `parents` the rows of `before` that they come from.
         """

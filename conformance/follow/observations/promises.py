@@ -1,7 +1,7 @@
-"""Which promises the history that explains a recording breaks: a history of the model need not be a good one.
+"""Finds the properties that the path of a recording violates: a behaviour of the model can be a failure.
 
-In:  the history of a recording, with how many lines are passed after each of its states.
-Out: for each promise that fails in it, where it fails first, and the lines that say it.
+In:  the trace that explains a recording, with the number of lines passed after each of its states.
+Out: for each violated property, where it fails first, and the lines that report it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from isrcheck.traces.format.trace import PERMITTED, VIOLATED, Trace
 
 @dataclass(frozen=True)
 class Failure:
-    """A promise that fails: VIOLATED or PERMITTED, and the part of the history that ends where it fails first.
+    """A failed property: VIOLATED or PERMITTED, and the part of the trace up to its first failure.
 
-    `loss` says what is lost, where the failure is a loss.
+    `loss` describes the loss, if the failure is one.
     """
 
     name: str
@@ -31,26 +31,26 @@ class Failure:
 
     @property
     def step(self) -> int:
-        """The number of the step that breaks it."""
+        """The number of the step that violates it."""
         return self.until.length
 
 
-def failures_of(history: Trace) -> list[Failure]:
-    """Every promise that the history breaks, in the order of the model; a violation counts before a permitted one."""
-    promises = [prop for prop in history.instance.properties if prop.kind is not Kind.SOMETIMES]
-    return [failure for prop in promises if (failure := _failure(history, prop)) is not None]
+def failures_of(trace: Trace) -> list[Failure]:
+    """All properties that the trace violates, in the order of the model; a violation counts before a permitted one."""
+    promises = [prop for prop in trace.instance.properties if prop.kind is not Kind.SOMETIMES]
+    return [failure for prop in promises if (failure := _failure(trace, prop)) is not None]
 
 
-def _failure(history: Trace, prop: Property) -> Failure | None:
-    found = judgements(history.instance, prop, history.states, history.steps)
+def _failure(trace: Trace, prop: Property) -> Failure | None:
+    found = judgements(trace.instance, prop, trace.states, trace.steps)
     verdict = next((word for word in (VIOLATED, PERMITTED) if word in found), None)
     if verdict is None:
         return None
     at = found.index(verdict)
     until = replace(
-        history,
-        states=history.states[: at + 1],
-        steps=history.steps[:at],
+        trace,
+        states=trace.states[: at + 1],
+        steps=trace.steps[:at],
         property_name=prop.name,
         verdict=verdict,
     )
@@ -58,7 +58,7 @@ def _failure(history: Trace, prop: Property) -> Failure | None:
 
 
 def summary(failures: Sequence[Failure], recording: Recording) -> str:
-    """The failures in one line: each with its step, and what is lost by the name that the recording has for it."""
+    """The failures in one line: each with its step, and the lost record by its name in the recording."""
     return "; ".join(_summary(failure, recording) for failure in failures)
 
 
@@ -69,7 +69,7 @@ def _summary(failure: Failure, recording: Recording) -> str:
 
 
 def lines(failure: Failure, recording: Recording, passed: Sequence[int]) -> list[str]:
-    """A failure at length: behind which line of the recording it happens, and which steps did it."""
+    """A failure in full: the line of the recording after which it occurs, and the responsible steps."""
     seen = passed[failure.step - 1] if failure.step else 0
     after = f", after line {recording.lines[seen - 1].number}" if seen else ""
     head = f"{_summary(failure, recording)}{after}"
@@ -78,7 +78,7 @@ def lines(failure: Failure, recording: Recording, passed: Sequence[int]) -> list
 
 
 def _named(line: str, failure: Failure, recording: Recording) -> str:
-    """The record by the recording's own name as well."""
+    """A line with the record's name in the recording added."""
     if failure.loss is None:
         return line
     letter = f"record {spell_element(failure.loss.record)}:"

@@ -1,8 +1,9 @@
-"""How an object of a line becomes what it says.
+"""Converts the JSON object of a line to a typed line.
 
-In:  the object that a line is (ndjson.py). Out: a typed line (lines.py). Bad input is a UsageError with file and line.
+In:  the object of a line (ndjson.py).
+Out: a typed line (lines.py). Bad input is a UsageError with file and line.
 
-A kind of line is one entry of `READERS`: recordings of another sort, such as those of the wire, add theirs.
+Each kind of line is one entry of `READERS`; other sorts of recordings, such as those of network traffic, add entries.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from typing import Any, NoReturn
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, parsed
 from isrcheck.conformance.follow.observations.lines import (
     Acked,
-    Befalls,
     Disk,
     Fault,
+    FaultKind,
     Header,
     Line,
     Metadata,
@@ -28,14 +29,14 @@ from isrcheck.conformance.follow.observations.lines import (
 from isrcheck.models.kafka.state.fields import Acks
 
 REMARKS = ("roles", "note", "result")
-"""Kinds that claim nothing."""
+"""Kinds of lines without a claim."""
 
 REMARKED_FAULTS = ("hold", "release", "elect preferred")
-"""What the experimenter did to bring something about; what came of it other lines say."""
+"""Interventions of the experimenter; other lines record their effects."""
 
 
 class LineReader:
-    """The keys of one line, each with its type. Every error names file and line."""
+    """Reads the keys of one line, each with its type. Every error names file and line."""
 
     def __init__(self, path: Path, number: int, keys: Mapping[str, Any]) -> None:
         self.path = path
@@ -43,30 +44,30 @@ class LineReader:
         self.keys = keys
 
     def refuse(self, what: str, cure: str) -> NoReturn:
-        """Say what is wrong with this line."""
+        """Report a defect of this line."""
         raise bad_line(self.path, self.number, f"{what}; {cure}")
 
     def only(self, *known: str) -> None:
-        """Refuse keys that this kind of line does not have: a mistyped key would be evidence that is lost."""
+        """Refuse keys that this kind of line does not have: a mistyped key would silently lose evidence."""
         for key in self.keys:
             if key not in ("n", "t", "kind", "label", *known):
                 self.refuse(f"unknown key {key!r}", f"this kind has: {', '.join(known)}")
 
     def optional(self, key: str, is_right: Callable[[Any], bool], what: str) -> Any:
-        """The value of a key, or None where it is missing or null."""
+        """The value of a key, or None if it is missing or null."""
         value = self.keys.get(key)
         if value is not None and not is_right(value):
             self.refuse(f"{key} is {_shown(value)}", f"it has to be {what}")
         return value
 
     def required(self, key: str, is_right: Callable[[Any], bool], what: str) -> Any:
-        """The value of a key that has to be there."""
+        """The value of a key that has to be present."""
         if self.keys.get(key) is None:
             self.refuse(f"{key} is missing", f"give it: {what}")
         return self.optional(key, is_right, what)
 
     def broker(self) -> int:
-        """The broker that the line is about."""
+        """The broker of the line."""
         broker: int = self.required("broker", is_count, "the number of a broker")
         return broker
 
@@ -88,7 +89,7 @@ _ACKS = {"all": Acks.ALL, "-1": Acks.ALL, "1": Acks.ONE, "0": Acks.ZERO}
 
 
 def is_count(value: Any) -> bool:
-    """A whole number, 0 or more, as Kafka's own fit into 32 bits; true and false are none."""
+    """A whole number from 0 to Kafka's 32-bit maximum; true and false are not numbers."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
 
 
@@ -164,12 +165,12 @@ def _fault(line: LineReader, n: int) -> Line:
     if what == "send":
         line.only("what", "value", "acks")
         return Sent(line.number, n, line.required("value", _is_text, "the record"), line.acks())
-    known = {one.value: one for one in Befalls}
+    known = {one.value: one for one in FaultKind}
     if what not in known:
         line.refuse(f"unknown fault {_shown(what)}", f"there are: {', '.join((*known, 'send', *REMARKED_FAULTS))}")
     line.only("what", "broker", "frozen_s")
     if line.keys.get("broker") == "controller":
-        # It holds no replica; what its absence brings about other lines say.
+        # It holds no replica; other lines record the effects of its absence.
         return Remark(line.number, n)
     return Fault(line.number, n, known[what], line.broker())
 
@@ -193,11 +194,11 @@ READERS: Mapping[str, Callable[[LineReader, int], Line]] = {
     "client_read": _read,
     **{kind: lambda line, n: Remark(line.number, n) for kind in REMARKS},
 }
-"""How each kind of line is read."""
+"""The reader of each kind of line."""
 
 
 def read_line(path: Path, number: int, said: Mapping[str, Any]) -> Line:
-    """The line at this place of a file, out of what it says. Raises UsageError."""
+    """The line at this position of a file. Raises UsageError."""
     line = LineReader(path, number, said)
     kind = line.required("kind", _is_text, f"one of {', '.join(READERS)}")
     if kind not in READERS:
@@ -209,9 +210,9 @@ def read_line(path: Path, number: int, said: Mapping[str, Any]) -> Line:
 
 
 def is_observation(line: bytes) -> bool:
-    """Whether the first line of a file begins a recording of observations: it has a kind that is read here.
+    """Whether the first line of a file begins a recording of observations, that is, has a known kind.
 
-    Event logs begin with the version of their schema instead.
+    Event logs begin with the version of their schema.
     """
     try:
         said = parsed(line)

@@ -1,7 +1,7 @@
-"""A whole recording, checked: each line can be true beside the others before it.
+"""A whole recording, checked for consistency: each line can be true given the lines before it.
 
 In:  a file of lines.
-Out: a `Recording`. Every failure is one UsageError that names file and line.
+Out: a `Recording`. Every defect is one UsageError with file and line.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 from isrcheck.conformance.follow.format.ndjson import bad_line, objects_of
 from isrcheck.conformance.follow.observations.lines import (
     Acked,
-    Befalls,
     Disk,
     Fault,
+    FaultKind,
     Header,
     Line,
     Metadata,
@@ -29,33 +29,33 @@ from isrcheck.models.kafka.state.fields import Acks
 from isrcheck.models.messages.errors import UsageError
 
 MOST_BYTES = 16 << 20
-"""The largest file that is read; every line of it is a search."""
+"""The largest recording, in bytes; every line of it requires a search."""
 
 ALLOWED = {
-    Befalls.KILL: ("running", "frozen"),
-    Befalls.FREEZE: ("running",),
-    Befalls.THAW: ("frozen",),
-    Befalls.START: ("killed", "shut down"),
-    Befalls.STOP: ("running",),
+    FaultKind.KILL: ("running", "frozen"),
+    FaultKind.FREEZE: ("running",),
+    FaultKind.THAW: ("frozen",),
+    FaultKind.START: ("killed", "shut down"),
+    FaultKind.STOP: ("running",),
 }
-"""What can befall a broker that is in this condition."""
+"""The faults that are possible in each condition of a broker."""
 
 BECOMES = {
-    Befalls.KILL: "killed",
-    Befalls.FREEZE: "frozen",
-    Befalls.THAW: "running",
-    Befalls.START: "running",
-    Befalls.STOP: "shut down",
+    FaultKind.KILL: "killed",
+    FaultKind.FREEZE: "frozen",
+    FaultKind.THAW: "running",
+    FaultKind.START: "running",
+    FaultKind.STOP: "shut down",
 }
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What was seen of one partition, in order.
+    """The observations of one partition, in order.
 
-    `lines` are those that claim something. `brokers` are the replicas in ascending order, `values` the records in the
-    order in which they were sent, as far as that is known. `has_epochs`: every change of the leader epoch is known, by
-    `leader_epoch`; `first_epoch` is the lowest one that is told.
+    `lines` are the lines with claims. `brokers` are the replicas in ascending order, `values` the records in the order
+    in which they were sent, as far as it is known. `has_epochs`: every metadata line has a `leader_epoch`;
+    `first_epoch` is the smallest of them.
     """
 
     path: Path
@@ -70,7 +70,7 @@ class Recording:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is claimed."""
+        """Whether there are no claims."""
         return not self.lines
 
     def replica(self, broker: int) -> int:
@@ -82,7 +82,7 @@ class Recording:
         return self.values.index(value)
 
     def claims(self, kind: type[Line]) -> Iterator[tuple[int, Line]]:
-        """The lines of one kind, with their positions among all that claim something."""
+        """The lines of one kind, with their positions among all lines with claims."""
         return ((position, line) for position, line in enumerate(self.lines) if isinstance(line, kind))
 
 
@@ -119,7 +119,7 @@ def _check_order(path: Path, lines: list[Line]) -> None:
     for position, line in enumerate(lines):
         if isinstance(line, Header):
             if position:
-                raise bad_line(path, line.number, "a header behind other lines; put it first, once")
+                raise bad_line(path, line.number, "a header after other lines; put one header first")
             continue
         if line.n <= before:
             raise bad_line(path, line.number, f"n is {line.n} after {before}; put the lines in the order of n")
@@ -127,16 +127,16 @@ def _check_order(path: Path, lines: list[Line]) -> None:
 
 
 def _without_first_starts(claims: Iterator[Line]) -> list[Line]:
-    """Starts before anything else happened only say that the cluster was started."""
+    """Starts before any other event only record that the cluster was started."""
     found: list[Line] = []
     for line in claims:
-        if found or not (isinstance(line, Fault) and line.what is Befalls.START):
+        if found or not (isinstance(line, Fault) and line.what is FaultKind.START):
             found.append(line)
     return found
 
 
 def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, ...]:
-    """The replicas: who appears on disk, in the metadata or in the header. Faults may also name other brokers."""
+    """The replicas: the brokers on disk, in the metadata or in the header. Faults may also name other brokers."""
     known: set[int] = set()
     for line in claims:
         if isinstance(line, Disk):
@@ -153,34 +153,34 @@ def _brokers(path: Path, claims: list[Line], replicas: set[int]) -> tuple[int, .
             continue
         if line.broker not in replicas | known:
             cure = "replicas are the brokers that appear on disk or in the metadata: correct the number"
-            raise bad_line(path, line.number, f"nobody knows broker {line.broker}; {cure}")
+            raise bad_line(path, line.number, f"broker {line.broker} is unknown; {cure}")
         if line.broker in replicas:
             condition, since = conditions[line.broker]
             if condition not in ALLOWED[line.what]:
                 told = f"is {condition} since line {since}" if since else "runs from the start"
-                cure = "a line is missing or wrong"
+                cure = "correct the line, or add the missing one"
                 raise bad_line(path, line.number, f"{line.what.value}: broker {line.broker} {told}; {cure}")
             conditions[line.broker] = (BECOMES[line.what], line.number)
     return tuple(sorted(replicas))
 
 
 def _values(path: Path, claims: list[Line]) -> tuple[str, ...]:
-    """The records, in the order of their first appearance; but one that a log shows before known ones precedes them.
+    """The records, in the order of their first appearance; a record that a log shows before known ones precedes them.
 
-    An answer can be lost, or come late: then the log is what tells that the record was sent.
+    A response can be lost or arrive late; then the log is the evidence that the record was sent.
     """
     found: dict[str, int] = {}
     order: list[str] = []
     acked: dict[str, int] = {}
     for line in claims:
         if isinstance(line, Sent) and line.value in found:
-            what = f"{line.value} is sent after it was seen at line {found[line.value]}"
+            what = f"{line.value} is sent after it was observed at line {found[line.value]}"
             raise bad_line(path, line.number, f"{what}; give each record a value of its own")
         if isinstance(line, Acked) and acked.setdefault(line.value, line.number) != line.number:
             what = f"{line.value} was acknowledged at line {acked[line.value]} already"
             raise bad_line(path, line.number, f"{what}; give each record a value of its own")
         next_one: str | None = None
-        for value in reversed(dict.fromkeys(_named(line))):  # copies come later
+        for value in reversed(dict.fromkeys(_named(line))):  # copies appear later
             if value not in found:
                 found[value] = line.number
                 order.insert(len(order) if next_one is None else order.index(next_one), value)
@@ -197,7 +197,7 @@ def _named(line: Line) -> tuple[str, ...]:
 
 
 def _acks(path: Path, claims: list[Line]) -> Acks | None:
-    """What the producer asked for, if it is told; the model knows one kind of producer at a time."""
+    """The producer's acks, if recorded; the model has one kind of producer at a time."""
     told = [(line, line.acks) for line in claims if isinstance(line, Acked | Sent) and line.acks is not None]
     for line, acks in told:
         if acks != told[0][1]:
@@ -219,6 +219,6 @@ def _has_epochs(path: Path, claims: list[Line]) -> bool:
     with_epochs = any(map(_epochs, claims))
     for line in told:
         if with_epochs and line.leader_epoch is None:
-            what = "leader_epoch is missing, while other lines tell epochs"
-            raise bad_line(path, line.number, f"{what}; give it in every metadata line, or epochs nowhere")
+            what = "leader_epoch is missing, but other lines have epochs"
+            raise bad_line(path, line.number, f"{what}; give it in every metadata line, or in none")
     return with_epochs

@@ -1,6 +1,7 @@
-"""Which successors of a state a recording allows, where that hangs on more than the step and the stage.
+"""The rules of a recording that depend on the state and not only on the step and the stage.
 
-In:  states, their monitors, and successors, many at a time. Out: a truth value for each successor.
+In:  states, their monitors, and successors, many at a time.
+Out: a truth value for each successor.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Rules:
         steps: Numbers,
         permissions: Permissions,
     ) -> Truths:
-        """Which of these successors the recording allows, where it hangs on the state as well."""
+        """Which of these successors the recording allows, given the state before."""
         column = self.cells.column
         stages = self.monitor.passed.read(monitors_before)[parents]
         allowed: Truths = column(after, "next_record") <= self.most_sent[stages]
@@ -46,7 +47,7 @@ class Rules:
         actors = self.script.actor[steps]
         is_free = (permissions == Permission.FREE) | (permissions == Permission.ELECTION)
         for replica in range(len(self.monitor.seen)):
-            # A broker that halts dies, and only the recording says who dies.
+            # A broker that halts dies, and the recording lists every death.
             was_up = column(states_before, "is_up", replica)[parents]
             allowed &= ~is_free | (column(after, "is_up", replica) == was_up)
             started = np.flatnonzero((permissions == Permission.START) & (actors == replica))
@@ -66,10 +67,10 @@ class Rules:
     def _are_required(
         self, states_before: Words, after: Words, parents: Numbers, permissions: Permissions, stages: Numbers
     ) -> Truths:
-        """Elections happen as the recorded leaders require.
+        """Elections happen only if the recorded leaders require them.
 
-        Where epochs are recorded, as many as the next one says, and the last of them is of its leader, if one is told;
-        otherwise one, where the next leader is another one.
+        If epochs are recorded, there are as many elections as the next epoch says, and the last is of its leader, if
+        recorded. Otherwise there is one election if the next leader differs.
         """
         column = self.cells.column
         leader, required = column(after, "controller_leader"), self.leader[stages]
@@ -80,12 +81,12 @@ class Rules:
             is_free = (leader == required) | (required == NOBODY)
             are = ~is_new | (epoch < most_epoch) | ((epoch == most_epoch) & is_free)
         else:
-            # Nobody is elected who leads already, so this can happen once.
+            # A leader is not elected again, so this can happen only once.
             are = (permissions != Permission.ELECTION) | (leader == required)
         return are
 
     def _keeps_order(self, states_before: Words, parents: Numbers, steps: Numbers) -> Truths:
-        """What is sent again comes behind earlier records only: an idempotent producer makes no copies."""
+        """A record that is sent again comes after earlier records only: an idempotent producer makes no copies."""
         keeps: Truths = np.ones(len(steps), bool)
         again = np.flatnonzero(self.script.sent_again[steps] != NOBODY)
         for replica in range(len(self.monitor.seen)):
@@ -96,7 +97,7 @@ class Rules:
         return keeps
 
     def _may_stop(self, states: Words, replica: int) -> Truths:
-        """A broker that shuts down hands its leadership over first, unless nobody is there who could take it."""
+        """A broker that shuts down first hands over its leadership, unless no other broker can take it."""
         column = self.cells.column
         has_heir: Truths = np.zeros(len(states), bool)
         for other in range(len(self.monitor.seen)):

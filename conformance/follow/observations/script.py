@@ -1,9 +1,10 @@
-"""What a recording allows between its lines: who runs, who may be elected, which steps are free.
+"""What a recording allows between its lines: which brokers run, which may be elected, which steps are free.
 
-In:  a recording, and the instance of the model that it is followed by.
-Out: a `Script`: one stage before each line, with what is possible there.
+In:  a recording, and the instance of the model.
+Out: a `Script`: one stage before each line, with the steps that are possible there.
 
-What the recording says about faults is complete; elections happen as the recorded leaders require; all else is free.
+The recording of faults is complete; elections happen only if the recorded leaders require them; all other steps are
+free.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.conformance.follow.observations.lines import Befalls, Fault, Line, Metadata, Sent
+from isrcheck.conformance.follow.observations.lines import Fault, FaultKind, Line, Metadata, Sent
 from isrcheck.conformance.follow.observations.recording import Recording
 from isrcheck.models.kafka.state.fields import Replica
 from isrcheck.models.language.model import Instance, Step
@@ -28,7 +29,7 @@ FREE = (
     *("follower_is_out_of_range", "follower_starts_over"),
     *("broker_becomes_leader", "broker_becomes_follower", "controller_removes_dead_follower"),
 )
-"""What happens without a line that says so. A follower that is out of range and would halt is a fault (search.py)."""
+"""Actions that are not recorded. A follower that is out of range and would halt is a fault (search.py)."""
 
 ELECTIONS = ("controller_fails_over", "controller_elects_preferred", "controller_elects_unclean")
 CRASH, RESTART, SEND_AGAIN = "broker_crashes", "broker_restarts", "producer_retries"
@@ -38,14 +39,14 @@ NEVER = (
     *("leader_deletes_records", "producer_appends_in_transaction"),
     *("coordinator_commits", "coordinator_aborts", "leader_appends_marker"),
 )
-"""Faults that a recording would have to tell, and requests that nobody sent."""
+"""Faults that would have to be recorded, and requests that were not sent."""
 
 NOBODY = -1
-"""There is no such replica."""
+"""No replica."""
 
 
 class Permission(IntEnum):
-    """How a step can be taken at a stage."""
+    """Whether and how a step can be taken at a stage."""
 
     NOT = 0
     FREE = 1
@@ -56,26 +57,26 @@ class Permission(IntEnum):
 
 
 class Passing(IntEnum):
-    """How a line is passed."""
+    """When a line is passed."""
 
     AT_ONCE = 0
-    """As soon as it is true: what may happen before it may happen behind it as well, so waiting gains nothing."""
+    """As soon as it is true: every step that is possible before it is possible after it, so waiting gains nothing."""
 
     AT_ANY_TIME = 1
-    """A broker freezes: behind the line less is possible than before it."""
+    """A broker freezes: fewer steps are possible after the line than before it."""
 
     BY_A_STEP = 2
-    """A broker is killed or started: a step of the model."""
+    """A broker is killed or started, which is a step of the model."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What holds while a line is waited for. Brokers are replica numbers.
+    """The situation before a line. Brokers are replica numbers.
 
-    `stopping`: they were told to shut down, and have not been started since. `incarnations` counts how often each was
-    started. `leader` is whom the next metadata line (that is not older than what was seen) names, NOBODY where none
-    follows; `most_epoch` is its epoch, or the last of which it is told that nobody leads. `most_sent` is how many
-    records can have been sent at most.
+    `stopping`: brokers that were told to shut down and have not been restarted. `incarnations` counts the starts of
+    each broker. `leader` is the leader in the next metadata line (that is not older than what was observed), NOBODY if
+    there is none; `most_epoch` is its epoch, or the last epoch recorded without a leader. `most_sent` is the largest
+    number of records that can have been sent.
     """
 
     line: Line
@@ -90,7 +91,7 @@ class Stage:
 
 
 class Script:
-    """The stages of a recording, and as tables what each step is at each of them."""
+    """The stages of a recording, and tables of the permission of each step at each stage."""
 
     def __init__(self, recording: Recording, instance: Instance) -> None:
         self.recording = recording
@@ -112,28 +113,27 @@ class Script:
                 self.permissions[position, step.number] = permission(instance, stage, step)
 
     def column(self, name: str) -> NDArray[np.int64]:
-        """One number of every stage; 0 behind the last line."""
+        """One number of every stage; 0 after the last line."""
         return np.array([*(getattr(stage, name) for stage in self.stages), 0], np.int64)
 
 
 def actors(instance: Instance, step: Step) -> list[int]:
-    """The brokers that take part in a step, the one that acts first.
+    """The brokers that take part in a step, the acting one first.
 
-    The controller elects, and removes from an ISR, who may know nothing of it; a leader drops followers that are slow.
+    The controller can elect a broker, or remove it from an ISR, without that broker's knowledge; a leader drops slow
+    followers.
     """
     if step.action.startswith("controller_"):
         return []
-    choices = instance.slot_choices[step.slot]
-    return [
-        ordinal for choice, ordinal in zip(choices, step.ordinals, strict=True) if choice.parameter.domain is Replica
-    ]
+    ranges = instance.argument_ranges[step.action_index]
+    return [ordinal for one, ordinal in zip(ranges, step.ordinals, strict=True) if one.parameter.domain is Replica]
 
 
 def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
-    """How this step can be taken at this stage.
+    """Whether and how this step can be taken at this stage.
 
-    A frozen broker takes part in no step: so the recordings are read by definition. A response that it sent before it
-    froze does not arrive while it is frozen, either; the verdicts on the recordings that there are do not hang on that.
+    A frozen broker takes part in no step; this is the definition for reading recordings. A response that it sent before
+    it froze does not arrive while it is frozen, either; the verdicts on the existing recordings do not depend on that.
     """
     if stage.frozen & set(actors(instance, step)) and step.action != CRASH:
         return Permission.NOT
@@ -146,7 +146,7 @@ def permission(instance: Instance, stage: Stage, step: Step) -> Permission:
     broker, line = step.ordinals[0], stage.line
     if step.action == CRASH and broker in stage.stopping:
         return Permission.CLEAN_STOP
-    wanted = {CRASH: Befalls.KILL, RESTART: Befalls.START}[step.action]
+    wanted = {CRASH: FaultKind.KILL, RESTART: FaultKind.START}[step.action]
     if isinstance(line, Fault) and line.what is wanted and broker == _replica_of(stage):
         return Permission.KILL if step.action == CRASH else Permission.START
     return Permission.NOT
@@ -159,12 +159,12 @@ def _replica_of(stage: Stage) -> int:
 
 @dataclass(frozen=True)
 class FaultStage(Stage):
-    """A stage before a fault; `replica` is the one that it befalls."""
+    """A stage before a fault; `replica` is the broker with the fault."""
 
     replica: int
 
 
-PASSING = {Befalls.KILL: Passing.BY_A_STEP, Befalls.START: Passing.BY_A_STEP, Befalls.FREEZE: Passing.AT_ANY_TIME}
+PASSING = {FaultKind.KILL: Passing.BY_A_STEP, FaultKind.START: Passing.BY_A_STEP, FaultKind.FREEZE: Passing.AT_ANY_TIME}
 
 
 def _stages(recording: Recording) -> Iterator[Stage]:
@@ -184,30 +184,31 @@ def _stages(recording: Recording) -> Iterator[Stage]:
             replica = recording.replica(line.broker)
             yield FaultStage(line, PASSING.get(line.what, Passing.AT_ONCE), *situation, replica)
             _befall(line.what, replica, down, frozen, stopping)
-            incarnations[replica] += line.what is Befalls.START
+            incarnations[replica] += line.what is FaultKind.START
         else:
             yield Stage(line, Passing.AT_ONCE, *situation)
         if isinstance(line, Metadata) and line.leader_epoch is not None:
             newest = max(newest, line.leader_epoch - recording.first_epoch)
 
 
-def _befall(what: Befalls, replica: int, down: set[int], frozen: set[int], stopping: set[int]) -> None:
+def _befall(what: FaultKind, replica: int, down: set[int], frozen: set[int], stopping: set[int]) -> None:
     frozen.discard(replica)
-    if what is Befalls.FREEZE:
+    if what is FaultKind.FREEZE:
         frozen.add(replica)
-    elif what is Befalls.KILL:
+    elif what is FaultKind.KILL:
         down.add(replica)
-    elif what is Befalls.STOP:
+    elif what is FaultKind.STOP:
         stopping.add(replica)
-    elif what is Befalls.START:
+    elif what is FaultKind.START:
         down.discard(replica)
         stopping.discard(replica)
 
 
 def next_leader(recording: Recording, position: int, newest: int) -> tuple[Metadata | None, int]:
-    """The next metadata line from `position` on that names a leader and is not older than what was seen; and its epoch.
+    """The next metadata line from `position` on that names a leader and is not older than what was observed; and its
+    epoch.
 
-    Without one, the last epoch of which it is told that nobody leads.
+    Without such a line, the last epoch recorded without a leader.
     """
     for line in recording.lines[position:]:
         if isinstance(line, Metadata) and not is_old(recording, line, newest):
@@ -218,12 +219,12 @@ def next_leader(recording: Recording, position: int, newest: int) -> tuple[Metad
 
 
 def is_old(recording: Recording, line: Metadata, newest: int) -> bool:
-    """Whether the line shows an epoch before `newest`: a broker that has yet to hear of the later ones was asked."""
+    """Whether the line shows an epoch before `newest`, because the answering broker had not received the later ones."""
     return line.leader_epoch is not None and line.leader_epoch - recording.first_epoch < newest
 
 
 def _most_sent(recording: Recording, position: int) -> int:
-    """A record that a later line sends was not sent before that line."""
+    """A record of a later `send` line was not sent before that line."""
     for line in recording.lines[position:]:
         if isinstance(line, Sent):
             return recording.record(line.value)
@@ -231,9 +232,9 @@ def _most_sent(recording: Recording, position: int) -> int:
 
 
 def elections_required(recording: Recording) -> int:
-    """How many leader epochs a history of the recording can have after the first.
+    """An upper bound on the number of leader epochs after the first on a path of the recording.
 
-    Without epochs in the metadata: one per change of the leader, and one per death, as the dead leave the ISR.
+    Without epochs in the metadata: one per change of the leader, and one per death, because dead brokers leave the ISR.
     """
     told = [line for _, line in recording.claims(Metadata) if isinstance(line, Metadata)]
     if recording.has_epochs:
@@ -244,6 +245,6 @@ def elections_required(recording: Recording) -> int:
 
 
 def deaths(recording: Recording) -> int:
-    """How often a broker is killed or shut down."""
+    """The number of times that a broker is killed or shut down."""
     faults = [line for _, line in recording.claims(Fault) if isinstance(line, Fault)]
-    return sum(line.what in (Befalls.KILL, Befalls.STOP) for line in faults)
+    return sum(line.what in (FaultKind.KILL, FaultKind.STOP) for line in faults)

@@ -1,13 +1,13 @@
-"""Every history that a recording leaves possible, breadth first, until the last line is passed or nothing is left.
+"""Explores all paths that a recording allows, breadth first, until the last line is passed or no path is left.
 
 In:  a script and the instance of the model.
-Out: the shortest path that passes the last line; or every possibility that there was before the line that none passes.
+Out: the shortest path that passes the last line; or all states before the line that no path passes.
 
-A node is a state of the model with its monitor, which says how many lines are passed. A line that is true is passed at
-once where waiting gains nothing (script.py), in the same step; so steps alone count, and the first path to the last
-line is the shortest. Nothing is cut off by a depth: what is free is free as often as one likes, and is tried until
-nothing new comes of it. Budgets are put back after every step, since the recording alone limits faults; what readers
-could see first at an offset, which no rule reads, is forgotten.
+A node is a state of the model with its monitor, which holds the number of passed lines. A line that is true is passed
+at once if waiting gains nothing (script.py), in the same step. So only steps count, and the first path to the last line
+is a shortest one. No depth limits the search: free steps are tried until no new node appears. Budgets are restored
+after every step, because only the recording limits faults. The record that readers saw first at an offset is cleared,
+because no rule reads it.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.run import State
 
 ROOM = 1 << 16
-"""Successors that are looked at together."""
+"""The number of successors processed together."""
 
 
 @dataclass(frozen=True)
 class Path:
-    """A history: the position of its initial state, the numbers of its steps, and how many lines were passed after each
-    state, the initial one included."""
+    """A path: the number of its initial state, the numbers of its steps, and the number of lines passed after each
+    state, the initial one included.
+    """
 
     initial: int
     steps: tuple[int, ...]
@@ -49,7 +50,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a search stands: `lines` of `of` passed."""
+    """The progress of a search: `lines` of `of` lines are passed."""
 
     seconds: float
     depth: int
@@ -59,8 +60,8 @@ class Progress:
     bytes_used: int
 
 
-class Search:
-    """One search. `stopped` says what ended it early: memory, seconds, interrupt, or None."""
+class ObservationSearch:
+    """One search. `stopped` is the reason for an early end: memory, seconds, interrupt, or None."""
 
     def __init__(
         self,
@@ -104,7 +105,7 @@ class Search:
     # ------------------------------------------------------------------------------------------------------ the loop
 
     def run(self) -> None:
-        """Search, until the last line is passed, nothing is left, or a limit or a person ends it."""
+        """Search until the last line is passed, no node is left, or a limit or the user ends the search."""
         try:
             self._start()
             first = 0
@@ -120,7 +121,7 @@ class Search:
         self.seconds = time.monotonic() - self.started
 
     def _start(self) -> None:
-        """The fresh topic: empty logs, and the leader that the first metadata line names, if it is of this epoch."""
+        """Start from the fresh topic: empty logs, and the leader of the first metadata line if it has this epoch."""
         chosen = [
             position
             for position, cells in enumerate(self.instance.initial_states)
@@ -142,7 +143,7 @@ class Search:
         return not is_first_epoch or s.controller_leader == stage.leader
 
     def _expand(self, first: int, end: int) -> None:
-        """Every step that is allowed from the nodes first..end-1, which lie at one depth."""
+        """Take every allowed step from the nodes first..end-1, which have the same depth."""
         active = np.zeros(len(self.instance.model.properties) + 1, np.int8)
         results = KernelResults(len(self.instance.model.properties))
         fired = np.zeros(len(self.instance.model.slots), np.int64)
@@ -172,7 +173,7 @@ class Search:
         cells = self.kernel.layout.unpack([int(word) for word in state])
         for step in self.instance.steps:
             run.take(self.instance, cells, step)
-        raise AssertionError("the kernel reports a range failure that the reference does not see")
+        raise AssertionError("the kernel reports a range error that the reference does not find")
 
     def _look_at_clock(self) -> None:
         now = time.monotonic()
@@ -188,7 +189,7 @@ class Search:
     # -------------------------------------------------------------------------------------------------- one batch
 
     def _take(self, first: int, before: Words, monitors_before: Words, count: int) -> None:
-        """Those successors that the recording allows, with their monitors, into the store."""
+        """Store the successors that the recording allows, with their monitors."""
         parents = self.batch.parents[:count].astype(np.int64)
         steps = self.batch.steps[:count].astype(np.int64)
         after = self.batch.states[: count * self.words].reshape(count, self.words)
@@ -217,7 +218,7 @@ class Search:
     def _pass_and_add(
         self, states: Words, monitors: Words, parents: Numbers, steps: Numbers, is_start: bool = False
     ) -> None:
-        """Pass every line that these states satisfy, and keep the nodes that come of it."""
+        """Pass every line that these states satisfy, and store the resulting nodes."""
         nodes = [(states, monitors, parents, steps)]
         while nodes:
             states, monitors, parents, steps = nodes.pop()
@@ -229,8 +230,9 @@ class Search:
                 nodes.append((states[later], changed, parents[later], steps[later]))
 
     def _pass_lines(self, states: Words, monitors: Words) -> Numbers:
-        """Let these nodes pass what they can pass at once; says which of them stand before a line to be passed or not
-        to be passed at any time."""
+        """Pass every line that can be passed at once; return which nodes are now before a line of another kind of
+        passing.
+        """
         moving = np.arange(len(states))
         while len(moving):
             stages = self.monitor.passed.read(monitors[moving])
@@ -273,7 +275,7 @@ class Search:
     # ------------------------------------------------------------------------------------------------- what was found
 
     def path(self) -> Path:
-        """The history that passes the last line."""
+        """The path that passes the last line."""
         assert self.last is not None
         nodes = self._nodes()[:, self.words]
         index, steps, passed = self.last, [], []
@@ -286,12 +288,12 @@ class Search:
         return Path(int(self.store.steps[index]) - self.steps, tuple(steps[::-1]), tuple(passed[::-1]))
 
     def waiting(self) -> tuple[Words, Words]:
-        """The states, and their monitors, that stand before the furthest line that was reached."""
+        """The states, and their monitors, before the furthest line that was reached."""
         nodes = self._nodes()
         rows = self.monitor.passed.read(nodes[:, self.words]) == self.furthest
         return nodes[rows, : self.words], nodes[rows, self.words]
 
     def counts(self) -> list[int]:
-        """How many nodes stand before each line; the last number counts those that passed all."""
+        """The number of nodes before each line; the last number counts those that passed all lines."""
         passed = self.monitor.passed.read(self._nodes()[:, self.words])
         return [int(count) for count in np.bincount(passed, minlength=self.lines + 1)]

@@ -1,11 +1,12 @@
-"""The checkpointed high watermarks of a recording: which were seen of which process, and what a restart begins with.
+"""The observed checkpoints of high watermarks: which were observed of which process, and what a restart can begin with.
 
 In:  a script.
-Out: for each process of each broker the values that were seen, in order; for each line which of them it needs; for each
-     start what the broker can come back with.
+Out: for each process of each broker, the observed values in order; for each line, which of them it needs; for each
+     start, the checkpoints that the broker can restart with.
 
-A checkpoint is what the broker had in memory at some moment, up to when it is seen, and not before the moment of one
-that was seen earlier; the same one may be seen again. A process that does not run, or is frozen, makes none.
+A checkpoint is a high watermark that the broker had in memory at some moment, not after its observation and not before
+the moment of an earlier observed one; the same checkpoint may be observed repeatedly. A process that is down or frozen
+writes none.
 """
 
 from __future__ import annotations
@@ -13,21 +14,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from isrcheck.conformance.follow.observations.lines import Befalls, Disk, Fault
+from isrcheck.conformance.follow.observations.lines import Disk, Fault, FaultKind
 from isrcheck.conformance.follow.observations.script import FaultStage, Script
 
 
 class Known(Enum):
-    """What is known of the checkpoint that a broker comes back with."""
+    """What is known of the checkpoint that a broker restarts with."""
 
-    SEEN = "the one that was seen while it was down"
+    SEEN = "the one that was observed while it was down"
     AT_STOP = "the high watermark that it had when it was shut down"
-    SINCE_SEEN = "any high watermark that it had, since the moment of the last one that was seen"
+    SINCE_SEEN = "any high watermark that it had since the moment of the last observed one"
 
 
 @dataclass
 class Process:
-    """One process of a broker, from one start to the next: the different checkpoints that were seen, in order."""
+    """One process of a broker, from one start to the next: the distinct observed checkpoints, in order."""
 
     values: list[int] = field(default_factory=list)
     ends: Known | None = None
@@ -35,9 +36,9 @@ class Process:
 
 @dataclass(frozen=True)
 class Needed:
-    """What a line that sees a checkpoint needs: so many checkpoints of this process seen by then.
+    """What a line that observes a checkpoint needs: this number of observed checkpoints of this process.
 
-    `is_possible` is False where the file would have changed although nobody ran who could write it.
+    `is_possible` is False if the file would have changed although no process could write it.
     """
 
     replica: int
@@ -67,15 +68,15 @@ class Sightings:
                     process.ends = Known.SEEN
                 self.needed[position] = Needed(replica, len(process.values), is_possible)
             if isinstance(stage, FaultStage) and isinstance(line, Fault):
-                if line.what is Befalls.START:
+                if line.what is FaultKind.START:
                     process = self.processes[stage.replica][-1]
                     if stage.replica in stage.stopping:
                         process.ends = Known.AT_STOP
                     elif process.ends is None:
                         process.ends = Known.SINCE_SEEN
                     self.processes[stage.replica].append(Process())
-                if line.what is Befalls.KILL and stage.replica in seen_still:
-                    # It was seen while the broker was frozen, and nothing wrote it since.
+                if line.what is FaultKind.KILL and stage.replica in seen_still:
+                    # It was observed while the broker was frozen, and nothing has written it since.
                     self.processes[stage.replica][-1].ends = Known.SEEN
-                if stage.replica not in stage.frozen or line.what is not Befalls.KILL:
+                if stage.replica not in stage.frozen or line.what is not FaultKind.KILL:
                     seen_still.pop(stage.replica, None)

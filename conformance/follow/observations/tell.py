@@ -1,8 +1,8 @@
-"""The outcome of following a recording, for a person.
+"""Prints the outcome of following a recording.
 
 In:  an outcome (explain.py).
-Out: lines of text. Brokers and records carry the recording's own names where it speaks, the model's in the history;
-     the first lines say which is which.
+Out: lines of text. Brokers and records have the recording's names in quotations from it, and the model's names in the
+     trace; the first lines map one to the other.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from isrcheck.conformance.follow.observations.explain import (
     Effort,
     Explained,
-    Lack,
-    Nothing,
+    NothingToFollow,
     Outcome,
     Rejected,
     Undecided,
+    UnmetClaim,
 )
 from isrcheck.conformance.follow.observations.lines import Acked, Disk, Fault, Line, Metadata, Read, Sent
 from isrcheck.conformance.follow.observations.promises import lines as failure_lines
@@ -26,23 +26,23 @@ from isrcheck.traces.lanes.table import wrapped
 from isrcheck.traces.terminal.show import view
 
 WHY = {
-    "memory": "the memory is used up; give more with --memory",
-    "seconds": "the time is over; give more with --seconds",
+    "memory": "the memory limit was reached; give more with --memory",
+    "seconds": "the time limit was reached; give more with --seconds",
     "interrupt": "interrupted",
 }
-"""Why a search ended before it was decided."""
+"""Why a search ended without a decision."""
 
 RESTS_ON = (
-    "Rejected means: no history in which producers send the records of the recording with acks={acks}, in the order in"
+    "Rejected means: no path on which producers send the records of the recording with acks={acks}, in the order in"
     " which they first appear, and nothing else (what they send again keeps that order, unless retries say otherwise);"
     " brokers crash, freeze and start where the recording says so; and elections happen as its leaders require."
 )
 
 
 def tell(outcome: Outcome) -> list[str]:
-    """What came out, as lines of text."""
-    if isinstance(outcome, Nothing):
-        return [f"{outcome.path}: nothing to follow: no line claims anything"]
+    """The outcome as lines of text."""
+    if isinstance(outcome, NothingToFollow):
+        return [f"{outcome.path}: nothing to follow: no line makes a claim"]
     if isinstance(outcome, Explained):
         return _explained(outcome)
     if isinstance(outcome, Rejected):
@@ -51,21 +51,21 @@ def tell(outcome: Outcome) -> list[str]:
 
 
 def _explained(outcome: Explained) -> list[str]:
-    recording, history = outcome.recording, outcome.history
+    recording, trace = outcome.recording, outcome.trace
     found = wrapped(
-        f"EXPLAINED: {recording.path} is a history of {history.instance.protocol.name}, in {history.length} steps;"
+        f"EXPLAINED: {recording.path} is a behaviour of {trace.instance.protocol.name}, in {trace.length} steps;"
         " there is no shorter one."
     )
     if outcome.failures:
-        found += wrapped(f"It breaks what the model promises: {summary(outcome.failures, recording)}.")
+        found += wrapped(f"It violates properties of the model: {summary(outcome.failures, recording)}.")
     found += ["", *names(recording), ""]
     passed = 0
     for position, count in enumerate(outcome.passed):
-        found.append(f"  {position:>3}  {history.spell_row(position)}")
+        found.append(f"  {position:>3}  {trace.spell_row(position)}")
         for line in recording.lines[passed:count]:
             found += wrapped(f"line {line.number}: {says(line)}", "         ")
         passed = count
-    found += ["", *view(history), ""]
+    found += ["", *view(trace), ""]
     for failure in outcome.failures:
         for told in failure_lines(failure, recording, outcome.passed):
             found += wrapped(told)
@@ -80,18 +80,18 @@ def _rejected(outcome: Rejected) -> list[str]:
         f"Every line before it has an explanation in {outcome.instance.protocol.name}. All {outcome.possible:,} states"
         " that are possible there were found, and it is true of none of them:"
     )
-    for lack in outcome.lacks:
-        found += wrapped(spell_lack(lack, outcome.possible), "  ")
-    if outcome.lacks and all(lack.true_of for lack in outcome.lacks):
-        found.append("  never all of it at once")
+    for unmet in outcome.unmet:
+        found += wrapped(spell_unmet_claim(unmet, outcome.possible), "  ")
+    if outcome.unmet and all(unmet.true_of for unmet in outcome.unmet):
+        found.append("  each part is true in some state, but never all at once")
     acks = Acks(outcome.instance.configuration.acks).spelling
     return [*found, *wrapped(RESTS_ON.format(acks=acks)), _effort(outcome.effort)]
 
 
-def spell_lack(lack: Lack, possible: int) -> str:
-    """A claim that not all of so many states satisfy, in one line."""
-    instead = "; ".join(f"{text} ({count:,})" for text, count in lack.instead)
-    return f"{lack.claim}: true of {lack.true_of:,} of {possible:,}{', instead: ' if instead else ''}{instead}"
+def spell_unmet_claim(unmet: UnmetClaim, possible: int) -> str:
+    """A claim that not all of the possible states satisfy, in one line."""
+    instead = "; ".join(f"{text} ({count:,})" for text, count in unmet.instead)
+    return f"{unmet.claim}: true of {unmet.true_of:,} of {possible:,}{', instead: ' if instead else ''}{instead}"
 
 
 def _undecided(outcome: Undecided) -> list[str]:
@@ -110,14 +110,14 @@ def _effort(effort: Effort) -> str:
 
 
 def names(recording: Recording) -> list[str]:
-    """Which of the model's numbers and letters stands for what."""
+    """Which of the model's numbers and letters stands for which broker and record."""
     brokers = ", ".join(f"{replica} is broker {broker}" for replica, broker in enumerate(recording.brokers))
     values = ", ".join(f"{spell_element(record)} is {value}" for record, value in enumerate(recording.values))
-    return [*wrapped(f"In the history {brokers}{'; ' if values else ''}{values}.")]
+    return [*wrapped(f"In the trace {brokers}{'; ' if values else ''}{values}.")]
 
 
 def place(recording: Recording, line: Line) -> str:
-    """Where a line stands."""
+    """The position of a line."""
     return f"{recording.path}:{line.number}"
 
 

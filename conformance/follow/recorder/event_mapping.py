@@ -1,9 +1,9 @@
-"""What an act on a cluster was, by the name that the model has for it: judged by what can be seen before and after it.
+"""Maps a cluster event to the model action that it implements, judged by the cluster's state before and after it.
 
-In:  an act of the scheduler, and how the cluster stood before it and stands after it (`Moment`).
-Out: `Noticed`: the model's action with its arguments; or None, where there is nothing in it that the model knows of.
+In:  an act of the scheduler, and the state of the cluster before and after it (`Moment`).
+Out: a `MappedEvent`: the model's action with its arguments; or None if the model does not represent the event.
 
-The model is never asked whether it would do the same: this says what the cluster did, right or wrong.
+The model is never consulted: this module reports what the cluster did, whether or not the model allows it.
 """
 
 from __future__ import annotations
@@ -41,31 +41,31 @@ ELECTIONS = {
 
 @dataclass(frozen=True)
 class Moment:
-    """How a cluster stands, and what the model would call that."""
+    """The state of a cluster, and the model's view of it."""
 
     view: ClusterView
     projected: Projected
 
     def stage(self, follower: int, leader: int) -> int:
-        """What has become of the fetch of a follower at a leader."""
+        """The stage of a follower's fetch at a leader."""
         return self.projected["fetch"][follower * len(self.view.brokers) + leader]
 
     def answer_to(self, request: int) -> Message | None:
-        """The answer to a request that is under way."""
+        """The response in flight to a request."""
         return next((message for message in self.view.network if message.in_reply_to == request), None)
 
 
 @dataclass(frozen=True)
-class Noticed:
-    """An action of the model that a cluster took; `broker` is where, None for the controller and for clients."""
+class MappedEvent:
+    """The model action of a cluster event; `broker` is the acting broker, None for the controller and for clients."""
 
     action: str
     broker: int | None
     arguments: Mapping[str, int | list[int]] = field(default_factory=dict)
 
 
-def noticed(act: Act, before: Moment, after: Moment) -> Noticed | None:
-    """What an act was; restarts are the recorder's own (record.py)."""
+def map_event(act: Act, before: Moment, after: Moment) -> MappedEvent | None:
+    """The model action of an act; the recorder itself maps restarts (recorded_run.py)."""
     match act.name, act.arguments:
         case "deliver", (Message() as message,):
             return _delivered(message, before, after)
@@ -75,18 +75,18 @@ def noticed(act: Act, before: Moment, after: Moment) -> Noticed | None:
             return _shrunk(broker, before.view, after.view)
         case "fire", (int(leader), TimerKind.DELAYED_FETCH.value, int(follower)):
             if before.stage(follower, leader) == Fetch.PARKED and after.stage(follower, leader) == Fetch.ANSWERED:
-                return Noticed("leader_answers_parked_fetch", leader, {"leader": leader, "follower": follower})
+                return MappedEvent("leader_answers_parked_fetch", leader, {"leader": leader, "follower": follower})
         case "crash", (int(broker),):
-            return Noticed("broker_crashes", broker, {"broker": broker})
+            return MappedEvent("broker_crashes", broker, {"broker": broker})
         case "elect", (str(kind), int(elected)):
-            return Noticed(ELECTIONS[kind], None, {"elected": elected})
+            return MappedEvent(ELECTIONS[kind], None, {"elected": elected})
         case "notice dead", (int(follower),):
-            return Noticed("controller_removes_dead_follower", None, {"follower": follower})
+            return MappedEvent("controller_removes_dead_follower", None, {"follower": follower})
     return None
 
 
 def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] | None:
-    """The follower and its source, where a follower has reconciled without a question: it knows of no epoch at all.
+    """The follower and its source, if a follower reconciled without a request because it has no epoch at all.
 
     Kafka: AbstractFetcherThread.maybeTruncate, since KIP-279.
     """
@@ -98,11 +98,11 @@ def starts_to_fetch(act: Act, before: Moment, after: Moment) -> tuple[int, int] 
 
 
 def mode_of(moment: Moment, broker: int, source: int) -> Mode | None:
-    """What the fetcher of a broker for a source does."""
+    """The mode of a broker's fetcher for a source."""
     return next((one.mode for one in moment.view.brokers[broker].fetchers if one.source == source), None)
 
 
-def _delivered(message: Message, before: Moment, after: Moment) -> Noticed | None:
+def _delivered(message: Message, before: Moment, after: Moment) -> MappedEvent | None:
     there = message.destination
     if not isinstance(there, int):
         return None
@@ -110,59 +110,59 @@ def _delivered(message: Message, before: Moment, after: Moment) -> Noticed | Non
     match message.payload:
         case LeaderAndIsr() as told if _role(old) != _role(new):
             role = "leader" if told.leader == there else "follower"
-            return Noticed(f"broker_becomes_{role}", there, {"broker": there, "epoch": told.leader_epoch})
+            return MappedEvent(f"broker_becomes_{role}", there, {"broker": there, "epoch": told.leader_epoch})
         case ProduceRequest() as request:
             return _produced(message, request, old, new, after)
         case FetchRequest() if isinstance(source, int) and after.stage(source, there) != Fetch.NONE:
-            return Noticed("leader_handles_fetch", there, {"leader": there, "follower": source})
+            return MappedEvent("leader_handles_fetch", there, {"leader": there, "follower": source})
         case FetchResponse() as answer if isinstance(source, int):
             arguments = {"follower": there, "leader": source}
             is_waited_for = message.in_reply_to in [one.outstanding for one in old.fetchers if one.source == source]
             is_known = is_waited_for and before.stage(there, source) == Fetch.ANSWERED
             if _log(old) != _log(new) or (is_known and answer.fetch_offset == old.log_end_offset):
-                return Noticed("follower_applies_response", there, arguments)
+                return MappedEvent("follower_applies_response", there, arguments)
             if is_known:
-                return Noticed("response_is_lost", there, arguments)
+                return MappedEvent("response_is_lost", there, arguments)
         case OffsetsForLeaderEpochResponse() if isinstance(source, int):
             is_done = (
                 mode_of(before, there, source) is Mode.TRUNCATING and mode_of(after, there, source) is Mode.FETCHING
             )
             if is_done or _log(old) != _log(new):
-                return Noticed("follower_reconciles", there, {"follower": there, "leader": source})
+                return MappedEvent("follower_reconciles", there, {"follower": there, "leader": source})
         case ListOffsetsResponse() as found if isinstance(source, int) and _log(old) != _log(new):
             action = "follower_is_out_of_range" if found.kind is OffsetKind.LATEST else "follower_starts_over"
-            return Noticed(action, there, {"follower": there, "leader": source})
+            return MappedEvent(action, there, {"follower": there, "leader": source})
     return None
 
 
 def _produced(
     message: Message, request: ProduceRequest, old: BrokerView, new: BrokerView, after: Moment
-) -> Noticed | None:
+) -> MappedEvent | None:
     if new.log_end_offset > old.log_end_offset:
-        return Noticed("producer_appends", new.number, {"leader": new.number})
+        return MappedEvent("producer_appends", new.number, {"leader": new.number})
     answer = after.answer_to(message.number)
     told = None if answer is None else answer.payload
     if isinstance(told, ProduceResponse) and told.error is Errors.NOT_ENOUGH_REPLICAS:
-        return Noticed("producer_is_refused", new.number, {"leader": new.number})
-    return Noticed("send_is_lost", None) if request.acks is Acks.NONE else None
+        return MappedEvent("producer_is_refused", new.number, {"leader": new.number})
+    return MappedEvent("send_is_lost", None) if request.acks is Acks.NONE else None
 
 
-def _dropped(message: Message, before: Moment, after: Moment) -> Noticed | None:
+def _dropped(message: Message, before: Moment, after: Moment) -> MappedEvent | None:
     source, there = message.source, message.destination
     if isinstance(message.payload, ProduceRequest) and message.payload.acks is Acks.NONE:
-        return Noticed("send_is_lost", None)
+        return MappedEvent("send_is_lost", None)
     if not (isinstance(message.payload, FetchResponse) and isinstance(source, int) and isinstance(there, int)):
         return None
     if (before.stage(there, source), after.stage(there, source)) != (Fetch.ANSWERED, Fetch.NONE):
-        return None  # nobody waits for it
-    return Noticed("response_is_lost", there, {"follower": there, "leader": source})
+        return None  # no process awaits it
+    return MappedEvent("response_is_lost", there, {"follower": there, "leader": source})
 
 
-def _shrunk(leader: int, before: ClusterView, after: ClusterView) -> Noticed | None:
+def _shrunk(leader: int, before: ClusterView, after: ClusterView) -> MappedEvent | None:
     old, new = before.brokers[leader].leadership, after.brokers[leader].leadership
     if old is None or new is None or old.isr == new.isr:
         return None
-    return Noticed("leader_shrinks_isr", leader, {"leader": leader, "removed": sorted(old.isr - new.isr)})
+    return MappedEvent("leader_shrinks_isr", leader, {"leader": leader, "removed": sorted(old.isr - new.isr)})
 
 
 def _role(broker: BrokerView) -> tuple[object, ...]:
@@ -170,5 +170,5 @@ def _role(broker: BrokerView) -> tuple[object, ...]:
 
 
 def _log(broker: BrokerView) -> tuple[object, ...]:
-    """What a broker's log holds, and where; a broker that halts changes, too."""
+    """The content and offsets of a broker's log; a broker that halts changes them, too."""
     return broker.is_up, broker.log, broker.high_watermark, broker.epoch_entries, broker.log_start_offset

@@ -1,4 +1,4 @@
-"""What is to be recorded: the protocol, the bounds, how often what happens, and what is left out of the log.
+"""The plan of a recording: the protocol, the bounds, the frequency of events, and what the log leaves out.
 
 In:  nothing.
 Out: `Plan`, for record.py; the model and the settings that belong to it.
@@ -19,7 +19,7 @@ from isrcheck.models.language.model import Instance, nearest, parse
 from isrcheck.models.messages.errors import UsageError
 
 FOR_EVER = 1 << 40
-"""Milliseconds after which a request would time out."""
+"""The time after which a request times out, in milliseconds."""
 
 CHANCES = Chances(
     slow_share=0.1,
@@ -32,7 +32,7 @@ CHANCES = Chances(
     election_interval=4_000,
     retry_share=0,
 )
-"""A dozen records take half a minute, in which a few elections and faults happen, and few fetches find nothing."""
+"""A dozen records take half a minute, with a few elections and faults and few fetches without new records."""
 
 SETTINGS = Settings(
     replica_lag_time_max_ms=3_000,
@@ -44,8 +44,10 @@ SETTINGS = Settings(
 )
 
 
-class Difference(Enum):
-    """A history that the cluster has, as Kafka has, and the model leaves out; kept from happening, unless allowed."""
+class ModelGap(Enum):
+    """A behaviour that the cluster has, like Kafka, and the model leaves out; it is prevented unless the plan allows
+    it.
+    """
 
     CHECKPOINT_ABOVE_HIGH_WATERMARK = (
         "a follower takes over a lower high watermark, and restarts before the next checkpoint with the higher one"
@@ -63,17 +65,17 @@ class Difference(Enum):
 
 
 FREEZE_INTERVAL = 6_000
-"""How often a broker stands still, where that is allowed, in milliseconds on average."""
+"""The mean interval between freezes of a broker, if they are allowed, in milliseconds."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is recorded. `events` is how many, over all runs; the bounds are those of each run.
+    """The plan of a recording. `events` is the number of events in all runs; the bounds are those of each run.
 
     `faults` is the budget of crashes and of bounces, each; `acks` is "all", "1" or "0". `missing` is the share of
-    events that are left out of the log, `unseen` of the variables of each event, `untold` of its arguments. `bug` is
-    one of conformance/cluster/configuration/bugs.py, by its name; `allowed` are histories that may happen though the
-    model lacks them.
+    events that the log leaves out, `unseen` the share of each event's variables, `untold` of its arguments. `bug` is a
+    name in conformance/cluster/configuration/bugs.py; `allowed` are behaviours that may occur although the model lacks
+    them.
     """
 
     protocol: str = "2.1"
@@ -87,13 +89,13 @@ class Plan:
     faults: int = 8
     acks: str = "all"
     min_insync_replicas: int = 2
-    allowed: frozenset[Difference] = frozenset()
+    allowed: frozenset[ModelGap] = frozenset()
     missing: float = 0.0
     unseen: float = 0.0
     untold: float = 0.0
 
     def __post_init__(self) -> None:
-        """Errors: UsageError for shares that are none, and for values that the model does not know."""
+        """Errors: UsageError for invalid shares, and for values that the model does not know."""
         for name in ("missing", "unseen", "untold"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"{name}={getattr(self, name)}: a share is between 0 and 1")
@@ -101,7 +103,7 @@ class Plan:
 
     @property
     def budgets(self) -> Mapping[str, int]:
-        """How often an action may be taken in one run."""
+        """The number of times that an action may be taken in one run."""
         return {
             "broker_crashes": self.faults,
             "broker_bounces": self.faults,
@@ -109,7 +111,7 @@ class Plan:
         }
 
     def configuration(self, start_isr: int, common_records: int) -> dict[str, int | str]:
-        """What the header of a run says of it."""
+        """The configuration in the header of a run."""
         return {
             "replicas": self.replicas,
             "records": self.records,
@@ -125,7 +127,7 @@ class Plan:
         }
 
     def instance(self, start_isr: int, common_records: int) -> Instance:
-        """The model that a run belongs to. Raises UsageError."""
+        """The model of a run. Raises UsageError."""
         model = registry.load("kafka")[0]
         values: dict[str, int] = {}
         for name in self.switches:
@@ -147,6 +149,6 @@ class Plan:
         return replace(SETTINGS, min_insync_replicas=self.min_insync_replicas)
 
     def chances(self) -> Chances:
-        """How likely what is."""
-        freezes = Difference.FROZEN_BROKER_TAKEN_FOR_DEAD in self.allowed
+        """The probabilities of the cluster."""
+        freezes = ModelGap.FROZEN_BROKER_TAKEN_FOR_DEAD in self.allowed
         return replace(CHANCES, acks=(Acks(self.acks),), freeze_interval=FREEZE_INTERVAL if freezes else 0)

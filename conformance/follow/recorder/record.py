@@ -1,7 +1,7 @@
-"""Records runs of the executable cluster under random faults, as a log that can be followed (events.py).
+"""Records runs of the executable cluster under random faults, as a log that can be followed (format/events.py).
 
 In:  a `Plan`.
-Out: lines of NDJSON. The same plan gives the same lines, byte for byte.
+Out: lines of NDJSON. The same plan gives identical lines.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def record(
     directory: Path | None = None,
     report: Callable[[int], None] = lambda events: None,
 ) -> int:
-    """Writes runs to a stream, which `name` names in errors; how many lines. With a directory, brokers' logs are files.
+    """Write runs to a stream, which errors call `name`; returns the number of lines. With a directory, logs are files.
 
-    `report` is told after every run how many events there were so far. Raises UsageError for what the plan asks for and
-    does not exist, and where a disk is full. What was written by then is a log that ends too early, or in the middle of
-    a line; the latter is refused when it is read.
+    `report` is called after every run with the number of events so far. Raises UsageError for a plan that names unknown
+    things, and for a full disk. The lines written by then form a log that ends early, perhaps in the middle of a line;
+    such a line is refused when it is read.
     """
     writer = Writer(plan, stream, name)
     try:

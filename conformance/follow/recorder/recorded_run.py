@@ -1,14 +1,15 @@
-"""One run of the executable cluster under random faults, and what is noticed of it.
+"""One run of the executable cluster under random faults, and the recording of its events.
 
 In:  a `Plan`, and a `Writer`.
 Out: the header and the events of the run, written.
 
-The model is bounded, and so is each run: when an act no longer fits its bounds it ends, unlogged, and another cluster
-begins the next one. The acts are those of `Scheduler`, at the model's level of atomicity; what it does not do is added
-here: bounces, restarts of brokers that have halted, and elections that come quickly one after the other.
+The model is bounded, and so is each run: if an act does not fit the bounds, the run ends without it, and another
+cluster begins the next run. The acts are those of `Scheduler`, at the model's level of atomicity. Acts that the
+scheduler does not perform are added here: bounces, restarts of brokers that have halted, and elections in quick
+succession.
 
-What the outside world is kept from, because the model leaves it out: a broker that starts is told at once how things
-stand; requests do not time out; and each `Difference` that the plan does not allow.
+Behaviours that the model leaves out are prevented: a broker that starts receives the metadata at once, requests do not
+time out, and every `ModelGap` that the plan does not allow is avoided.
 """
 
 from __future__ import annotations
@@ -31,27 +32,27 @@ from isrcheck.conformance.cluster.observe import ClusterView
 from isrcheck.conformance.cluster.scheduler import Act, Scheduler
 from isrcheck.conformance.follow.format.events import Event, Header, Value
 from isrcheck.conformance.follow.format.variables import Variables
-from isrcheck.conformance.follow.recorder.event_mapping import Moment, Noticed, mode_of, noticed, starts_to_fetch
-from isrcheck.conformance.follow.recorder.plan import Difference, Plan
+from isrcheck.conformance.follow.recorder.event_mapping import MappedEvent, Moment, map_event, mode_of, starts_to_fetch
+from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
 from isrcheck.conformance.follow.recorder.writing import Writer
-from isrcheck.conformance.replay.projection import Witnessed, project
+from isrcheck.conformance.replay.projection import Observations, project
 from isrcheck.models.kafka.state.fields import Replica
 from isrcheck.models.language import NONE
 
 LONGEST = 20_000
-"""Events of the scheduler after which a run ends, whatever came of them."""
+"""The number of scheduler events after which a run ends, with or without effects."""
 
 INTERFERENCE_INTERVAL = 6_000
-"""How often something happens that the scheduler does not do, in milliseconds on average."""
+"""The mean interval between acts that the scheduler does not perform, in milliseconds."""
 
 PAIRS = ("fetch_offset", "response_record", "response_epoch", "response_high_watermark")
-"""What else is between a follower and a leader."""
+"""The variables between a follower and a leader."""
 
 EVERYBODYS = (
     *("controller_leader", "controller_epoch", "controller_isr", "metadata_leader", "metadata_isr"),
     *("next_record", "pending", "acknowledged", "exposed_record"),
 )
-"""What no broker owns: the controller's and the clients' side, seen by whoever looks at the whole cluster."""
+"""The variables of no broker: the controller's and the clients', visible to an observer of the whole cluster."""
 
 
 class RecordedRun:
@@ -75,7 +76,7 @@ class RecordedRun:
         self.numbers = {payload: number for number, payload in enumerate(payloads)}
         self.acknowledged = set(range(common))
         self.last_message = -1
-        self.seen = Witnessed(common, number_of=lambda payload: self.numbers.get(payload, NONE))
+        self.seen = Observations(common, number_of=lambda payload: self.numbers.get(payload, NONE))
         self.scheduler = Scheduler(self.cluster, random.randrange(1 << 32), plan.chances(), self.watch)
         self.silent: dict[int, int] = {}
         self.taken: dict[str, int] = {}
@@ -84,7 +85,7 @@ class RecordedRun:
         self.before = self.moment()
 
     def go(self) -> None:
-        """The whole run, or as much of it as the plan asks for."""
+        """Perform the whole run, or as much of it as the plan requires."""
         state = {key: value for key, value in self.state(None, {}).items() if not key.startswith("metadata")}
         note = f"bug: {self.plan.bug}" if self.plan.bug else ""
         configuration, seed = self.plan.configuration(**self.start), self.plan.seed
@@ -102,7 +103,9 @@ class RecordedRun:
     # ------------------------------------------------------------------------------------------------ what is seen
 
     def moment(self) -> Moment:
-        """How the cluster stands. Records are numbered as they reach a broker, and acknowledged when it says so."""
+        """The state of the cluster. Records are numbered as they reach a broker, and are acknowledged when it says
+        so.
+        """
         view = self.cluster.observe()
         self.note_answers(view)
         self.seen.note(view)
@@ -112,7 +115,7 @@ class RecordedRun:
         return Moment(view, projected)
 
     def note_answers(self, view: ClusterView) -> None:
-        """What brokers have told the producer; whether it gets through is another matter."""
+        """Record the brokers' responses to the producer, whether or not they arrive."""
         new = [message.payload for message in view.network if message.number > self.last_message]
         for answer in new:
             if isinstance(answer, ProduceResponse) and answer.error is Errors.NONE:
@@ -120,20 +123,20 @@ class RecordedRun:
         self.last_message = max([self.last_message, *(message.number for message in view.network)])
 
     def state(self, broker: int | None, arguments: object) -> dict[str, Value]:
-        """What is seen of the model's variables: everybody's, and the own ones of a broker and of its fetches."""
+        """The observed variables: those visible to everybody, and those of a broker and of its fetches."""
         return {key: self.value(key) for key in self.keys(broker, arguments)}
 
     def keys(self, broker: int | None, arguments: object) -> Iterator[str]:
-        """The variables, and parts of variables, that an event sees."""
-        # What is announced while nobody runs, nobody will hear; the model keeps it until somebody starts.
+        """The variables, and parts of variables, that an event observes."""
+        # No broker receives an announcement made while none runs; the model keeps it until a broker starts.
         is_heard = any(one.is_up for one in self.before.view.brokers)
         yield from (name for name in EVERYBODYS if is_heard or not name.startswith("metadata"))
         if broker is None:
             return
         others = [other for other in range(self.plan.replicas) if other != broker]
-        for name, place in self.instance.places.items():
+        for name, place in self.instance.layouts.items():
             if place.field.over[:1] == (Replica,) and name in self.before.projected and name not in ("fetch", *PAIRS):
-                # That it no longer truncates, a follower may have yet to tell its leader.
+                # A follower that no longer truncates may not have told its leader yet.
                 is_told = name != "is_truncating" or broker not in self.silent
                 if is_told and not name.startswith("response"):
                     yield f"{name}[{broker}]"
@@ -143,16 +146,16 @@ class RecordedRun:
             yield from (f"{name}[{arguments['follower']}][{arguments['leader']}]" for name in PAIRS)
 
     def value(self, key: str) -> Value:
-        """What a key of a log holds at this moment."""
+        """The current value of a log key."""
         part = self.variables.part(key)
-        cells = self.before.projected[part.place.name]
-        first = part.start - part.place.offset
+        cells = self.before.projected[part.layout.name]
+        first = part.start - part.layout.offset
         return part.spell(cells[first : first + prod(part.sizes)])
 
     # --------------------------------------------------------------------------------------------- what has happened
 
     def watch(self, act: Act) -> None:
-        """The scheduler has done something."""
+        """The scheduler has performed an act."""
         if self.is_over or act.name in ("produce", "consume"):
             return
         if act.name == "restart":
@@ -164,7 +167,7 @@ class RecordedRun:
             return
         self.keep_from_differing()
         before, after = self.before, self.moment()
-        found = noticed(act, before, after)
+        found = map_event(act, before, after)
         if payload is not None and found is None:
             del self.numbers[payload]
             after = self.moment()
@@ -174,7 +177,7 @@ class RecordedRun:
             if before.view.brokers[follower].log == after.view.brokers[follower].log:
                 self.silent[follower] = leader
             else:
-                found = Noticed("follower_reconciles", follower, {"follower": follower, "leader": leader})
+                found = MappedEvent("follower_reconciles", follower, {"follower": follower, "leader": leader})
         if found is not None and found.action == "leader_handles_fetch":
             self.say_that_it_has_reconciled(int(str(found.arguments["follower"])))
         self.before = after
@@ -183,29 +186,29 @@ class RecordedRun:
             self.write(found)
 
     def keep_from_differing(self) -> None:
-        """Acts of the outside world, at once, that keep the cluster from what the model leaves out (Difference)."""
+        """Perform at once the acts of the outside world that prevent behaviours missing in the model (ModelGap)."""
         allowed, before = self.plan.allowed, self.before.view.brokers
         for new in self.cluster.observe().brokers:
             old = before[new.number]
             is_above = new.high_watermark is not None and new.checkpointed_high_watermark > new.high_watermark
-            if is_above and not new.is_frozen and Difference.CHECKPOINT_ABOVE_HIGH_WATERMARK not in allowed:
+            if is_above and not new.is_frozen and ModelGap.CHECKPOINT_ABOVE_HIGH_WATERMARK not in allowed:
                 self.cluster.fire(new.number, TimerKind.HIGH_WATERMARK_CHECKPOINT)
             if new.leader_epoch == old.leader_epoch:
                 continue
             was_reelected = old.leadership is not None and new.leadership is not None
             is_left_out = was_reelected and not self.plan.protocol_switches().fences_epochs
-            if is_left_out and Difference.PARKED_FETCH_OF_REELECTED_LEADER not in allowed:
+            if is_left_out and ModelGap.PARKED_FETCH_OF_REELECTED_LEADER not in allowed:
                 assert new.leadership is not None
                 for follower, _, _ in new.leadership.parked_fetches:
                     self.break_connection(follower, new.number)
-            if Difference.FETCH_OF_AN_EARLIER_STAY not in allowed:
+            if ModelGap.FETCH_OF_AN_EARLIER_STAY not in allowed:
                 for thread in new.fetchers:
                     was_away = any(one.source == thread.source and one.mode is None for one in old.fetchers)
                     if was_away and thread.mode is Mode.FETCHING and thread.outstanding is not None:
                         self.break_connection(new.number, thread.source)
 
     def break_connection(self, follower: int, leader: int) -> None:
-        """What a follower has asked a leader comes to nothing; for that, a parked fetch is waited for."""
+        """A follower's request to a leader fails; a parked fetch completes first."""
         leads = view_of(self.cluster, leader).leadership
         is_frozen = view_of(self.cluster, leader).is_frozen
         if leads is not None and not is_frozen and follower in [number for number, _, _ in leads.parked_fetches]:
@@ -215,7 +218,7 @@ class RecordedRun:
             self.cluster.drop(response.number)
 
     def number_a_record(self, act: Act) -> str | None:
-        """A record that reaches a broker, or is lost for good, has the next number; its payload, if it has one now."""
+        """Number a record that reaches a broker or is lost for good; returns its payload if it now has a number."""
         message = act.arguments[0] if act.arguments else None
         if isinstance(message, Message) and isinstance(message.payload, ProduceRequest):
             request = message.payload
@@ -226,14 +229,15 @@ class RecordedRun:
         return None
 
     def say_that_it_has_reconciled(self, follower: int) -> None:
-        """A follower without any epoch reconciles by itself; its leader sees that when it fetches."""
+        """A follower without any epoch reconciles by itself; its leader notices when it fetches."""
         leader = self.silent.pop(follower, None)
         if leader is not None:
-            self.write(Noticed("follower_reconciles", follower, {"follower": follower, "leader": leader}))
+            self.write(MappedEvent("follower_reconciles", follower, {"follower": follower, "leader": leader}))
 
     def interfere(self) -> None:
-        """What the scheduler does not do, or not often: somebody dead is noticed or started, else a broker bounces, or
-        leadership goes to another broker and back before they have heard of it."""
+        """Perform an act that the scheduler does rarely or never: a dead broker is noticed or started, or a broker
+        bounces, or leadership moves to another broker and back before they are told.
+        """
         view = self.before.view
         down = [broker.number for broker in view.brokers if not broker.is_up]
         broker = self.random.choice(down or range(self.plan.replicas))
@@ -254,7 +258,7 @@ class RecordedRun:
             self.restarted(broker, "broker_bounces")
 
     def elect(self, name: str, *asked: Any) -> None:
-        """Ask the controller; what it refuses, does not happen."""
+        """Ask the controller for an election; refused requests have no effect."""
         try:
             if name == "elect":
                 self.cluster.elect(*asked)
@@ -265,12 +269,12 @@ class RecordedRun:
         self.watch(Act(self.cluster.now, name, tuple(getattr(one, "value", one) for one in asked)))
 
     def start_broker(self, broker: int) -> None:
-        """A broker that is down comes back."""
+        """Start a broker that is down."""
         self.cluster.restart(broker)
         self.restarted(broker)
 
     def restarted(self, broker: int, action: str = "broker_restarts") -> None:
-        """A process has started from what is on the disk, and is told at once how things stand."""
+        """A process started from its disk, and receives the metadata at once."""
         checkpoint = self.before.view.brokers[broker].checkpointed_high_watermark
         process = self.cluster.observe().brokers[broker].process
         for message in self.cluster.messages():
@@ -280,10 +284,10 @@ class RecordedRun:
         self.silent.pop(broker, None)
         self.keep_from_differing()
         self.before = self.moment()
-        self.write(Noticed(action, broker, {"broker": broker, "checkpoint": checkpoint}))
+        self.write(MappedEvent(action, broker, {"broker": broker, "checkpoint": checkpoint}))
 
-    def write(self, found: Noticed) -> None:
-        """Log what has happened, as long as it fits into the bounds."""
+    def write(self, found: MappedEvent) -> None:
+        """Log an event, as long as it fits the bounds."""
         if self.is_over:
             return
         self.taken[found.action] = self.taken.get(found.action, 0) + 1

@@ -1,6 +1,6 @@
 """Follows the log of a run: is it a behaviour of the model?
 
 In:  the events of a log.
-Out: a verdict, and where the log is rejected the reason.
+Out: a verdict, and the reason if the log is rejected.
 May import: follow.format.
 """

@@ -1,9 +1,9 @@
 """Follows the log of a run: is it a behaviour of the model?
 
-In:  the path of a log (events.py).
+In:  the path of a log (format/events.py).
 Out: an `Outcome` for each run in it.
 
-It says *rejected* only where every possibility was tried, and *undecided* where a limit came first.
+A run is *rejected* only if every possibility was tried, and *undecided* if a limit was reached first.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from isrcheck.conformance.follow.runs.outcome import Outcome, Verdict, explain, why_not_at_the_start
-from isrcheck.conformance.follow.runs.reading import Began, Happened, read_log
-from isrcheck.conformance.follow.runs.state_set import Possible, TooManyError
+from isrcheck.conformance.follow.runs.reading import RunEvent, RunStart, read_log
+from isrcheck.conformance.follow.runs.state_set import StateSet, TooManyError
 from isrcheck.conformance.follow.runs.watch import TimeOverError, Watch
 
 MOST_STATES = 10_000
@@ -23,7 +23,7 @@ MOST_STATES = 10_000
 TIME_IS_OVER = "the time is over; give more with --seconds"
 
 MOST_MISSING = 100
-"""How many events may be missing in one place: as many rounds of every possible step would be taken."""
+"""The most events that may be missing in one place; each costs a round of all possible steps."""
 
 
 def follow_log(
@@ -34,18 +34,18 @@ def follow_log(
     watch: Watch | None = None,
     content: bytes | None = None,
 ) -> Iterator[Outcome]:
-    """What becomes of each run in a log, when it has been read to its end; one outcome without a run for an empty log.
+    """The outcome of each run in a log, once the run was read to its end; for an empty log, one outcome without a run.
 
-    A run that is rejected or undecided is still read to its end: what is damaged is refused wherever it stands. With
-    `protocol` or `values` (names and numbers of the configuration), so is the log of another configuration. Raises
-    UsageError, `FILE:LINE: what; cure`; nothing that came before it in the same run is accepted. With a `watch`, what
-    is not followed when its time is over is undecided. With its `content`, the log is not read from the disk.
+    A rejected or undecided run is still read to its end, so that damage is reported wherever it is. With `protocol` or
+    `values` (names and numbers of the configuration), a log of another configuration is refused. Raises UsageError,
+    `FILE:LINE: what; cure`; the run that contains the line is then not accepted. With a `watch`, runs that are not
+    followed in time are undecided. If `content` is given, the log is not read from the disk.
     """
     watch = watch or Watch()
     following: _Following | None = None
     for line in read_log(path, protocol, values, content):
         watch.line = line.line
-        if isinstance(line, Began):
+        if isinstance(line, RunStart):
             if following is not None:
                 yield following.outcome
             following = _Following(path, line, most_states, watch)
@@ -55,19 +55,19 @@ def follow_log(
 
 
 class _Following:
-    """One run, event after event."""
+    """Follows one run, event by event."""
 
-    def __init__(self, path: Path, began: Began, most_states: int, watch: Watch) -> None:
+    def __init__(self, path: Path, began: RunStart, most_states: int, watch: Watch) -> None:
         self._began = began
         self._watch = watch
         self._most = most_states
-        self._possible: Possible | None = None
+        self._possible: StateSet | None = None
         self._so_far = Outcome(Verdict.NOTHING, path, began.header.run)
         self._end: Outcome | None = None
         self._events = 0
         self._missing = 0
         try:
-            self._possible = Possible(began.instance, began.seen, most_states, watch)
+            self._possible = StateSet(began.instance, began.seen, most_states, watch)
         except TooManyError:
             self._end = self._undecided(began.line, f"more than {most_states} starts are possible; raise the limit")
         else:
@@ -78,11 +78,11 @@ class _Following:
 
     @property
     def outcome(self) -> Outcome:
-        """What became of it so far."""
+        """The outcome so far."""
         return self._end or self._ended(Verdict.FOLLOWS if self._events else Verdict.NOTHING)
 
-    def happened(self, line: Happened) -> None:
-        """One event more."""
+    def happened(self, line: RunEvent) -> None:
+        """The next event."""
         if self._end is not None:
             return
         assert self._possible is not None
@@ -114,7 +114,7 @@ class _Following:
             self._events += 1
             self._missing += line.missing
 
-    def _skip(self, line: Happened) -> None:
+    def _skip(self, line: RunEvent) -> None:
         assert self._possible is not None
         if line.missing > MOST_MISSING:
             why = f"{line.missing} events are missing before it, more than {MOST_MISSING}; leave less out of the log"

@@ -1,7 +1,7 @@
-"""What became of following a run: the verdict, and where it is rejected, why.
+"""The outcome of following a run: the verdict, and the reason for a rejection.
 
-In:  the states that were possible before an event, the steps that the event can have been, what was seen after it.
-Out: an `Outcome`, with the lines that a person reads.
+In:  the possible states before an event, the steps that the event can be, the observation after it.
+Out: an `Outcome`, with lines for the user.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A step that an event could have been, and why it was not: a guard that is false, or what it leads to."""
+    """A step that an event could be, and why it was not: a false guard, or a differing successor state."""
 
     step: str
     reason: str
@@ -50,11 +50,11 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one run: `line` and `event` where it ended, unless it follows.
+    """The outcome of one run: `line` and `event` where it ended, unless it was followed to the end.
 
-    `events` were followed; `possible` states are left, or were left before the event that is rejected; there were never
-    more than `largest`. `missing` events are filled in. `candidates` say why each step is impossible; for `left_out`
-    pairs of a state and a step it is not said, or was said already.
+    `events` were followed; `possible` states remain, or remained before the rejected event; `largest` was the largest
+    number of states. `missing` events were filled in. `candidates` say why each step is impossible; `left_out` counts
+    the pairs of a state and a step for which the reason is not given, or was given already.
     """
 
     verdict: Verdict
@@ -71,7 +71,7 @@ class Outcome:
     left_out: int = 0
 
     def spell(self) -> list[str]:
-        """The lines that a person reads."""
+        """The lines for the user."""
         name = f"run {self.run}" if self.run else str(self.path)
         so_far = f"{count(self.events, 'event')}"
         if self.missing:
@@ -97,16 +97,16 @@ class Outcome:
 
 
 def count(number: int, what: str) -> str:
-    """So many of something."""
+    """A number of things in words."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def explain(
     instance: Instance, variables: Variables, states: Sequence[Cells], steps: Sequence[Step], seen: Seen
 ) -> tuple[tuple[Candidate, ...], int]:
-    """Why no step leads from any state to what was seen; and for how many pairs of the two it is not said.
+    """Why no step leads from any state to the observation; and the number of pairs of state and step without a reason.
 
-    Steps that can be taken come first, and of these the ones that come closest to what was seen.
+    Enabled steps come first, and of these the ones whose successors are closest to the observation.
     """
     found: dict[Candidate, int] = {}
     pairs = itertools.product(states, steps)
@@ -118,7 +118,7 @@ def explain(
 
 
 def why_not_at_the_start(instance: Instance, variables: Variables, seen: Seen) -> tuple[Candidate, ...]:
-    """Why none of the starts is the one that was seen."""
+    """Why no initial state agrees with the observation."""
     found: dict[Candidate, None] = {}
     for cells in instance.initial_states[:MOST_EXPLAINED]:
         reason, _ = _difference(variables, cells, seen)
@@ -141,7 +141,7 @@ def _why_not(instance: Instance, variables: Variables, state: Cells, step: Step,
 
 
 def _difference(variables: Variables, cells: Cells, seen: Seen) -> tuple[str, int]:
-    """The first cell in which a state is not what was seen, and how many there are."""
+    """The first cell that differs from the observation, and the number of differing cells."""
     differences = list(variables.differences(cells, seen))
     key, here, there = differences[0]
     more = f", and {len(differences) - 1} more cells differ" if len(differences) > 1 else ""

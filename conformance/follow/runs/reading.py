@@ -1,7 +1,7 @@
-"""Reads the log of a run (events.py), and takes nothing for granted: a line that is not understood ends it.
+"""Reads the log of a run (format/events.py) and checks everything: a line that is not understood ends the reading.
 
 In:  a file of NDJSON.
-Out: `Began` for each header and `Happened` for each event, line by line, with what they mean in the model.
+Out: a `RunStart` for each header and a `RunEvent` for each event, line by line, with their meanings in the model.
 
 Every bad line raises UsageError, `FILE:LINE: what; cure`.
 """
@@ -20,7 +20,7 @@ from isrcheck.conformance.follow.format.variables import Seen, Variables
 from isrcheck.models import registry
 from isrcheck.models.kafka.state.fields import Start
 from isrcheck.models.language.declare import Entry
-from isrcheck.models.language.model import Choice, Instance, Step, nearest, parse
+from isrcheck.models.language.model import ArgumentRange, Instance, Step, nearest, parse
 from isrcheck.models.messages.errors import UsageError
 
 HEADER_KEYS = {"schema", "run", "seed", "protocol", "switches", "configuration", "state", "note"}
@@ -28,8 +28,8 @@ EVENT_KEYS = {"run", "number", "broker", "action", "arguments", "state", "note"}
 
 
 @dataclass(frozen=True)
-class Began:
-    """A run begins: its header, the model that it is held against, and what was seen of the start."""
+class RunStart:
+    """The start of a run: its header, its model, and the observation of the initial state."""
 
     line: int
     header: Header
@@ -39,8 +39,8 @@ class Began:
 
 
 @dataclass(frozen=True)
-class Happened:
-    """An event: every step that it can have been, what was seen after it, how many events before it are missing."""
+class RunEvent:
+    """An event: every step that it can be, the observation after it, the number of missing events before it."""
 
     line: int
     event: Event
@@ -54,11 +54,11 @@ def read_log(
     protocol: str | None = None,
     values: Mapping[str, int] | None = None,
     content: bytes | None = None,
-) -> Iterator[Began | Happened]:
+) -> Iterator[RunStart | RunEvent]:
     """Every line of a log, or of its content if that is given. With `protocol` or `values`, a log of another
     configuration is refused.
 
-    Raises UsageError for a file that cannot be read, and for the first line that is not as events.py says.
+    Raises UsageError for a file that cannot be read, and for the first line that does not follow format/events.py.
     """
     runs: set[str] = set()
     run: _Run | None = None
@@ -81,7 +81,7 @@ def read_log(
 # -------------------------------------------------------------------------------------------------------- the header
 
 
-def _began(line: int, said: Mapping[str, Any]) -> Began:
+def _began(line: int, said: Mapping[str, Any]) -> RunStart:
     if "schema" not in said:
         raise UnreadableError('it is no header, which has "schema"; the first line of a run is its header')
     schema = get(said, "schema", int)
@@ -101,11 +101,11 @@ def _began(line: int, said: Mapping[str, Any]) -> Began:
         raise UnreadableError("the run has no name; give it one")
     instance = _instance_of(header)
     variables = Variables(instance)
-    return Began(line, header, instance, variables, variables.read(header.state))
+    return RunStart(line, header, instance, variables, variables.read(header.state))
 
 
 def _instance_of(header: Header) -> Instance:
-    """The model that a run is held against."""
+    """The model of a run."""
     model = registry.load("kafka")[0]
     values: dict[str, int] = {}
     try:
@@ -119,7 +119,7 @@ def _instance_of(header: Header) -> Instance:
         instance = model.instance(header.protocol, values)
         if instance.configuration.start != Start.ELECTED:
             raise UnreadableError('"start" has to be "elected"; say in "state" how the run started')
-        if not (instance.cells and instance.first_steps):  # both raise where the bounds are too large
+        if not (instance.cells and instance.first_steps):  # both raise if the bounds are too large
             raise AssertionError("a model has a state and steps")
     except UsageError as error:
         raise UnreadableError(str(error)) from None
@@ -127,7 +127,7 @@ def _instance_of(header: Header) -> Instance:
 
 
 def _is_switch(entry: Entry) -> bool:
-    """A switch belongs to the protocol: neither to the shape of the state nor to what a user configures."""
+    """Whether an entry is a protocol switch: it neither shapes the state nor is configured by users."""
     return not entry.is_bound and not entry.is_open
 
 
@@ -138,8 +138,8 @@ def _entry_value(name: str, entry: Entry, value: object) -> int:
     return parse(name, entry, value) if isinstance(value, str) else int(value)
 
 
-def _expect(began: Began, protocol: str | None, values: Mapping[str, int]) -> None:
-    """Refuse the log of another configuration than the one that was asked for."""
+def _expect(began: RunStart, protocol: str | None, values: Mapping[str, int]) -> None:
+    """Refuse a log of another configuration than the requested one."""
     if protocol is not None and began.header.protocol != protocol:
         raise UnreadableError(f"it is a log of protocol {began.header.protocol}, not of {protocol}; give another log")
     for name, value in values.items():
@@ -156,18 +156,18 @@ def _short(number: int) -> str:
 
 
 class _Run:
-    """The events of one run, each after the one before."""
+    """The events of one run, in order."""
 
-    def __init__(self, began: Began) -> None:
+    def __init__(self, began: RunStart) -> None:
         self.name = began.header.run
         self.variables = began.variables
         self.instance = instance = began.instance
-        self.slots = {slot.name: number for number, slot in enumerate(instance.model.slots)}
+        self.action_indices = {action.name: number for number, action in enumerate(instance.model.actions)}
         self.steps: dict[tuple[int, tuple[int, ...]], Step] = {}
         self.steps_at: dict[int, Sequence[Step]] = {}
         self.last = 0
 
-    def happened(self, line: int, said: Mapping[str, Any]) -> Happened:
+    def happened(self, line: int, said: Mapping[str, Any]) -> RunEvent:
         """One line of the run."""
         only(said, EVENT_KEYS)
         run, number = get(said, "run", str), get(said, "number", int)
@@ -194,27 +194,29 @@ class _Run:
                 f"broker {_short(event.broker)} does not exist, there are {self.instance.configuration.replicas};"
                 " is it a log of another configuration?"
             )
-        return Happened(line, event, self._steps(event), self.variables.read(event.state), missing)
+        return RunEvent(line, event, self._steps(event), self.variables.read(event.state), missing)
 
     def _steps(self, event: Event) -> Sequence[Step]:
-        """Every step of the model that the event can have been."""
+        """Every step of the model that the event can be."""
         if event.action is None:
             if event.arguments:
                 raise UnreadableError("there are arguments, but no action; leave them out, or name the action")
             return self.instance.steps if event.broker is None else self._steps_at(event.broker)
-        if event.action not in self.slots:
-            raise UnreadableError(f"there is no action {event.action[:60]}; {nearest(event.action[:60], self.slots)}")
-        slot = self.slots[event.action]
-        choices = self.instance.slot_choices[slot]
-        names = [choice.parameter.name for choice in choices]
+        if event.action not in self.action_indices:
+            raise UnreadableError(
+                f"there is no action {event.action[:60]}; {nearest(event.action[:60], self.action_indices)}"
+            )
+        index = self.action_indices[event.action]
+        ranges = self.instance.argument_ranges[index]
+        names = [argument.parameter.name for argument in ranges]
         for name in event.arguments:
             if name not in names:
                 takes = ", ".join(names) or "nothing"
                 raise UnreadableError(f"{event.action} has no argument {name[:60]}; it takes {takes}")
         arguments = dict(event.arguments)
         self._note_actor(event, arguments)
-        given = [_ordinals(choice, arguments.get(choice.parameter.name)) for choice in choices]
-        return [self._step(slot, ordinals) for ordinals in itertools.product(*given)]
+        given = [_ordinals(argument, arguments.get(argument.parameter.name)) for argument in ranges]
+        return [self._step(index, ordinals) for ordinals in itertools.product(*given)]
 
     def _steps_at(self, broker: int) -> Sequence[Step]:
         """Every step that happens at a broker."""
@@ -224,12 +226,12 @@ class _Run:
 
     def _broker_of(self, step: Step) -> int | None:
         actor = actor_of(step.action)
-        choices = self.instance.slot_choices[step.slot]
-        told = {choice.parameter.name: ordinal for choice, ordinal in zip(choices, step.ordinals, strict=True)}
+        ranges = self.instance.argument_ranges[step.action_index]
+        told = {argument.parameter.name: ordinal for argument, ordinal in zip(ranges, step.ordinals, strict=True)}
         return None if actor is None else told[actor]
 
     def _note_actor(self, event: Event, arguments: dict[str, Any]) -> None:
-        """The broker at which it happened is an argument of the action, and told twice if both are there."""
+        """The acting broker is an argument of the action, and redundant if both are given."""
         assert event.action is not None
         actor = actor_of(event.action)
         if actor is None and event.broker is not None:
@@ -243,31 +245,32 @@ class _Run:
                 f"{event.action} happens at its {actor}, which is not broker {event.broker}; say which"
             )
 
-    def _step(self, slot: int, ordinals: tuple[int, ...]) -> Step:
-        key = (slot, ordinals)
+    def _step(self, index: int, ordinals: tuple[int, ...]) -> Step:
+        key = (index, ordinals)
         if key not in self.steps:
-            number = self.instance.number(self.instance.model.slots[slot].name, ordinals)
+            number = self.instance.number(self.instance.model.actions[index].name, ordinals)
             self.steps[key] = self.instance.step(number)
         return self.steps[key]
 
 
-def _ordinals(choice: Choice, value: object) -> Iterable[int]:
-    """The values that an argument can have had."""
-    name, elements = choice.parameter.name, choice.elements
+def _ordinals(argument: ArgumentRange, value: object) -> Iterable[int]:
+    """The possible values of an argument."""
+    name, elements = argument.parameter.name, argument.elements
     if value is None:
-        return range(choice.count)
-    members: Sequence[object] = value if choice.is_subset and isinstance(value, list) else [value]
+        return range(argument.count)
+    members: Sequence[object] = value if argument.is_subset and isinstance(value, list) else [value]
     is_of_kind: Callable[[object], bool] = lambda one: type(one) is int  # noqa: E731 - true is not 1
-    if choice.is_subset != isinstance(value, list) or not all(map(is_of_kind, members)):
+    if argument.is_subset != isinstance(value, list) or not all(map(is_of_kind, members)):
         raise UnreadableError(
-            f"{name} is {kind_of(value)}; it has to be {'a list of numbers' if choice.is_subset else 'a whole number'}"
+            f"{name} is {kind_of(value)}; it has to be"
+            f" {'a list of numbers' if argument.is_subset else 'a whole number'}"
         )
     for member in members:
         if not 0 <= member < elements:  # type: ignore[operator]  # its type was looked at
             raise UnreadableError(
                 f"{name} {_short(member)} is outside 0..{elements - 1}; is it a log of another configuration?"  # type: ignore[arg-type]
             )
-    if choice.is_subset:
+    if argument.is_subset:
         if len(set(members)) < len(members):
             raise UnreadableError(f"{name} names a member twice; name each once")
         return (sum(1 << int(member) for member in members),)  # type: ignore[call-overload]

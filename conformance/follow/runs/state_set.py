@@ -1,11 +1,11 @@
-"""The set of states that a model can be in, given what was seen of a run so far.
+"""The set of states that the model can be in, given the observations of a run so far.
 
-In:  an instance of a model; events, one after the other (reading.py).
-Out: whether there is a state left; or that there are too many, or too little time, to go on.
+In:  an instance of a model; events in order (reading.py).
+Out: whether a state remains; or that there are too many, or too little time, to continue.
 
-A state is kept if the steps that were named lead to it and nothing that was seen contradicts it. What follows from an
-empty set is certain only because nothing is ever left out of it: where a limit is reached, an exception ends it.
-Every step is taken by models/run.py, which is the meaning of the model.
+A state is kept if the recorded steps lead to it and no observation contradicts it. Conclusions from an empty set are
+certain because no possible state is ever dropped: if a limit is reached, an exception ends the following. Every step is
+taken by models/run.py, the reference semantics.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from isrcheck.models.run import Cells
 
 
 class TooManyError(Exception):
-    """More states are possible than may be carried along."""
+    """More states are possible than the limit allows."""
 
 
-class Possible:
-    """The states that are possible after each event. `largest` is how many there ever were at one time.
+class StateSet:
+    """The possible states after each event. `largest` is the largest number of states so far.
 
-    Everything here raises TooManyError, and TimeOverError when the watch says so; then the states are as they were.
+    All methods raise TooManyError, and TimeOverError when the watch does; the states are then unchanged.
     """
 
     def __init__(self, instance: Instance, seen: Seen, most: int, watch: Watch) -> None:
-        """Every start that agrees with what was seen of it."""
+        """The initial states that agree with the observation."""
         self._instance = instance
         self._most = most
         self._watch = watch
@@ -38,7 +38,7 @@ class Possible:
         self.states = self._collect(cells for cells in instance.initial_states if agrees(cells, seen))
 
     def skip(self, events: int) -> None:
-        """Events are missing: as many steps, whichever."""
+        """Events are missing: take this number of arbitrary steps."""
         states = self.states
         for _ in range(events):
             if not states:
@@ -47,9 +47,9 @@ class Possible:
         self.states = states
 
     def take(self, steps: Sequence[Step], seen: Seen) -> bool:
-        """One of these steps was taken, and this was seen afterwards; whether that is possible.
+        """One of these steps was taken, followed by this observation; returns whether that is possible.
 
-        The states stay as they are where it is not possible, for whoever asks why.
+        If it is not possible, the states stay unchanged, so that the reason can be found.
         """
         states = self._collect(self._after(steps, seen))
         if states:
@@ -71,7 +71,7 @@ class Possible:
                     yield cells
 
     def _collect(self, found: Iterable[Cells]) -> tuple[Cells, ...]:
-        """Each state once, in the order in which they were found."""
+        """Each state once, in the order of discovery."""
         states: dict[Cells, None] = {}
         for cells in found:
             states[cells] = None

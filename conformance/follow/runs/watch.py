@@ -1,7 +1,7 @@
-"""How far the following of a log has come; and its end, where the time is over.
+"""The progress of following a log, and its end when the time is over.
 
-In:  how many seconds there are, and whom to tell.
-Out: `Progress` for a person, twice a second; TimeOverError once it is too late.
+In:  the number of seconds, and a callback.
+Out: `Progress` for the user, twice a second; TimeOverError when the time is over.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ SECONDS_BETWEEN_REPORTS = 0.5
 
 
 class TimeOverError(Exception):
-    """There were only so many seconds."""
+    """The time is over."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a log is followed: the line that is looked at, and how many states were possible before it."""
+    """The position in a log: the current line, and the number of possible states before it."""
 
     seconds: float
     line: int
@@ -27,7 +27,7 @@ class Progress:
 
 
 class Watch:
-    """One clock for a whole log. `line` and `possible` are what is told (`Progress`)."""
+    """One clock for a whole log. `line` and `possible` are reported as `Progress`."""
 
     def __init__(
         self, seconds: float | None = None, report: Callable[[Progress], None] = lambda progress: None
@@ -38,7 +38,7 @@ class Watch:
         self._end = float("inf") if seconds is None else self._began + seconds
 
     def look(self) -> None:
-        """Look at the clock; to be called at least for every state. Raises TimeOverError."""
+        """Check the clock; called at least once per state. Raises TimeOverError."""
         now = time.monotonic()
         if now > self._end:
             raise TimeOverError

@@ -104,7 +104,7 @@ RUN_KEYS = {
     "command": str,
     "verdict": str,
 }
-"""What README.md and the issue document of a run, with types."""
+"""What docs/json.md documents of a run, with types."""
 
 PROPERTY_KEYS = {
     "name": str,

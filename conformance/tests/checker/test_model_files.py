@@ -181,7 +181,7 @@ def test_the_trace_of_ones_own_model_is_shown_with_the_model_that_is_given(check
     assert trace(["show", file]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1
-    assert "never loaded by itself" in err
+    assert "not loaded automatically" in err
     assert "--model model.py" in err
     assert trace(["show", file, "--model", "model.py"]) == 0
     shown = capsys.readouterr().out
@@ -192,7 +192,7 @@ def test_the_trace_of_ones_own_model_is_shown_with_the_model_that_is_given(check
     assert capsys.readouterr().out == shown
     (tmp_path / "model.py").write_text(GOOD.replace("a < b", "b > a"))
     assert trace(["show", file, "--model", "model.py"]) == 2
-    assert "made with another version of model model" in capsys.readouterr().err
+    assert "written with another version of model model" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["models.py", "numba.py", "check.py", "json.py", "two words.py", "mödel.py", "a-b.py"])
@@ -262,7 +262,7 @@ def test_what_is_no_python_is_refused_with_file_and_line(check, tmp_path):
     text = GOOD + "def f(:\n"
     line = text.count("\n")
     assert check(text) == (2, "", f"check: {tmp_path / 'model.py'}:{line}: not Python: invalid syntax\n")
-    says = "no `class State:` with fields; declare the state, see models/README.md"
+    says = "no `class State:` with fields; declare the state, see docs/language.md"
     assert check("") == (2, "", f"check: {tmp_path / 'model.py'}:1: {says}\n")
 
 

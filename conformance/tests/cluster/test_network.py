@@ -225,7 +225,7 @@ def test_what_does_not_exist_is_refused_in_one_line() -> None:
         (lambda: cluster.resend(0, 2), r"^no broker 2; "),
         (lambda: cluster.write_marker(2), r"^no broker 2; "),
         (lambda: cluster.delete_records(2, 0), r"^no broker 2; "),
-        (lambda: cluster.seek(0), r"^no consumer consumer; let it consume first$"),
+        (lambda: cluster.seek(0), r"^no consumer consumer; call consume first$"),
     ):
         with pytest.raises(ClusterError, match=why):
             act()

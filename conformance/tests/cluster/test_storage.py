@@ -169,9 +169,9 @@ def test_a_last_line_that_was_cut_short_is_left_out_and_overwritten(tmp_path: Pa
     ("name", "old", "new", "said"),
     [
         ("00000000000000000000.log", "a", "z", "the record at offset 0 is damaged; restore the file, or lose the disk"),
-        ("leader-epoch-checkpoint", "0\n1", "0\n2", "it is damaged, or of another version; restore it"),
-        ("leader-epoch-checkpoint", "0 0", "0 x", "it is damaged, or of another version; restore it"),
-        ("replication-offset-checkpoint", "0\n1", "7\n1", "it is damaged, or of another version; restore it"),
+        ("leader-epoch-checkpoint", "0\n1", "0\n2", "it is damaged or has another version; restore it"),
+        ("leader-epoch-checkpoint", "0 0", "0 x", "it is damaged or has another version; restore it"),
+        ("replication-offset-checkpoint", "0\n1", "7\n1", "it is damaged or has another version; restore it"),
     ],
 )
 def test_a_damaged_file_is_told_in_one_line(tmp_path: Path, name: str, old: str, new: str, said: str) -> None:
@@ -211,5 +211,5 @@ def test_a_full_disk_halts_the_broker_and_is_told_in_one_line(tmp_path: Path) ->
 
 def test_a_directory_with_files_in_it_is_refused(tmp_path: Path) -> None:
     Cluster("2.1", PAIR, SETTINGS, directory=tmp_path)
-    with pytest.raises(StorageError, match="broker-0: it holds files already; give a directory that does not"):
+    with pytest.raises(StorageError, match="broker-0: it is not empty; give an empty or new directory"):
         Cluster("2.1", PAIR, SETTINGS, directory=tmp_path)

@@ -83,7 +83,7 @@ def test_a_log_that_is_there_is_not_overwritten(conform, log):
     before = log.read_bytes()
     assert conform(f"run --steps 5 --log {log}") == (
         *(2, ""),
-        "conform: log.ndjson: it is there already, and nothing is overwritten; give another --log FILE\n",
+        "conform: log.ndjson: it exists already and is not overwritten; give another --log FILE\n",
     )
     assert log.read_bytes() == before
 
@@ -94,7 +94,7 @@ def test_the_brokers_own_logs_are_kept_when_asked(conform):
     assert kept == [f"run-0.1/broker-{broker}/00000000000000000000.log" for broker in range(3)]
     code, out, err = conform("run --steps 30 --logs kept")
     assert (code, out) == (2, "")
-    assert "it holds files already; give a directory that does not" in err
+    assert "it is not empty; give an empty or new directory" in err
 
 
 def test_a_seeded_bug_is_rejected_with_the_line_and_the_guard(conform):
@@ -161,7 +161,9 @@ def test_too_many_states_are_undecided(conform, log):
 def test_a_gap_that_takes_too_long_is_undecided(conform, log):
     code, out, err = conform(f"follow {with_a_gap(log)} --seconds 0.2 --most-states 1000000")
     assert (code, err) == (3, "")
-    assert out.startswith("gap.ndjson:2: run 0.1 is undecided: the time is over; give more with --seconds\n  event 40")
+    assert out.startswith(
+        "gap.ndjson:2: run 0.1 is undecided: the time limit was reached; give more with --seconds\n  event 40"
+    )
 
 
 def test_when_the_time_is_over_the_rest_is_still_read(conform, log):
@@ -207,7 +209,7 @@ def test_observations_are_explained(conform):
     path = write(Path("seen.ndjson"), header(2, 1, 2), acked("x", 0), disk(2, "x", checkpoint=1), metadata(1, 1, 2))
     code, out, err = conform(f"follow {path}")
     assert (code, err) == (0, "")
-    assert out.startswith("EXPLAINED: seen.ndjson is a history of 2.1, in ")
+    assert out.startswith("EXPLAINED: seen.ndjson is a behaviour of 2.1, in ")
 
 
 def test_observations_and_events_together(conform, log):
@@ -240,7 +242,7 @@ def test_too_little_time_is_undecided(conform):
     code, out, err = conform(f"follow {FROZEN} --seconds 0.000001")
     assert (code, err) == (3, "")
     assert out.startswith(
-        "UNDECIDED: the time is over; give more with --seconds; the furthest line that could be passed"
+        "UNDECIDED: the time limit was reached; give more with --seconds; the furthest line that could be passed"
     )
 
 
@@ -252,7 +254,7 @@ def test_too_little_time_is_undecided(conform):
     [
         ("follow", "required: LOG"),
         ("follow nowhere", "nowhere: No such file or directory; give a log that can be read"),
-        ("follow /dev/null", "/dev/null: no ordinary file; give a log that can be read"),
+        ("follow /dev/null", "/dev/null: not a regular file; give a log that can be read"),
         ("follow x --seconds 0", "0 is not a number of seconds above 0"),
         ("follow x --seconds nan", "nan is not a number of seconds above 0"),
         ("follow x --seconds soon", "soon is not a number of seconds above 0"),
@@ -298,7 +300,7 @@ def test_a_log_that_is_cut_in_a_line_is_refused(conform, log):
 def test_a_pipe_is_refused_because_it_is_read_twice(conform):
     os.mkfifo("pipe")
     code, out, err = conform("follow pipe")
-    assert (code, out, err) == (2, "", "conform: pipe: no ordinary file; give a log that can be read\n")
+    assert (code, out, err) == (2, "", "conform: pipe: not a regular file; give a log that can be read\n")
 
 
 def test_what_a_log_says_does_not_reach_a_terminal_as_it_is(conform, log):
@@ -365,4 +367,4 @@ def test_ctrl_c_while_a_recording_is_followed_says_how_far_it_came():
 def test_ctrl_c_while_a_log_is_followed_says_how_far_it_came(conform, log):
     code, out, err = interrupted(["follow", with_a_gap(log), "--most-states", 1_000_000])
     assert (code, out) == (130, "")
-    assert err == "conform: gap.ndjson:2: interrupted at this line, nothing is decided\n"
+    assert err == "conform: gap.ndjson:2: interrupted at this line; nothing is decided\n"

@@ -82,12 +82,12 @@ HEADERS = [
     (put("schema", True), '1: "schema" is true or false; it has to be a whole number'),
     (put("schema", 1.0), '1: "schema" is a number with a point; it has to be a whole number'),
     (take_out("schema"), '1: it is no header, which has "schema"; the first line of a run is its header'),
-    (take_out("run"), '1: "run" is missing; see docs/conformance.md for what a line says'),
+    (take_out("run"), '1: "run" is missing; docs/conformance.md describes the lines of a log'),
     (put("run", ""), "1: the run has no name; give it one"),
     (put("run", 7), '1: "run" is a whole number; it has to be a text'),
     (put("note", 7), '1: "note" is a whole number; it has to be a text'),
     (put("seed", "x"), '1: "seed" is a text; it has to be a whole number'),
-    (put("more", 7), '1: "more" means nothing here; there are:'),
+    (put("more", 7), '1: "more" is not a key of this line; there are:'),
     (put("protocol", "2.2"), "1: kafka has no protocol 2.2; there are: 0.10, 0.11, 2.0, 2.1"),
     (put("configuration", []), '1: "configuration" is a list; it has to be an object'),
     (put("replicas", 30, "configuration"), "1: replicas=30 is impossible: it ranges from 1 to 7"),
@@ -120,7 +120,7 @@ EVENTS = [
     (put("number", 2.0), '3: "number" is a number with a point; it has to be a whole number'),
     (put("run", "9.9"), "3: it belongs to run 9.9, and stands among the lines of run 2.1; put the lines of one run"),
     (put("schema", 1), "3: "),
-    (put("remark", "x"), '3: "remark" means nothing here; '),
+    (put("remark", "x"), '3: "remark" is not a key of this line; '),
     (put("arguments", None), '3: "arguments" is null; it has to be an object'),
     (put("who", 1, "arguments"), "3: leader_handles_fetch has no argument who; it takes leader, follower"),
     (put("follower", 3, "arguments"), "3: follower 3 is outside 0..2; is it a log of another configuration?"),
@@ -162,13 +162,13 @@ def test_a_bad_event_is_refused(tmp_path: Path, change: Callable[[Said], object]
 LINES = [
     (b"", "3: the line is empty; remove it"),
     (b"   ", "3: the line is empty; remove it"),
-    (b"[1, 2]", "3: it is no JSON object; one object per line"),
-    (b"null", "3: it is no JSON object; one object per line"),
-    (b"not json", "3: not JSON: Expecting value at column 1; one object per line"),
+    (b"[1, 2]", "3: it is not a JSON object; write one object per line"),
+    (b"null", "3: it is not a JSON object; write one object per line"),
+    (b"not json", "3: not JSON: Expecting value at column 1; write one object per line"),
     (b'{"run": "2.1"', "3: not JSON: "),
-    (b'{"run": "2.1", "run": "2.1"}', '3: "run" is said twice; say it once'),
-    (b'{"run": "2.1", "number": NaN}', "3: NaN is no number of JSON; write a number"),
-    (b'{"run": "2.1", "number": -Infinity}', "3: -Infinity is no number of JSON; write a number"),
+    (b'{"run": "2.1", "run": "2.1"}', '3: "run" occurs twice; write it once'),
+    (b'{"run": "2.1", "number": NaN}', "3: NaN is not a JSON number; write a number"),
+    (b'{"run": "2.1", "number": -Infinity}', "3: -Infinity is not a JSON number; write a number"),
     (b'{"run": "2.1", "number": ' + b"1" * 5_000 + b"}", "3: a number in it is too long; is it a log?"),
     (b'{"run": "\xff"}', "3: byte 10 is not UTF-8; is it a log?"),
     (b"\xef\xbb\xbf{}", "3: not JSON: "),
@@ -258,12 +258,12 @@ def test_a_member_named_twice_is_refused(tmp_path: Path) -> None:
 
 def test_every_action_has_an_actor_or_is_the_controllers_or_a_clients() -> None:
     without_one = []
-    for slot in registry.load("kafka")[0].slots:
-        actor = actor_of(slot.name)
+    for action in registry.load("kafka")[0].actions:
+        actor = actor_of(action.name)
         if actor is None:
-            without_one.append(slot.name)
+            without_one.append(action.name)
         else:
-            assert actor in [parameter.name for parameter in slot.parameters]
+            assert actor in [parameter.name for parameter in action.parameters]
     assert [name for name in without_one if not name.startswith(("controller_", "coordinator_"))] == ["send_is_lost"]
 
 
@@ -275,8 +275,8 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "log.ndjson"
     path.write_text(line_of_header(header) + line_of_event(event), encoding="utf-8")
     began, happened = reading.read_log(path)
-    assert isinstance(began, reading.Began)
-    assert isinstance(happened, reading.Happened)
+    assert isinstance(began, reading.RunStart)
+    assert isinstance(happened, reading.RunEvent)
     assert began.header == header
     assert (happened.event.action, happened.missing, len(happened.steps)) == ("controller_fails_over", 1, 2)
 

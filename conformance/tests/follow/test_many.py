@@ -20,9 +20,9 @@ from conformance.tests.support.places import PROJECT
 from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow import on_spark
 from isrcheck.conformance.follow.many import Report
-from isrcheck.conformance.follow.verdicts import Asked, Found, Word, follow_one
+from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one
 
-ALL = Asked("2.1", "2.1", {}, 30, 1 << 30, None)
+ALL = FollowRequest("2.1", "2.1", {}, 30, 1 << 30, None)
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_recordings_are_explained_and_their_histories_written(conform, logs):
     code, out, err = conform("follow logs/seen.ndjson logs/1.ndjson --out kept")
     assert (code, err) == (0, "")
     first, written, *rest = out.splitlines()
-    assert re.fullmatch(r"EXPLAINED  logs/seen.ndjson: a history of 2.1, in \d+ steps", first)
+    assert re.fullmatch(r"EXPLAINED  logs/seen.ndjson: a behaviour of 2.1, in \d+ steps", first)
     path = re.fullmatch(r"  written: (kept/\S+); replay it: conform replay \1", written)[1]
     assert rest == ["FOLLOWED   logs/1.ndjson: 1 run, 20 events", "2 logs: 1 FOLLOWED, 1 EXPLAINED; TIME"]
     alone = conform("follow logs/seen.ndjson --out alone")[1].splitlines()[-1]
@@ -184,7 +184,7 @@ def test_a_limit_of_time_is_for_all_logs_together(conform, logs):
     began = time.monotonic()
     code, out, _ = conform("follow logs --seconds 3 --most-states 1000000")
     assert (code, time.monotonic() - began < 5) == (3, True)
-    why = "the time is over; give more with --seconds"
+    why = "the time limit was reached; give more with --seconds"
     assert out.splitlines() == [
         *(f"FOLLOWED   logs/{seed}.ndjson: 1 run, 20 events" for seed in (1, 2, 3)),
         f"UNDECIDED  logs/8-gap.ndjson:2: run 0.1: {why}",
@@ -194,8 +194,8 @@ def test_a_limit_of_time_is_for_all_logs_together(conform, logs):
 
 
 def test_too_little_memory_for_a_recording_is_undecided(conform, logs):
-    found = follow_one(LOSS, Asked("0.10", "0.10", {}, 30, 1 << 20, None))
-    assert (found.word, found.why) == (Word.UNDECIDED, "the memory is used up; give more with --memory")
+    found = follow_one(LOSS, FollowRequest("0.10", "0.10", {}, 30, 1 << 20, None))
+    assert (found.word, found.why) == (Word.UNDECIDED, "the memory limit was reached; give more with --memory")
 
 
 def test_a_log_that_is_brought_along_is_the_log_that_is_read(every):
@@ -219,11 +219,11 @@ def test_a_verdict_is_the_same_after_its_way_back(every):
 
 def test_verdicts_are_told_in_the_order_of_the_logs_as_soon_as_they_can_be(capsys):
     report = Report([Path(name) for name in "abcd"], None)
-    followed = [Found(Word.FOLLOWED, name, "x") for name in "abcd"]
+    followed = [LogVerdict(Word.FOLLOWED, name, "x") for name in "abcd"]
     report.take(1, followed[1])
     assert capsys.readouterr().out == ""
     report.take(0, followed[0])
-    report.take(0, Found(Word.REJECTED, "a", "told twice"))
+    report.take(0, LogVerdict(Word.REJECTED, "a", "told twice"))
     assert capsys.readouterr().out == "FOLLOWED   a: x\nFOLLOWED   b: x\n"
     report.take(3, followed[3])
     assert capsys.readouterr().out == ""
@@ -234,7 +234,7 @@ def test_verdicts_are_told_in_the_order_of_the_logs_as_soon_as_they_can_be(capsy
 
 def test_of_many_rejected_runs_in_a_log_the_first_are_told(capsys):
     report = Report([Path("a")], None)
-    report.take(0, Found(Word.REJECTED, "a:1", "x", [[f"a:{number}: rejected"] for number in range(1, 6)]))
+    report.take(0, LogVerdict(Word.REJECTED, "a:1", "x", [[f"a:{number}: rejected"] for number in range(1, 6)]))
     report.end([])
     assert without_times(capsys.readouterr().out) == (
         "REJECTED   a:1: x\n\na:1: rejected\n\na:2: rejected\n\na:3: rejected\n\n  and 2 more runs of this log\n"
@@ -245,8 +245,8 @@ def test_of_many_rejected_runs_in_a_log_the_first_are_told(capsys):
 def test_progress_says_how_many_are_followed_and_rejected(capsys, monkeypatch):
     report = Report([Path(name) for name in "abcd"], None)
     monkeypatch.setattr(report.line, "tell", lambda what, seconds: print(what))
-    report.take(2, Found(Word.REJECTED, "c", "x"))
-    report.take(3, Found(Word.UNDECIDED, "d", "x"))
+    report.take(2, LogVerdict(Word.REJECTED, "c", "x"))
+    report.take(3, LogVerdict(Word.UNDECIDED, "d", "x"))
     report.look()
     assert capsys.readouterr().out == "2 of 4 logs followed, 1 rejected\n"
 
@@ -268,4 +268,4 @@ def test_ctrl_c_keeps_what_was_found(conform, logs):
     assert [line.split()[1] for line in told] == ["logs/1-bug.ndjson:4:", "logs/1.ndjson:", "logs/2.ndjson:"]
     assert without_times(out).splitlines()[-1] == "3 of 5 logs: 2 FOLLOWED, 1 REJECTED; TIME"
     assert "\nlogs/1-bug.ndjson:4: run 7.1 is rejected: " in out
-    assert err == ("conform: interrupted; 2 of 5 logs were not followed to their end, nothing is decided about them\n")
+    assert err == ("conform: interrupted; 2 of 5 logs were not followed to their end; nothing is decided about them\n")

@@ -28,7 +28,7 @@ from conformance.tests.support.places import RECORDINGS
 from isrcheck.conformance import cli
 from isrcheck.conformance.follow.observations.explain import (
     Explained,
-    Nothing,
+    NothingToFollow,
     Outcome,
     Rejected,
     Undecided,
@@ -38,7 +38,7 @@ from isrcheck.conformance.follow.observations.explain import (
 from isrcheck.conformance.follow.observations.reading import is_observation
 from isrcheck.conformance.follow.observations.recording import read_recording
 from isrcheck.conformance.follow.observations.script import ELECTIONS, FREE, NEVER
-from isrcheck.conformance.follow.observations.search import Search
+from isrcheck.conformance.follow.observations.search import ObservationSearch
 from isrcheck.conformance.follow.observations.tell import tell
 from isrcheck.models import registry
 from isrcheck.models.messages.errors import UsageError
@@ -58,14 +58,14 @@ def explained(outcome: Outcome, *, is_idempotent: bool = True, breaks: Mapping[s
     `breaks` are the promises that it violates, each with the step that does it.
     """
     assert isinstance(outcome, Explained)
-    history = outcome.history
-    certify(history)
-    slow = SlowReading(outcome.recording, history.instance, is_idempotent=is_idempotent)
-    assert slow.accepts(history.steps, history.states)
+    trace = outcome.trace
+    certify(trace)
+    slow = SlowReading(outcome.recording, trace.instance, is_idempotent=is_idempotent)
+    assert slow.accepts(trace.steps, trace.states)
     assert outcome.passed[-1] == len(outcome.recording.lines)
     assert {one.name: one.step for one in outcome.failures if one.verdict == VIOLATED} == (breaks or {})
     assert outcome.exit_code == (12 if breaks else 0)
-    return history.length
+    return trace.length
 
 
 def rejected(outcome: Outcome) -> tuple[int, int]:
@@ -89,9 +89,7 @@ def test_the_loss_on_0_10_2_is_explained_by_0_10() -> None:
     assert sum(outcome.effort.states) == 640_152  # type: ignore[union-attr]
     text = flat(outcome)
     assert "in 24 steps; there is no shorter" in text
-    assert (
-        "In the history 0 is broker 1, 1 is broker 2, 2 is broker 3; a is m0, b is m1, c is m2, d is PRECIOUS." in text
-    )
+    assert "In the trace 0 is broker 1, 1 is broker 2, 2 is broker 3; a is m0, b is m1, c is m2, d is PRECIOUS." in text
     assert "line 25: a consumer reads m0 m1 m2" in text
 
 
@@ -99,9 +97,9 @@ def test_a_promise_that_the_history_breaks_is_told_in_words(capsys: pytest.Captu
     assert cli.main(["follow", str(LOSS), "--protocol", "0.10"]) == 12
     text = capsys.readouterr().out
     assert " ".join(text.split()).startswith(
-        f"EXPLAINED: {LOSS} is a history of 0.10, in 24 steps; there is no shorter one. It breaks what the model"
-        " promises: VIOLATED acked_not_lost at step 22: PRECIOUS is lost; VIOLATED isr_is_complete at step 20: PRECIOUS"
-        " is missing from the ISR."
+        f"EXPLAINED: {LOSS} is a behaviour of 0.10, in 24 steps; there is no shorter one. It violates properties"
+        " of the model: VIOLATED acked_not_lost at step 22: PRECIOUS is lost; VIOLATED isr_is_complete at step 20:"
+        " PRECIOUS is missing from the ISR."
     )
     at = text.index("VIOLATED acked_not_lost at step 22: PRECIOUS is lost, after line 19\n")
     assert text[at:].splitlines()[1:6] == [
@@ -117,7 +115,7 @@ def test_the_loss_on_0_10_2_has_no_explanation_in_2_1() -> None:
     outcome = follow_recording(LOSS, "2.1")
     assert rejected(outcome) == (17, 689)
     assert isinstance(outcome, Rejected)
-    log, checkpoint = outcome.lacks
+    log, checkpoint = outcome.unmet
     assert (log.claim, log.true_of, log.instead) == (
         "the log of broker 2 is m0 m1 m2",
         0,
@@ -153,7 +151,7 @@ def test_the_control_in_which_the_producer_sends_again_is_explained() -> None:
     outcome = follow_recording(CONTROL, "2.1")
     assert explained(outcome) == 63
     assert isinstance(outcome, Explained)
-    assert sum(step.action == "producer_retries" for step in outcome.history.steps) == 1
+    assert sum(step.action == "producer_retries" for step in outcome.trace.steps) == 1
     # Without sending again nobody appends PRECIOUS a second time.
     assert rejected(follow_recording(CONTROL, "2.1", {"retries": 0}))[0] == 32
 
@@ -202,7 +200,7 @@ def test_a_change_that_is_possible_in_itself_is_rejected_where_it_no_longer_fits
     lines[17]["high_watermark_checkpoint"] = 3
     outcome = follow_recording(write(tmp_path / "spoilt", *lines), "0.10")
     assert rejected(outcome)[0] == 23
-    assert "it was another one, and nobody ran who could have written it" in flat(outcome)
+    assert "it was another one, and no process ran that could have written it" in flat(outcome)
     # If nobody but broker 2 is told to lead, it follows nobody and truncates nothing.
     lines = lines_of(LOSS)
     lines[18]["leader"] = 2
@@ -226,7 +224,7 @@ def test_unrecorded_steps_are_filled_in(tmp_path: Path) -> None:
     outcome = follow(tmp_path, header(2, 1, 2), *X_IS_WRITTEN)
     assert explained(outcome) == 4
     assert isinstance(outcome, Explained)
-    assert [outcome.history.spell_row(position) for position in range(5)] == [
+    assert [outcome.trace.spell_row(position) for position in range(5)] == [
         "initially",
         "producer_appends at 0",
         "leader_handles_fetch 0 from 1",
@@ -318,7 +316,7 @@ def test_a_leader_that_is_shut_down_hands_its_leadership_over_first(tmp_path: Pa
     outcome = follow(tmp_path, *begin, metadata(2, 2), fault(START, 1))
     assert explained(outcome) == 3
     assert isinstance(outcome, Explained)
-    assert [step.action for step in outcome.history.steps] == [
+    assert [step.action for step in outcome.trace.steps] == [
         *("controller_fails_over", "broker_crashes", "broker_restarts")
     ]
     # Without a leader that takes over it does not end, and so cannot be started.
@@ -367,7 +365,7 @@ def test_the_controller_removes_a_follower_that_died(tmp_path: Path) -> None:
     outcome = follow(tmp_path, *lines)
     assert explained(outcome) == 2
     assert isinstance(outcome, Explained)
-    assert outcome.history.steps[-1].action == "controller_removes_dead_follower"
+    assert outcome.trace.steps[-1].action == "controller_removes_dead_follower"
 
 
 def test_an_old_view_between_two_elections_holds_nothing_up(tmp_path: Path) -> None:
@@ -419,7 +417,7 @@ def test_unclean_elections_come_by_option_or_header(tmp_path: Path) -> None:
     assert rejected(follow(tmp_path, header(1, 1, 2), *lines))[0] == 4
     assert explained(follow(tmp_path, header(1, 1, 2, unclean=True), *lines)) == 2
     assert explained(follow(tmp_path, *lines, min_insync_replicas=1, unclean_elections=1)) == 2
-    with pytest.raises(UsageError, match=r"the header says otherwise than min_insync_replicas=2; keep one of them"):
+    with pytest.raises(UsageError, match=r"the header contradicts min_insync_replicas=2; keep one of them"):
         follow(tmp_path, header(1, 1, 2), *lines, min_insync_replicas=2)
 
 
@@ -470,7 +468,7 @@ def test_acks_is_what_the_recording_says_or_else_what_is_asked_for(tmp_path: Pat
     assert explained(follow(tmp_path, *alone, retries=0, acks=1), is_idempotent=False) == 1
     said = {**acked("x"), "acks": "1"}
     assert explained(follow(tmp_path, *alone, said, retries=0), is_idempotent=False) == 1
-    with pytest.raises(UsageError, match=r"acks cannot be set: the recording says it; leave it out"):
+    with pytest.raises(UsageError, match=r"acks cannot be set, because the recording determines it; leave it out"):
         follow(tmp_path, *alone, said, acks=1)
 
 
@@ -484,7 +482,7 @@ def test_a_record_is_not_sent_before_its_line(tmp_path: Path) -> None:
 
 def test_every_action_of_the_model_has_its_place() -> None:
     named = {*FREE, *ELECTIONS, *NEVER, "broker_crashes", "broker_restarts"}
-    assert named == {slot.name for slot in registry.load("kafka")[0].slots}
+    assert named == {one.name for one in registry.load("kafka")[0].actions}
 
 
 # ------------------------------------------------------------------------------------------------- limits and input
@@ -499,11 +497,11 @@ def test_limits_leave_it_undecided(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_search_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(search: Search) -> None:
+    def interrupt(search: ObservationSearch) -> None:
         if search.depth == 8:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Search, "_look_at_clock", interrupt)
+    monkeypatch.setattr(ObservationSearch, "_look_at_clock", interrupt)
     outcome = follow_recording(LOSS, "0.10")
     assert isinstance(outcome, Undecided)
     assert outcome.exit_code == 130
@@ -513,7 +511,7 @@ def test_an_interrupted_search_says_how_far_it_came(monkeypatch: pytest.MonkeyPa
 def test_nothing_to_follow(tmp_path: Path) -> None:
     for lines in ((), (header(1, 1),), ({"kind": "note", "what": "hello"},), (fault(START, 1),)):
         outcome = follow_recording(write(tmp_path / "empty", *lines), "2.1")
-        assert isinstance(outcome, Nothing)
+        assert isinstance(outcome, NothingToFollow)
         assert outcome.exit_code == 21
 
 
@@ -523,11 +521,14 @@ GOOD = '{"n":0,"kind":"metadata","leader":1,"isr":[1,2]}'
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ([GOOD, '{"n":1,"kind":"ack'], "2: not JSON: Unterminated string starting at column 15; one object per line"),
+        (
+            [GOOD, '{"n":1,"kind":"ack'],
+            "2: not JSON: Unterminated string starting at column 15; write one object per line",
+        ),
         ([GOOD, ""], "2: the line is empty; remove it"),
-        ([GOOD, "[1]"], "2: it is no JSON object; one object per line"),
-        ([GOOD, '{"n":1,"n":2,"kind":"note"}'], '2: "n" is said twice; say it once'),
-        ([GOOD, '{"n":1,"t":NaN,"kind":"note"}'], "2: NaN is no number of JSON; write a number"),
+        ([GOOD, "[1]"], "2: it is not a JSON object; write one object per line"),
+        ([GOOD, '{"n":1,"n":2,"kind":"note"}'], '2: "n" occurs twice; write it once'),
+        ([GOOD, '{"n":1,"t":NaN,"kind":"note"}'], "2: NaN is not a JSON number; write a number"),
         ([GOOD, '{"n":1,"kind":"acker","value":"x"}'], '2: unknown kind "acker"; there are: header, acked, '),
         ([GOOD, '{"n":1}'], "2: kind is missing; "),
         ([GOOD, '{"kind":"note"}'], "2: n is missing; "),
@@ -554,7 +555,7 @@ GOOD = '{"n":0,"kind":"metadata","leader":1,"isr":[1,2]}'
         ),
         (
             [GOOD, '{"n":1,"kind":"disk","broker":1,"log":[],"leader_epoch_checkpoint":[[0,0]]}'],
-            "1: leader_epoch is missing, while other lines tell epochs; ",
+            "1: leader_epoch is missing, but other lines have epochs; ",
         ),
         ([GOOD, '{"n":1,"kind":"metadata","isr":[1]}'], "2: leader is missing; "),
         ([GOOD, '{"n":1,"kind":"metadata","leader":1,"isr":1}'], "2: isr is 1; it has to be a list of brokers"),
@@ -562,18 +563,18 @@ GOOD = '{"n":0,"kind":"metadata","leader":1,"isr":[1,2]}'
             [GOOD, '{"n":1,"kind":"fault","what":"explode","broker":1}'],
             '2: unknown fault "explode"; there are: kill -9',
         ),
-        ([GOOD, '{"n":1,"kind":"fault","what":"freeze","broker":3}'], "2: nobody knows broker 3; "),
+        ([GOOD, '{"n":1,"kind":"fault","what":"freeze","broker":3}'], "2: broker 3; "),
         ([GOOD, '{"n":1,"kind":"fault","what":"thaw","broker":1}'], "2: thaw: broker 1 runs from the start; "),
         (
             [GOOD, *(f'{{"n":{n},"kind":"fault","what":"kill -9","broker":1}}' for n in (1, 2))],
-            "3: kill -9: broker 1 is killed since line 2; a line is missing or wrong",
+            "3: kill -9: broker 1 is killed since line 2; correct the line, or add the missing one",
         ),
         (
             [GOOD, '{"n":1,"kind":"acked","value":"x"}', '{"n":2,"kind":"fault","what":"send","value":"x"}'],
-            "3: x is sent after it was seen at line 2; ",
+            "3: x is sent after it was observed at line 2; ",
         ),
         (['{"n":0,"kind":"acked","value":"x"}'], "1: nothing says which brokers hold the partition; "),
-        ([GOOD, '{"kind":"header"}'], "2: a header behind other lines; put it first, once"),
+        ([GOOD, '{"kind":"header"}'], "2: a header after other lines; put one header first"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, texts: list[str], message: str) -> None:
@@ -591,7 +592,7 @@ def test_files_that_are_no_recordings(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(GOOD.encode() + b"\n\xff\xfe\n")
     with pytest.raises(UsageError, match=r"binary:2: byte 1 is not UTF-8; is it a log\?"):
         follow_recording(tmp_path / "binary", "2.1")
-    with pytest.raises(UsageError, match=r"replicas cannot be set: the recording says it; leave it out"):
+    with pytest.raises(UsageError, match=r"replicas cannot be set, because the recording determines it; leave it out"):
         follow_recording(LOSS, "2.1", {"replicas": 3})
     with pytest.raises(UsageError, match=r"kafka has no protocol 9"):
         follow_recording(LOSS, "9")

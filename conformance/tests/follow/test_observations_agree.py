@@ -51,7 +51,11 @@ def walk(seed: int, protocol: str) -> list[dict[str, Any]]:
         if not enabled:
             break
         step, after = chance.choice(enabled)
-        involved = {o for c, o in zip(instance.slot_choices[step.slot], step.ordinals, strict=True) if not c.is_subset}
+        involved = {
+            o
+            for c, o in zip(instance.argument_ranges[step.action_index], step.ordinals, strict=True)
+            if not c.is_subset
+        }
         if frozen & involved and not step.action.startswith("controller"):
             continue
         befalls = {"broker_crashes": KILL, "broker_restarts": START}.get(step.action)
@@ -119,15 +123,15 @@ def both(path: Path, protocol: str, values: dict[str, int]) -> tuple[str, str]:
     obvious = f"{length} steps" if length is not None else f"not line {recording.lines[slow.furthest].number}"
     if isinstance(outcome, Explained):
         assert slow_accepts(outcome, values)
-        return f"{outcome.history.length} steps", obvious
+        return f"{outcome.trace.length} steps", obvious
     assert isinstance(outcome, Rejected)
     return f"not line {outcome.line.number}", obvious
 
 
 def slow_accepts(outcome: Explained, values: dict[str, int]) -> bool:
-    history = outcome.history
-    slow = SlowReading(outcome.recording, history.instance, is_idempotent="retries" not in values)
-    return slow.accepts(history.steps, history.states)
+    trace = outcome.trace
+    slow = SlowReading(outcome.recording, trace.instance, is_idempotent="retries" not in values)
+    return slow.accepts(trace.steps, trace.states)
 
 
 SEEDS = {"0.10": (0, 4, 8), "2.1": (1, 5, 9), "2.0": (2, 6, 10), "0.11": (3, 7, 11)}

@@ -13,7 +13,7 @@ import pytest
 
 from isrcheck.conformance.cluster.log.storage import StorageError
 from isrcheck.conformance.cluster.log.storage_files import FileStorage
-from isrcheck.conformance.follow.recorder.plan import Difference, Plan
+from isrcheck.conformance.follow.recorder.plan import ModelGap, Plan
 from isrcheck.conformance.follow.recorder.record import record
 from isrcheck.conformance.follow.runs import follow
 from isrcheck.conformance.follow.runs.follow import follow_log
@@ -132,28 +132,28 @@ def without_line(text: str) -> str:
     ("difference", "protocol", "seed", "run", "line", "candidate"),
     [
         (
-            *(Difference.CHECKPOINT_ABOVE_HIGH_WATERMARK, "0.11", 1, "1.5", 736),
+            *(ModelGap.CHECKPOINT_ABOVE_HIGH_WATERMARK, "0.11", 1, "1.5", 736),
             "broker_bounces 0 checkpoint 1: models/kafka/actions/faults.py: its guard"
             " `checkpoint <= s.high_watermark[broker]` is false (s.high_watermark[0] = 0)",
         ),
         (
-            *(Difference.PARKED_FETCH_OF_REELECTED_LEADER, "2.0", 2, "2.2", 160),
+            *(ModelGap.PARKED_FETCH_OF_REELECTED_LEADER, "2.0", 2, "2.2", 160),
             'broker_becomes_leader 1 in epoch 3: it leads to fetch[0][1] = "NONE", and "PARKED" was seen',
         ),
         (
-            *(Difference.FETCH_OF_AN_EARLIER_STAY, "0.10", 1, "1.7", 857),
+            *(ModelGap.FETCH_OF_AN_EARLIER_STAY, "0.10", 1, "1.7", 857),
             'broker_becomes_follower 0 in epoch 3: it leads to fetch[0][2] = "NONE", and "PARKED" was seen',
         ),
         (
-            *(Difference.FROZEN_BROKER_TAKEN_FOR_DEAD, "2.1", 3, "3.11", 1188),
+            *(ModelGap.FROZEN_BROKER_TAKEN_FOR_DEAD, "2.1", 3, "3.11", 1188),
             "controller_removes_dead_follower 1: models/kafka/actions/controller.py: its guard `not s.is_up[follower]`"
             " is false (s.is_up[1] = true)",
         ),
     ],
-    ids=lambda value: value.name if isinstance(value, Difference) else "",
+    ids=lambda value: value.name if isinstance(value, ModelGap) else "",
 )
 def test_what_the_model_leaves_out_is_rejected_where_it_is_allowed(
-    tmp_path: Path, difference: Difference, protocol: str, seed: int, run: str, line: int, candidate: str
+    tmp_path: Path, difference: ModelGap, protocol: str, seed: int, run: str, line: int, candidate: str
 ) -> None:
     """A test that fails here may be good news: the model has learnt of it. Then take the difference out of plan.py."""
     outcomes = followed(tmp_path, recorded(Plan(protocol, seed, events=line, allowed=frozenset([difference]))))

@@ -20,10 +20,10 @@ from isrcheck.conformance.cli import main
 from isrcheck.conformance.follow import on_spark
 from isrcheck.conformance.follow.format import ndjson
 from isrcheck.conformance.follow.on_spark import follow_on_spark
-from isrcheck.conformance.follow.verdicts import Asked, follow_one
+from isrcheck.conformance.follow.verdicts import FollowRequest, follow_one
 from isrcheck.models.messages.errors import UsageError
 
-ALL = Asked("2.1", "2.1", {}, 30, 1 << 30, None)
+ALL = FollowRequest("2.1", "2.1", {}, 30, 1 << 30, None)
 SPARK = "--engine spark --master local[2]"
 
 
@@ -140,7 +140,7 @@ def test_one_log_on_spark_has_its_line_and_its_history_comes_back(logs):
     first, written, last = out.splitlines()
     assert code == 12
     assert first == (
-        "EXPLAINED  logs/g-kafka.ndjson: a history of 0.10, in 24 steps; VIOLATED acked_not_lost at step 22: PRECIOUS"
+        "EXPLAINED  logs/g-kafka.ndjson: a behaviour of 0.10, in 24 steps; VIOLATED acked_not_lost at step 22: PRECIOUS"
         " is lost; VIOLATED isr_is_complete at step 20: PRECIOUS is missing from the ISR"
     )
     assert last == "1 log: 1 EXPLAINED; TIME"
@@ -197,7 +197,7 @@ def test_ctrl_c_keeps_what_was_found(tmp_path):
     assert "FOLLOWED, 1 REJECTED; " in out.splitlines()[-1]
     assert f"\n{tmp_path}/2-bug.ndjson:4: run 7.1 is rejected: " in out
     assert f"{tmp_path}/3-gap.ndjson" not in out
-    assert " of 4 logs were not followed to their end, nothing is decided about them" in err.splitlines()[-1]
+    assert " of 4 logs were not followed to their end; nothing is decided about them" in err.splitlines()[-1]
     assert err.splitlines()[-1].startswith("conform: interrupted; ")
 
 

@@ -75,7 +75,7 @@ def test_programs_use_every_construct_of_the_language(programs: list[Program]) -
 
 def test_programs_use_every_word_of_the_language(programs: list[Program]) -> None:
     found = {node.id for node in nodes(programs) if isinstance(node, ast.Name)}
-    assert {*language.__all__, *syntax.FOLDS, *syntax.CHOICES, "range", syntax.TAKEN} <= found
+    assert {*language.__all__, *syntax.FOLDS, *syntax.EXTREMA, "range", syntax.TAKEN} <= found
 
 
 def test_programs_use_every_option_of_a_declaration(programs: list[Program]) -> None:

@@ -234,7 +234,7 @@ def test_brokers_that_are_down_for_good_stay_down():
     instance = MODEL.instance("2.1", {"brokers_down": 1, "common_records": 1, "bounces": 0, "crashes": 0})
     assert len(instance.initial_states) == 3
     exploration = explore(instance, Limits(memory=MEMORY))
-    fired = dict(zip([slot.name for slot in MODEL.slots], exploration.fired, strict=True))
+    fired = dict(zip([one.name for one in MODEL.actions], exploration.fired, strict=True))
     assert exploration.exhausted
     assert fired["broker_restarts"] == 0
     assert fired["controller_fails_over"] > 0

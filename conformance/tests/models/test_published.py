@@ -57,7 +57,7 @@ def test_a_swapped_action_is_a_mutant_between_two_variants():
 
 def test_swapping_everything_gives_the_other_variant():
     bounds = {"replicas": 2, "log_size": 2, "records": 2, "max_epoch": 1}
-    every = {slot.name: "kip_101" for slot in MODEL.slots}
+    every = {one.name: "kip_101" for one in MODEL.actions}
     swapped = explore(MODEL.instance("kip_320", bounds, every), Limits(memory=1 << 30), count_all=True)
     row = next(row for row in ROWS if row.variant == "kip_101" and list(row.sizes.values()) == [2, 2, 2, 1])
     assert published.figures_of(swapped) == row.figures

@@ -150,7 +150,7 @@ def start(instance: Instance, **values: Any) -> run.Cells:
     cells = list(instance.initial_states[0])
     for name, value in values.items():
         field, _, index = name.rpartition("_")
-        cells[instance.places[field].offset + int(index)] = value
+        cells[instance.layouts[field].offset + int(index)] = value
     return tuple(cells)
 
 
@@ -166,7 +166,7 @@ def line_of(function: str) -> int:
 
 
 def test_cells_lie_in_order_of_declaration(instance: Instance) -> None:
-    assert [(place.name, place.offset, place.sizes, place.low, place.high) for place in instance.places.values()] == [
+    assert [(place.name, place.offset, place.sizes, place.low, place.high) for place in instance.layouts.values()] == [
         ("count", 0, (2,), -1, 3),
         ("holds", 2, (2, 3), 0, 1),
         ("owner", 8, (3,), -1, 1),
@@ -175,11 +175,11 @@ def test_cells_lie_in_order_of_declaration(instance: Instance) -> None:
     ]
     assert instance.cells == 13
     assert instance.initial_states == ((0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, 0, -1),)
-    assert list(instance.places["holds"].indices()) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
+    assert list(instance.layouts["holds"].indices()) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
 
 
 def test_values_are_spelled_as_people_read_them(instance: Instance) -> None:
-    places = instance.places
+    places = instance.layouts
     assert [places["holds"].spell(value) for value in (0, 1)] == ["false", "true"]
     assert [places["owner"].spell(value) for value in (-1, 0, 1)] == ["none", "0", "1"]
     assert [places["last"].spell(value) for value in (-1, 0, 2)] == ["none", "a", "c"]
@@ -317,11 +317,11 @@ def test_step_numbers_go_round(instance: Instance) -> None:
     for number in range(total):
         step = instance.step(number)
         assert instance.number(step.action, step.ordinals) == number
-        assert instance.model.slots[step.slot].name == step.action
+        assert instance.model.actions[step.action_index].name == step.action
 
 
 def test_step_numbers_follow_declaration_then_arguments(instance: Instance) -> None:
-    keys = [(step.slot, step.ordinals) for step in instance.steps]
+    keys = [(step.action_index, step.ordinals) for step in instance.steps]
     assert keys == sorted(keys)
     assert len(set(keys)) == 47
 
@@ -350,9 +350,11 @@ def test_a_swap_takes_another_protocols_action() -> None:
     model, protocol = registry.load("published/kip_320")
     plain = model.instance(protocol)
     swapped = model.instance(protocol, None, {"leader_expands_isr": "kip_279"})
-    names = [slot.name for slot in model.slots]
+    names = [one.name for one in model.actions]
     differing = [
-        names[slot] for slot, pair in enumerate(zip(plain.choices, swapped.choices, strict=True)) if len({*pair}) == 2
+        names[slot]
+        for slot, pair in enumerate(zip(plain.alternatives, swapped.alternatives, strict=True))
+        if len({*pair}) == 2
     ]
     assert differing == ["leader_expands_isr"]
     function = swapped.function(names.index("leader_expands_isr"))
@@ -364,8 +366,8 @@ def test_a_swap_can_take_an_action_away_and_keeps_every_number() -> None:
     model, _ = registry.load("published")
     plain = model.instance("kip_320_first_try")
     swapped = model.instance("kip_320_first_try", None, {"follower_truncates": "kip_101"})
-    slot = [one.name for one in model.slots].index("follower_truncates")
-    assert plain.choices[slot] is not None and swapped.choices[slot] is None
+    slot = [one.name for one in model.actions].index("follower_truncates")
+    assert plain.alternatives[slot] is not None and swapped.alternatives[slot] is None
     assert swapped.first_steps == plain.first_steps
     assert {step.action for step in plain.steps} - {step.action for step in swapped.steps} == {"follower_truncates"}
     assert take(swapped, swapped.initial_states[0], "follower_truncates", 0, 1) is None
@@ -377,9 +379,9 @@ def test_the_taken_action_is_every_version_of_it() -> None:
         instance = model.instance(protocol)
         step = next(step for step in instance.steps if step.action == "become_follower")
         taken = run.Taken(instance, step)
-        assert [slot.name for slot in model.slots if taken == slot.name] == ["become_follower"]
-        assert [slot.name for slot in model.slots if taken != slot.name] == [
-            slot.name for slot in model.slots if slot.name != "become_follower"
+        assert [one.name for one in model.actions if taken == one.name] == ["become_follower"]
+        assert [one.name for one in model.actions if taken != one.name] == [
+            one.name for one in model.actions if one.name != "become_follower"
         ]
 
 
@@ -428,7 +430,7 @@ def test_an_impossible_value_is_refused(model: Model, values: Mapping[str, int],
 
 def test_a_size_that_no_cell_holds_is_refused(model: Model) -> None:
     with pytest.raises(UsageError) as refusal:
-        assert model.instance(None, {"top": 128}).places
+        assert model.instance(None, {"top": 128}).layouts
     assert str(refusal.value) == "field count would hold -1..128: a cell holds -128..127; use smaller bounds"
 
 

@@ -61,7 +61,7 @@ def test_a_divergence_is_a_unified_diff_with_step_and_variable(conform, loss):
         *("  --- model", "  +++ system", "  @@ -26,2 +26,2 @@"),
         *("  -pending                    [0 none]", "  -acknowledged               {}"),
         *("  +pending                    [none none]", "  +acknowledged               {a}"),
-        f"  see the whole of it: trace show {loss}",
+        f"  show the whole trace: trace show {loss}",
         f"  replay it: conform replay {loss} --bug ack_before_isr",
     ]
 
@@ -78,7 +78,7 @@ def test_a_history_that_no_clock_allows_is_undecided(conform, tmp_path):
     path = write(behaviour(instance, len(instance.initial_states) - 1, steps, None, "", None), tmp_path)
     code, out, err = conform(f"replay {path}")
     assert (code, err) == (3, "")
-    assert out.startswith(f"{path}: UNDECIDED: step 2 drops a follower that had caught up later than one that stays")
+    assert out.startswith(f"{path}: UNDECIDED: step 2 drops a follower that caught up no earlier than one that stays")
 
 
 # ----------------------------------------------------------------------------------------------------------- bad input
@@ -130,7 +130,7 @@ def test_a_trace_of_another_model_is_refused(conform, tmp_path):
     assert (code, out) == (2, "")
     assert (
         err
-        == f"conform: {written}: the cluster replays traces of kafka as it stands: no other model, no swapped action\n"
+        == f"conform: {written}: the cluster replays only traces of kafka without swapped actions; give such a trace\n"
     )
 
 
@@ -178,7 +178,7 @@ def test_logs_are_files_when_asked_and_nothing_is_overwritten(conform, loss, tmp
     before = {path: path.read_bytes() for path in (tmp_path / "kept").rglob("*.*")}
     code, out, err = conform(f"replay {loss} --logs kept")
     assert (code, out) == (2, "")
-    assert "it holds files already; give a directory that does not" in err
+    assert "it is not empty; give an empty or new directory" in err
     assert before == {path: path.read_bytes() for path in (tmp_path / "kept").rglob("*.*")}
 
 
@@ -266,8 +266,14 @@ def driver_that(observe: str) -> str:
     [
         ("raise SystemExit(0)", "mine.py: it cannot be loaded: SystemExit: 0"),
         (driver_that("raise SystemExit(0)"), "mine.py: observe fails: SystemExit: 0"),
-        (driver_that("pass"), "mine.py: observe gives None; give a dict: name of a variable -> its value"),
-        (driver_that("return 5"), "mine.py: observe gives 5; give a dict: name of a variable -> its value"),
+        (
+            driver_that("pass"),
+            "mine.py: observe gives None; give a dict that maps the names of variables to their values",
+        ),
+        (
+            driver_that("return 5"),
+            "mine.py: observe gives 5; give a dict that maps the names of variables to their values",
+        ),
         (driver_that("return {}"), "the driver shows nothing of the system, so nothing was compared"),
         (driver_that("return {'isr': [None, (None,) * 3, None]}"), "the driver shows nothing of the system"),
         (

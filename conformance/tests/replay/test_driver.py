@@ -74,9 +74,9 @@ def test_every_variable_but_the_budgets_is_compared():
     one = Driver()
     one.begin(trace)
     compared = one.observe()
-    assert set(compared) == set(trace.instance.places) - projection.LEFT_OUT
+    assert set(compared) == set(trace.instance.layouts) - projection.LEFT_OUT
     for name, cells in compared.items():
-        assert len(cells) == trace.instance.places[name].count
+        assert len(cells) == trace.instance.layouts[name].count
 
 
 # ------------------------------------------------------------------------------------------------------------- timing
@@ -94,7 +94,7 @@ def test_time_passes_before_the_last_fetch_of_who_stays():
 
 def test_who_fell_behind_earlier_cannot_stay_where_another_one_goes():
     steps = ["leader_handles_fetch 0 from 1", "leader_shrinks_isr 0 by {1}"]
-    with pytest.raises(UntimelyError, match="step 2 drops a follower that had caught up later than one that stays"):
+    with pytest.raises(UntimelyError, match="step 2 drops a follower that caught up no earlier than one that stays"):
         timing_of(trace_of(steps, "0.11"))
     # Both may go, and in 2.1 nobody goes who has everything.
     assert timing_of(trace_of([steps[0], "leader_shrinks_isr 0 by {1,2}"], "0.11")).pauses == {1}

@@ -31,7 +31,7 @@ class Compiled:
         self.words = np.zeros(self.room * kernel.layout.words, np.uint64)
         self.parents = np.zeros(self.room, np.uint32)
         self.steps = np.zeros(self.room, np.uint32)
-        self.fired = np.zeros(len(instance.model.slots), np.int64)
+        self.fired = np.zeros(len(instance.model.actions), np.int64)
         self.active = np.zeros(properties + 1, np.int8)
         for number, prop in enumerate(instance.model.properties):
             self.active[number] = prop in instance.properties

@@ -71,7 +71,7 @@ logs/c-bug.ndjson:183: run 7.2 is rejected: no step of the model leads to what w
 
 logs/g-kafka.ndjson:17: it is rejected: broker 2 has m0 m1 m2 on disk, checkpointed high watermark 2
   the log of broker 2 is m0 m1 m2: true of 0 of 689, instead: m0 m1 m2 PRECIOUS (689)
-  it has had 2 as its high watermark, not before the checkpoint that was seen last: true of 689 of 689
+  it has had the high watermark 2, not before the last observed checkpoint: true of 689 of 689
   the whole of it: conform follow logs/g-kafka.ndjson {ASKED}
 
 logs/h-bug-then-damage.ndjson:4: run 7.1 is rejected: no step of the model leads to what was seen
@@ -84,5 +84,5 @@ logs/h-bug-then-damage.ndjson:4: run 7.1 is rejected: no step of the model leads
 ERR = """\
 conform: logs/b-binary.ndjson:1: the file ends in the middle of this line; get the rest, or remove the line
 conform: logs/d-cut.ndjson:31: the file ends in the middle of this line; get the rest, or remove the line
-conform: logs/h-bug-then-damage.ndjson:203: "number" is missing; see docs/conformance.md for what a line says
+conform: logs/h-bug-then-damage.ndjson:203: "number" is missing; docs/conformance.md describes the lines of a log
 """

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from isrcheck.conformance.follow.observations.lines import Acked, Befalls, Disk, Fault, Line, Metadata, Read, Sent
+from isrcheck.conformance.follow.observations.lines import Acked, Disk, Fault, FaultKind, Line, Metadata, Read, Sent
 from isrcheck.conformance.follow.observations.recording import Recording
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.run import Cells, State, take
@@ -56,7 +56,7 @@ def fault(what: str, broker: int) -> dict[str, Any]:
     return {"kind": "fault", "what": what, "broker": broker}
 
 
-KILL, FREEZE, THAW, START, STOP = (one.value for one in Befalls)
+KILL, FREEZE, THAW, START, STOP = (one.value for one in FaultKind)
 
 
 def read(*values: str) -> dict[str, Any]:
@@ -144,17 +144,17 @@ class SlowReading:
 
     # --------------------------------------------------------------------------------------------- between the lines
 
-    def faults_before(self, passed: int, broker: int) -> list[Befalls]:
+    def faults_before(self, passed: int, broker: int) -> list[FaultKind]:
         lines = self.recording.lines[:passed]
         return [line.what for line in lines if isinstance(line, Fault) and line.broker == broker]
 
     def is_frozen(self, passed: int, replica: int) -> bool:
         faults = self.faults_before(passed, self.recording.brokers[replica])
-        return faults[-1:] == [Befalls.FREEZE]
+        return faults[-1:] == [FaultKind.FREEZE]
 
     def is_stopping(self, passed: int, replica: int) -> bool:
         faults = self.faults_before(passed, self.recording.brokers[replica])
-        return faults[-1:] == [Befalls.STOP]
+        return faults[-1:] == [FaultKind.STOP]
 
     def newest_before(self, position: int) -> int:
         told = (line for line in self.recording.lines[:position] if isinstance(line, Metadata))
@@ -175,7 +175,7 @@ class SlowReading:
         if step.action in ("broker_bounces", "broker_loses_power", "broker_loses_disk"):
             return
         before, s = State(self.instance, moment.cells), State(self.instance, after)
-        names = [choice.parameter.name for choice in self.instance.slot_choices[step.slot]]
+        names = [choice.parameter.name for choice in self.instance.argument_ranges[step.action_index]]
         given = dict(zip(names, step.ordinals, strict=True))
         line = self.recording.lines[moment.passed] if moment.passed < len(self.recording.lines) else None
         befallen = line if isinstance(line, Fault) else None
@@ -185,7 +185,7 @@ class SlowReading:
             replica = given["broker"]
             is_told = befallen is not None and self.recording.replica(befallen.broker) == replica
             if step.action == "broker_restarts":
-                if not is_told or befallen is None or befallen.what is not Befalls.START:
+                if not is_told or befallen is None or befallen.what is not FaultKind.START:
                     return
                 if given["checkpoint"] != self.checkpoint_at_start(moment, replica):
                     return
@@ -195,7 +195,7 @@ class SlowReading:
                 heirs = [r for r in range(s.replicas) if r != replica and before.controller_isr[r] and before.is_up[r]]
                 if before.controller_leader == replica and heirs:
                     return
-            elif is_told and befallen is not None and befallen.what is Befalls.KILL:
+            elif is_told and befallen is not None and befallen.what is FaultKind.KILL:
                 passed += 1
             else:
                 return
@@ -280,12 +280,12 @@ class SlowReading:
                 yield replace(moment, guess=(seen, changed, elsewhere))
         if moment.passed < len(self.recording.lines):
             line = self.recording.lines[moment.passed]
-            is_a_step = isinstance(line, Fault) and line.what in (Befalls.KILL, Befalls.START)
+            is_a_step = isinstance(line, Fault) and line.what in (FaultKind.KILL, FaultKind.START)
             if not is_a_step and self.is_true(moment, s, line):
                 yield replace(moment, passed=moment.passed + 1)
 
     def process_of(self, position: int, broker: int) -> int:
-        return self.faults_before(position, broker).count(Befalls.START)
+        return self.faults_before(position, broker).count(FaultKind.START)
 
     def sightings(self, passed: int, replica: int, until: int | None = None) -> list[int]:
         """The checkpoints that are seen of the process that runs, or ran last, when so many lines are passed."""
@@ -303,7 +303,7 @@ class SlowReading:
         since = None
         for position, line in enumerate(self.recording.lines[:passed]):
             if isinstance(line, Fault) and line.broker == broker:
-                stops = line.what in (Befalls.KILL, Befalls.FREEZE)
+                stops = line.what in (FaultKind.KILL, FaultKind.FREEZE)
                 since = (position if since is None else since) if stops else None
         return since
 

@@ -80,17 +80,17 @@ class Machine(RuleBasedStateMachine):
         self.numbers: Collection[int] | None = None
         self.refused = ""
 
-    def longer(self, slot: int) -> dict[Step, Trace]:
+    def longer(self, action_index: int) -> dict[Step, Trace]:
         """The steps of an action that can be taken now, each with the trace that it makes."""
-        if slot not in self.possible:
-            steps = self._candidates(slot)
+        if action_index not in self.possible:
+            steps = self._candidates(action_index)
             traces = {step: with_step(self.trace, step) for step in steps}
-            self.possible[slot] = {step: trace for step, trace in traces.items() if trace is not None}
-        return self.possible[slot]
+            self.possible[action_index] = {step: trace for step, trace in traces.items() if trace is not None}
+        return self.possible[action_index]
 
-    def _candidates(self, slot: int) -> Sequence[Step]:
+    def _candidates(self, action_index: int) -> Sequence[Step]:
         """The steps of an action that CPython has to try: with `enabled`, only those that are."""
-        steps = self.steps_of.get(slot, ())
+        steps = self.steps_of.get(action_index, ())
         if self.enabled is None:
             return steps
         if self.numbers is None:
@@ -99,7 +99,7 @@ class Machine(RuleBasedStateMachine):
 
     def take(self, step: Step) -> None:
         """One step of both. Where time would have had to pass earlier, the cluster goes its way once more."""
-        self.trace = longer = self.longer(step.slot)[step]
+        self.trace = longer = self.longer(step.action_index)[step]
         self.possible, self.numbers = {}, None
         try:
             if timing_of(longer) == self.driver.timing:
@@ -153,9 +153,9 @@ def machine_of(
         "the_cluster_shows_what_the_model_says": invariant()(Machine.the_cluster_shows_what_the_model_says),
         "promises_hold": invariant()(Machine.promises_hold),
     }
-    for number, slot in enumerate(instance.model.slots):
-        if instance.choices[number] is not None:
-            members[slot.name] = _rule(number)
+    for number, action in enumerate(instance.model.actions):
+        if instance.alternatives[number] is not None:
+            members[action.name] = _rule(number)
     made: type[Machine] = type("ModelAndCluster", (Machine,), members)
 
     class ModelAndClusterTestCase(TestCase):
@@ -193,14 +193,14 @@ def must_hold(machine: type[Machine], examples: int, steps: int = STEPS, folder:
     raise AssertionError("\n".join([label(trace.instance), *history, *told, *last]))
 
 
-def _rule(slot: int) -> Callable[..., None]:
+def _rule(action_index: int) -> Callable[..., None]:
     """One rule: a step of this action, whichever arguments Hypothesis draws."""
 
     def take_one(self: Machine, data: st.DataObject) -> None:
-        self.take(data.draw(st.sampled_from(list(self.longer(slot)))))
+        self.take(data.draw(st.sampled_from(list(self.longer(action_index)))))
 
     made: Callable[..., None] = rule(data=st.data())(take_one)
-    return precondition(lambda self: bool(self.longer(slot)))(made)
+    return precondition(lambda self: bool(self.longer(action_index)))(made)
 
 
 def shrunk(machine: type[Machine], examples: int, steps: int = STEPS) -> Failure | None:

@@ -132,19 +132,19 @@ def test_one_line_for_every_bad_argument(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_one_line_for_every_file_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert complaint(capsys, "show", tmp_path / "none") == (
-        f"{tmp_path / 'none'}: cannot be read: No such file or directory; trace list shows the traces that there are"
+        f"{tmp_path / 'none'}: cannot be read: No such file or directory; list the traces with: trace list"
     )
     assert complaint(capsys, "show", tmp_path) == (
-        f"{tmp_path}: a folder, not a trace; see what is in it with: trace list DIR"
+        f"{tmp_path}: a folder, not a trace; list its traces with: trace list DIR"
     )
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
-    assert complaint(capsys, "show", tmp_path / "bytes").endswith("not text in UTF-8; give a file that check wrote")
+    assert complaint(capsys, "show", tmp_path / "bytes").endswith("not UTF-8 text; give a file written by check")
     os.mkfifo(tmp_path / "pipe")
-    assert complaint(capsys, "show", tmp_path / "pipe").endswith("not a regular file; give a file that check wrote")
+    assert complaint(capsys, "show", tmp_path / "pipe").endswith("not a regular file; give a file written by check")
     with (tmp_path / "huge").open("wb") as file:
         file.truncate(17 << 20)
     assert complaint(capsys, "show", tmp_path / "huge").endswith(
-        "17 MiB are too much for a trace; give a file that check wrote"
+        "17 MiB are too large for a trace; give a file written by check"
     )
     (tmp_path / "loop").symlink_to("loop")
     assert "cannot be read: " in complaint(capsys, "show", tmp_path / "loop")
@@ -161,13 +161,13 @@ def test_a_file_cannot_write_on_the_terminal(written: Path, capsys: pytest.Captu
     text = written.read_text()
     written.write_text(text.replace('"leader_writes"', '"\\u001b[31mleader\\nwrites"'))
     assert complaint(capsys, "show", written) == (
-        f"{written}: state 4: its mbt::actionTaken is missing, or no line of text; write the trace anew"
+        f"{written}: state 4: its mbt::actionTaken is missing or not a line of text; write the trace again"
     )
     written.write_text(text.replace('"isr": [[false', '"\\u001b[31m": 0, "isr": [[false', 1))
     assert '"\\u001b[31m" is no field of the model' in complaint(capsys, "show", written)
     written.write_text(text.replace('"records": "1"', '"\\u202e": "1"'))
     assert complaint(capsys, "show", written).endswith(
-        "its configuration is missing, or no line of text; write the trace anew"
+        "its configuration is missing or not a line of text; write the trace again"
     )
     written.write_text(text.replace('"model": "published"', f'"model": "{"x" * 4000}"'))
     assert len(complaint(capsys, "show", written)) == cli.MOST_MESSAGE
@@ -210,7 +210,7 @@ def test_ones_own_model_is_loaded_only_when_it_is_given(
     path = folder.write(found, Path("out"))
     model.write_text("raise SystemExit('this file was run')")
     assert complaint(capsys, "show", path) == (
-        f"{path}: its model is the file parcels.py, which is never loaded by itself; give it: --model parcels.py"
+        f"{path}: its model is the file parcels.py, which is not loaded automatically; give it: --model parcels.py"
     )
     own_model(tmp_path)
     assert cli.main(["show", str(path), "--model", "parcels.py"]) == 0
@@ -228,8 +228,8 @@ def test_another_version_of_a_model_is_refused(
     with model.open("a") as file:
         file.write("\n\n@always\ndef one_more(s):\n    return True\n")
     assert complaint(capsys, "show", path, "--model", model) == (
-        f"{path}: made with another version of model parcels (digest {digest}, given"
-        f" {registry.load_file(model).digest[:8]}); make the trace anew with check"
+        f"{path}: written with another version of model parcels (digest {digest}, given"
+        f" {registry.load_file(model).digest[:8]}); write the trace again with check"
     )
     assert complaint(capsys, "show", path, "--model", "none.py").startswith("none.py: ")
 

@@ -1,6 +1,6 @@
-"""The actions of Kafka's replication: each is one step that somebody takes.
+"""The actions of Kafka's replication: each is one step of a broker, the controller, or a client, or a fault.
 
 In:  the state.
-Out: guards, and what a step writes.
+Out: guards, and the writes of a step.
 May import: kafka.state.
 """

@@ -1,7 +1,7 @@
-"""What the controller does: it gives up on brokers and elects leaders. It never compares logs.
+"""The actions of the controller: it gives up on brokers and elects leaders. It never compares logs.
 
-Each election takes a new leader epoch, and is announced to the brokers one by one (metadata.py). Losing the last member
-of the ISR elects nobody: the leader of record stays the one that is gone.
+Each election starts a new leader epoch, and is announced to the brokers one by one (metadata.py). If the last member of
+the ISR fails, no leader is elected: the leader of record stays the broker that is gone.
 """
 
 from isrcheck.models.kafka.state.fields import Replica
@@ -9,7 +9,7 @@ from isrcheck.models.language import action, require
 
 
 def announce_leader(s, leader):
-    """A new epoch, with this leader and the ISR of this moment."""
+    """A new epoch with this leader and the current ISR."""
     s.controller_leader = leader
     s.controller_epoch += 1
     s.metadata_leader[s.controller_epoch] = leader
@@ -21,7 +21,7 @@ def announce_leader(s, leader):
 def controller_fails_over(s, elected: Replica):
     """The controller gives up on the leader, dead or not, and elects a running member of the ISR.
 
-    Kafka: PartitionStateMachine, OfflinePartitionLeaderSelector. The old leader is not told by this.
+    Kafka: PartitionStateMachine, OfflinePartitionLeaderSelector. The old leader does not learn of it in this step.
     """
     require(s.controller_epoch < s.elections)
     require(elected != s.controller_leader)
@@ -33,9 +33,9 @@ def controller_fails_over(s, elected: Replica):
 
 @action
 def controller_removes_dead_follower(s, follower: Replica):
-    """A follower that does not run leaves the ISR; the leader stays, in a new epoch. Kafka: removeReplicaFromIsr.
+    """A follower that is down leaves the ISR; the leader stays, in a new epoch. Kafka: removeReplicaFromIsr.
 
-    Left out: one that runs, and stands still until its session is over; its leader can drop it as well.
+    Left out: a follower that runs but is frozen until its session expires; its leader can drop it as well.
     """
     require(s.controller_epoch < s.elections)
     require(follower != s.controller_leader)
@@ -63,7 +63,7 @@ def controller_elects_preferred(s, elected: Replica):
 
 @action
 def controller_elects_unclean(s, elected: Replica):
-    """No member of the ISR runs: a broker outside of it is elected, and whatever it lacks is gone.
+    """No member of the ISR runs: a broker outside the ISR is elected, and records that it lacks are lost.
 
     Kafka: unclean.leader.election.enable.
     """

@@ -1,7 +1,7 @@
-"""What befalls brokers: bounces, crashes, losses of power and of disks, and the restarts that follow.
+"""Faults of brokers: bounces, crashes, losses of power and of disks, and the restarts that follow.
 
-A process that dies leaves its log as it was written; only a loss of power takes what was not flushed. What comes back
-is the log and a checkpointed high watermark: any up to the last one that the broker had. Left out: a follower's high
+When a process dies, its log stays as it was written; only a loss of power removes what was not flushed. A restarted
+broker has its log and a checkpointed high watermark: any up to the last one that it had. Left out: a follower's high
 watermark can fall (follower.py), and for up to five seconds its checkpoint is then above it.
 """
 
@@ -19,7 +19,7 @@ from isrcheck.models.language import NONE, action, require
 
 
 def stop_broker(s, broker):
-    """The process ends. What it knew of leader and epoch is gone; responses that it had sent are still on their way."""
+    """The process ends. It forgets leader and epoch; responses that it had sent stay in flight."""
     stop_leading(s, broker)
     forget_own_fetches(s, broker)
     s.is_up[broker] = False
@@ -30,10 +30,10 @@ def stop_broker(s, broker):
 
 
 def start_broker(s, broker, checkpoint):
-    """The process comes back with a checkpointed high watermark, and the controller tells it how things stand.
+    """The process restarts with a checkpointed high watermark, and receives the current metadata from the controller.
 
-    An epoch that starts at the log end is dropped from the cache when the log is loaded. A leader goes on in its epoch,
-    without what it knew of its followers; a follower has to agree with its leader about the log.
+    An epoch that starts at the log end is dropped from the cache when the log is loaded. A leader continues in its
+    epoch, without its knowledge of its followers; a follower first has to reconcile its log with its leader's.
     """
     s.is_up[broker] = True
     s.high_watermark[broker] = min(checkpoint, s.log_end_offset[broker])
@@ -51,7 +51,7 @@ def start_broker(s, broker, checkpoint):
 
 @action(shows="{broker} checkpoint {checkpoint}")
 def broker_bounces(s, broker: Replica, checkpoint: EndOffset):
-    """A broker that does not lead is back before the controller notices: it keeps its place in the ISR."""
+    """A broker that does not lead restarts before the controller notices, and stays in the ISR."""
     require(s.bounces_left > 0)
     require(s.is_up[broker])
     require(broker != s.controller_leader)
@@ -63,7 +63,7 @@ def broker_bounces(s, broker: Replica, checkpoint: EndOffset):
 
 @action
 def broker_crashes(s, broker: Replica):
-    """The process dies; what it has written to its log is kept by the operating system."""
+    """The process dies; the operating system keeps what it has written to its log."""
     require(s.crashes_left > 0)
     require(s.is_up[broker])
     s.crashes_left -= 1
@@ -74,7 +74,7 @@ def broker_crashes(s, broker: Replica):
 def broker_loses_power(s, broker: Replica, kept: EndOffset):
     """The machine dies, and the end of the log from `kept` on had not been flushed.
 
-    A log does not come back shorter than where it starts (the log start itself is taken for checkpointed).
+    A log does not become shorter than where it starts (the log start itself is assumed to be checkpointed).
     """
     require(s.power_losses_left > 0)
     require(s.is_up[broker])
@@ -88,7 +88,7 @@ def broker_loses_power(s, broker: Replica, kept: EndOffset):
 
 @action
 def broker_loses_disk(s, broker: Replica):
-    """The machine dies, and will come back with an empty disk."""
+    """The machine dies, and restarts with an empty disk."""
     require(s.disk_losses_left > 0)
     require(s.is_up[broker])
     require(s.log_end_offset[broker] > 0)
@@ -100,7 +100,7 @@ def broker_loses_disk(s, broker: Replica):
 
 @action(shows="{broker} checkpoint {checkpoint}")
 def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
-    """A broker that is down comes back, unless as many as are down for good would then be missing."""
+    """A broker that is down restarts, unless fewer brokers would then be down than are down for good."""
     require(not s.is_up[broker])
     require(sum(1 for r in range(s.replicas) if not s.is_up[r]) > s.brokers_down)
     require(checkpoint <= s.high_watermark[broker])

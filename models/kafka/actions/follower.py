@@ -1,4 +1,6 @@
-"""What a follower does: it reconciles its log with its leader's, applies responses, and finds itself out of range."""
+"""The actions of a follower: it reconciles its log with its leader's, applies responses, and handles
+OFFSET_OUT_OF_RANGE.
+"""
 
 from isrcheck.models.kafka.actions.faults import stop_broker
 from isrcheck.models.kafka.state.epochs import end_offset_for, epoch_for, is_answered, latest_epoch
@@ -18,11 +20,11 @@ from isrcheck.models.language import NONE, action, require
 def follower_reconciles(s, follower: Replica, leader: Replica):
     """The follower asks where its latest epoch ends in the leader's log (OffsetsForLeaderEpoch), and truncates.
 
-    No usable answer: to its own high watermark. KIP-101 (0.11): to the leader's answer. KIP-279 (2.0): the answer names
-    an epoch that the leader knows; to where that one ends in both logs, and where the follower does not know it either,
-    it goes back to the epoch before and asks again. KIP-320 (2.1): the leader refuses a follower of another epoch.
-    Question and answer are one step; an answer that comes in another epoch is dropped only since 2.1.1 (KAFKA-7786).
-    Kafka: AbstractFetcherThread.maybeTruncate.
+    Without a usable answer, it truncates to its own high watermark. KIP-101 (0.11): to the leader's answer. KIP-279
+    (2.0): the answer names an epoch that the leader has; it truncates to where that epoch ends in both logs, and if the
+    follower does not have the epoch, it goes back to its previous epoch and asks again. KIP-320 (2.1): the leader
+    refuses a follower of another epoch. Request and answer are one step; an answer that arrives in another epoch is
+    dropped only since 2.1.1 (KAFKA-7786). Kafka: AbstractFetcherThread.maybeTruncate.
     """
     require(s.is_truncating[follower])
     require(can_ask(s, follower, leader))
@@ -45,9 +47,9 @@ def follower_reconciles(s, follower: Replica, leader: Replica):
 
 @action(shows="{follower} from {leader}")
 def follower_applies_response(s, follower: Replica, leader: Replica):
-    """The follower appends what it was sent, and takes over the high watermark as far as its log reaches.
+    """The follower appends the received entries, and adopts the high watermark as far as its log reaches.
 
-    Only the offset is compared, not the epoch; and the high watermark can go down here. Then the log start follows the
+    Only the offset is compared, not the epoch; and the high watermark can fall here. Then the log start follows the
     leader's. Kafka: ReplicaFetcherThread.processPartitionData.
     """
     require(follows(s, follower, leader))
@@ -66,7 +68,7 @@ def follower_applies_response(s, follower: Replica, leader: Replica):
 
 @action(shows="to {follower} from {leader}")
 def response_is_lost(s, follower: Replica, leader: Replica):
-    """The connection breaks, or the response no longer fits the follower's log; it will fetch again."""
+    """The connection breaks, or the response no longer fits the follower's log; the follower will fetch again."""
     require(s.fetch[follower][leader] == Fetch.ANSWERED)
     clear_fetch(s, follower, leader)
 
@@ -75,7 +77,7 @@ def response_is_lost(s, follower: Replica, leader: Replica):
 def follower_is_out_of_range(s, follower: Replica, leader: Replica):
     """The follower's log is longer than its leader's: OFFSET_OUT_OF_RANGE.
 
-    It truncates to the leader's log end offset; up to 2.0, where unclean election is off, the broker halts instead
+    It truncates to the leader's log end offset; up to 2.0, if unclean election is off, the broker halts instead
     (KAFKA-7414). Kafka: ReplicaFetcherThread.handleOffsetOutOfRange.
     """
     require(may_fetch(s, follower, leader))
@@ -88,7 +90,7 @@ def follower_is_out_of_range(s, follower: Replica, leader: Replica):
 
 @action(shows="{follower} at {leader}")
 def follower_starts_over(s, follower: Replica, leader: Replica):
-    """What the follower would fetch next was deleted: it drops its log and begins at the leader's log start.
+    """The next offset of the follower was deleted: it drops its log and restarts at the leader's log start.
 
     Kafka: ReplicaFetcherThread.handleOffsetOutOfRange, truncateFullyAndStartAt.
     """

@@ -1,4 +1,6 @@
-"""What a leader does: it serves fetches, answers parked ones, drops followers from the ISR, and deletes records."""
+"""The actions of a leader: it serves fetches, answers parked ones, drops followers from the ISR, and deletes
+records.
+"""
 
 from isrcheck.models.kafka.state.commit import advance_high_watermark
 from isrcheck.models.kafka.state.fields import EndOffset, Fetch, Replica, ReplicaSet, ShrinkRule
@@ -21,9 +23,9 @@ def send_response(s, leader, follower, high_watermark):
 
 
 def may_join_isr(s, leader, follower):
-    """Kafka: Partition.maybeExpandIsr: it holds what the leader has exposed, and the write of the ISR would succeed.
+    """Kafka: Partition.maybeExpandIsr: the follower holds what the leader has exposed, and the ISR write would succeed.
 
-    Since 2.1 (KAFKA-7128) it also holds what was there before the leader's epoch: the high watermark may lag.
+    Since 2.1 (KAFKA-7128) it also holds what was there before the leader's epoch, because the high watermark may lag.
     """
     return (
         is_controllers_leader(s, leader)
@@ -34,19 +36,20 @@ def may_join_isr(s, leader, follower):
 
 
 def write_isr(s, leader, r, is_member):
-    """The leader's conditional write: its own ISR and the one of record change together, the epoch stays."""
+    """The leader's conditional write: its own ISR and the ISR of record change together; the epoch stays."""
     s.isr[leader][r] = is_member
     s.controller_isr[r] = is_member
 
 
 @action(shows="{leader} from {follower}")
 def leader_handles_fetch(s, leader: Replica, follower: Replica):
-    """The leader serves one fetch: it answers with what it has, and learns how far the follower has come.
+    """The leader serves one fetch: it answers with its records, and learns the follower's log end.
 
-    The answer carries the high watermark from before this fetch took effect, which is why followers lag by a round.
-    A fetch that finds nothing new is parked. Before 2.1 nothing compares epochs: an old follower is as good as a new.
-    One that is truncating does not fetch; one outside the leader's log is answered OFFSET_OUT_OF_RANGE (follower.py).
-    Kafka: ReplicaManager.fetchMessages, Partition.updateReplicaLogReadResult, maybeExpandIsr, maybeIncrementLeaderHW.
+    The response carries the high watermark from before this fetch took effect, which is why followers lag by one fetch.
+    A fetch without new records is parked. Before 2.1 nothing compares epochs: an old follower counts as much as a new
+    one. A truncating follower does not fetch; an offset outside the leader's log gets OFFSET_OUT_OF_RANGE
+    (follower.py). Kafka: ReplicaManager.fetchMessages, Partition.updateReplicaLogReadResult, maybeExpandIsr,
+    maybeIncrementLeaderHW.
     """
     require(may_fetch(s, follower, leader))
     require(s.log_start_offset[leader] <= s.log_end_offset[follower] <= s.log_end_offset[leader])
@@ -64,9 +67,9 @@ def leader_handles_fetch(s, leader: Replica, follower: Replica):
 
 @action(shows="{leader} to {follower}")
 def leader_answers_parked_fetch(s, leader: Replica, follower: Replica):
-    """A parked fetch is answered with the records and the high watermark of this moment.
+    """A parked fetch is answered with the current records and high watermark.
 
-    What the leader knows of the follower stays as it is. A fetch from below a log start that has moved meanwhile is
+    The leader's knowledge of the follower stays unchanged. A fetch from below a log start that has moved meanwhile is
     answered with an error. Kafka: DelayedFetch.onComplete.
     """
     require(presumes_leadership(s, leader))
@@ -78,7 +81,7 @@ def leader_answers_parked_fetch(s, leader: Replica, follower: Replica):
 
 
 def may_be_dropped(s, leader, r):
-    """Time is not modelled, so any follower can have been slow; later releases spare one that has everything."""
+    """Time is not modelled, so any follower can have been slow; later releases spare a follower that has everything."""
     return s.isr[leader][r] and (
         s.SHRINK_RULE == ShrinkRule.LAST_CAUGHT_UP or s.remote_log_end_offset[leader][r] < s.log_end_offset[leader]
     )
@@ -86,9 +89,9 @@ def may_be_dropped(s, leader, r):
 
 @action(shows="{leader} by {removed}")
 def leader_shrinks_isr(s, leader: Replica, removed: ReplicaSet):
-    """The leader drops followers from the ISR, all at once, and looks at its high watermark again.
+    """The leader drops followers from the ISR, all at once, and tries to advance its high watermark.
 
-    Kafka: Partition.maybeShrinkIsr; a conditional write, so a zombie's fails. There is no lower limit but the leader.
+    Kafka: Partition.maybeShrinkIsr; a conditional write, so that of a zombie fails. The leader itself always stays.
     """
     require(is_controllers_leader(s, leader))
     require(not removed[leader])
@@ -104,7 +107,7 @@ def leader_shrinks_isr(s, leader: Replica, removed: ReplicaSet):
 def leader_deletes_records(s, leader: Replica, offset: EndOffset):
     """DeleteRecords: the log start moves up, at most to the high watermark; followers learn of it from responses.
 
-    Kafka: Partition.deleteRecordsOnLeader, since 0.11. Not tied to an epoch: a new leader may not know of it.
+    Kafka: Partition.deleteRecordsOnLeader, since 0.11. It does not depend on an epoch: a new leader may not know of it.
     """
     require(s.delete_records_left > 0)
     require(presumes_leadership(s, leader))
@@ -112,4 +115,4 @@ def leader_deletes_records(s, leader: Replica, offset: EndOffset):
     s.delete_records_left -= 1
     s.deleted_before = max(s.deleted_before, offset)
     raise_log_start(s, leader, offset)
-    expose(s, leader)  # an open transaction that is gone no longer holds read_committed readers back
+    expose(s, leader)  # a deleted open transaction no longer holds read_committed readers back

@@ -1,4 +1,4 @@
-"""What a broker does when it hears of an election, late and perhaps not of every one (LeaderAndIsr)."""
+"""How a broker reacts to the announcement of an election, which may arrive late or not at all (LeaderAndIsr)."""
 
 from isrcheck.models.kafka.state.commit import begin_to_lead
 from isrcheck.models.kafka.state.fields import FollowerSkip, LeaderEpoch, Replica
@@ -17,10 +17,10 @@ from isrcheck.models.language import NONE, action, require
 
 @action(shows="{broker} in epoch {epoch}")
 def broker_becomes_leader(s, broker: Replica, epoch: LeaderEpoch):
-    """A broker learns that it was elected. Its log stays: a leader never truncates itself.
+    """A broker learns that it was elected. Its log stays: a leader never truncates its own log.
 
-    It waits for every member of the ISR to fetch before the high watermark moves. One that leads already, because it
-    missed its demotion, keeps what it knew of its followers. Kafka: Partition.makeLeader.
+    The high watermark moves only after every member of the ISR has fetched. A broker that leads already, because it
+    missed its demotion, keeps its knowledge of its followers. Kafka: Partition.makeLeader.
     """
     require(s.is_up[broker])
     require(epoch > s.leader_epoch[broker])
@@ -39,9 +39,9 @@ def broker_becomes_leader(s, broker: Replica, epoch: LeaderEpoch):
 
 
 def keeps_fetching(s, broker, epoch):
-    """FOLLOWER_SKIP: up to 2.0 a broker whose leader stays the same goes on as if nothing had happened (KAFKA-7164).
+    """FOLLOWER_SKIP: up to 2.0 a broker whose leader stays the same continues without any change (KAFKA-7164).
 
-    In 2.0.1 only if it missed no epoch in between, since 2.1 never: a new epoch is a new start.
+    In 2.0.1 only if it missed no epoch in between; since 2.1 never: a new epoch is a new start.
     """
     return follows(s, broker, s.metadata_leader[epoch]) and (
         s.FOLLOWER_SKIP == FollowerSkip.SAME_LEADER
@@ -51,9 +51,10 @@ def keeps_fetching(s, broker, epoch):
 
 @action(shows="{broker} in epoch {epoch}")
 def broker_becomes_follower(s, broker: Replica, epoch: LeaderEpoch):
-    """A broker learns that another one leads; before it fetches, it has to agree with it about the log (log.py).
+    """A broker learns that another one leads; before it fetches, it has to reconcile its log with the leader's
+    (log.py).
 
-    What it had fetched from elsewhere is dropped. Kafka: ReplicaManager.makeFollowers.
+    Responses from other brokers are dropped. Kafka: ReplicaManager.makeFollowers.
     """
     require(s.is_up[broker])
     require(epoch > s.leader_epoch[broker])

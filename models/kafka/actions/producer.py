@@ -1,7 +1,8 @@
-"""What the producer does: it sends its records in order to a broker that takes itself for the leader, perhaps again.
+"""The actions of the producer: it sends its records in order to a broker that presumes leadership, and may send them
+again.
 
-Several requests can be under way at once; one that is not answered in time is given up, or sent again. Without
-idempotence a broker cannot tell a request that was sent again.
+Several requests can be in flight; a request that is not answered in time is given up, or sent again. Without
+idempotence, a broker cannot recognise a request that was sent again.
 """
 
 from isrcheck.models.kafka.state.commit import advance_high_watermark, has_enough_replicas, note_append
@@ -27,7 +28,7 @@ def send_record(s, leader):
 def producer_appends(s, leader: Replica):
     """A leader, zombie or not, appends the next record. Kafka: Partition.appendRecordsToLeader.
 
-    min.insync.replicas is asked for with acks=all only. A leader that is alone in its ISR commits at once.
+    min.insync.replicas is checked only with acks=all. A leader that is alone in its ISR commits at once.
     """
     require(presumes_leadership(s, leader))
     require(s.next_record < s.records)
@@ -38,7 +39,7 @@ def producer_appends(s, leader: Replica):
 
 @action(shows="at {leader}")
 def producer_is_refused(s, leader: Replica):
-    """NOT_ENOUGH_REPLICAS: nothing is appended, and the producer is told so."""
+    """NOT_ENOUGH_REPLICAS: nothing is appended, and the producer receives the error."""
     require(presumes_leadership(s, leader))
     require(s.next_record < s.records)
     require(s.acks == Acks.ALL)
@@ -48,7 +49,7 @@ def producer_is_refused(s, leader: Replica):
 
 @action
 def send_is_lost(s):
-    """With acks=0 the producer takes a record for written once it is sent; this one never reaches a leader."""
+    """With acks=0 a record counts as written once it is sent; this one never reaches a leader."""
     require(s.acks == Acks.ZERO)
     require(s.next_record < s.records)
     s.acknowledged[s.next_record] = True
@@ -57,7 +58,7 @@ def send_is_lost(s):
 
 @action(shows="at {leader}")
 def answer_is_lost(s, leader: Replica):
-    """With acks=1 the leader appends the next record, and its answer does not get through; it may be sent again."""
+    """With acks=1 the leader appends the next record, and its response is lost; the record may be sent again."""
     require(s.acks == Acks.ONE)
     require(s.retries_left > 0)
     require(presumes_leadership(s, leader))
@@ -70,12 +71,12 @@ def answer_is_lost(s, leader: Replica):
 
 @action(shows="{record} at {leader}")
 def producer_retries(s, record: Record, leader: Replica):
-    """No answer came, or an error: the request is sent again, and appended again.
+    """The response was missing or an error: the request is sent again, and appended again.
 
     The leader died, was demoted or did not answer in time, or there were not enough replicas, before or after the
-    append. A record can be sent again as long as fewer than max.in.flight.requests.per.connection were sent after it:
-    beyond that the producer has given it up. Transactional producers are idempotent, and do not do this.
-    Kafka: Sender.canRetry.
+    append. A record can be sent again while fewer than max.in.flight.requests.per.connection were sent after it: beyond
+    that, the producer has given it up. Transactional producers are idempotent, and do not do this. Kafka:
+    Sender.canRetry.
     """
     require(s.retries_left > 0)
     require(s.acks != Acks.ZERO)

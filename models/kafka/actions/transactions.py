@@ -1,8 +1,8 @@
-"""Transactions, as far as one partition sees them: records that belong to one, markers that end it, and who reads what.
+"""Transactions as one partition sees them: records of a transaction, markers that end it, and what readers get.
 
 Each transaction has a producer of its own. The coordinator is not modelled: a transaction is open, committed or
-aborted, and from then on a leader may append its marker, which is an entry of the log like a record. Since 0.11.
-Left out: a second marker after a lost answer (it changes nothing), and late requests that reopen a transaction.
+aborted, and once it is decided a leader may append its marker, which is a log entry like a record. Since 0.11. Left
+out: a second marker after a lost response (it changes nothing), and late requests that reopen a transaction.
 """
 
 from isrcheck.models.kafka.actions.producer import send_record
@@ -25,7 +25,7 @@ def continues_sequence(s, leader, transaction):
 def producer_appends_in_transaction(s, leader: Replica, transaction: Transaction):
     """The next record is part of an open transaction.
 
-    The producer is idempotent: a leader without the record before refuses this one (UNKNOWN_PRODUCER_ID,
+    The producer is idempotent: a leader without the previous record refuses this one (UNKNOWN_PRODUCER_ID,
     OUT_OF_ORDER_SEQUENCE_NUMBER; ProducerAppendInfo.checkSequence).
     """
     require(presumes_leadership(s, leader))
@@ -52,7 +52,7 @@ def coordinator_commits(s, transaction: Transaction):
 
 @action(shows="{transaction}")
 def coordinator_aborts(s, transaction: Transaction):
-    """The abort is decided, by the producer or by a time-out. Kafka: PrepareAbort."""
+    """The abort is decided, by the producer or by a timeout. Kafka: PrepareAbort."""
     require(s.transaction_state[transaction] == TransactionState.OPEN)
     require(was_begun(s, transaction))
     s.transaction_state[transaction] = TransactionState.ABORTED
@@ -60,7 +60,9 @@ def coordinator_aborts(s, transaction: Transaction):
 
 @action(shows="of {transaction} at {leader}")
 def leader_appends_marker(s, leader: Replica, transaction: Transaction):
-    """The coordinator's marker, sent until a leader has it. Kafka: KafkaApis.handleWriteTxnMarkersRequest, acks=all."""
+    """The coordinator sends the marker until a leader has it. Kafka: KafkaApis.handleWriteTxnMarkersRequest,
+    acks=all.
+    """
     require(presumes_leadership(s, leader))
     require(s.transaction_state[transaction] != TransactionState.OPEN)
     require(s.log_end_offset[leader] < s.log_size)

@@ -1,6 +1,6 @@
-"""What Kafka promises, and the lemmas that prove it.
+"""Kafka's promises, and the lemmas that prove them.
 
 In:  states and steps.
-Out: whether a promise or a lemma is kept.
+Out: whether a promise or a lemma holds.
 May import: kafka.actions, kafka.state.
 """

@@ -1,8 +1,8 @@
-"""What is true of every reachable state without being promised to anyone: what the proofs of promises rest on.
+"""Lemmas: invariants that are not promised to anyone, but on which the proofs of the promises rest.
 
-Each lemma says in Kafka's words why a promise is kept. Together with the promises they are inductive: true at the
-start, and kept by every step (checker/proofs/prove.py). Here: roles, elections and the ISR. What the logs hold is in
-lemmas_log.py, what is committed in lemmas_commit.py, what does not depend on lengths in lemmas_offsets.py.
+Each lemma says in Kafka's terms why a promise holds. Together with the promises they are inductive: true initially, and
+preserved by every step (checker/proofs/prove.py). This file is about roles, elections and the ISR; lemmas_log.py is
+about the contents of logs, lemmas_commit.py about commits, and lemmas_offsets.py about what does not depend on lengths.
 """
 
 from isrcheck.models.kafka.state.fields import EpochBelowFirstEntry, EpochCacheAssign, FollowerSkip, Truncation
@@ -13,8 +13,9 @@ from isrcheck.models.language import NONE, lemma
 
 
 def elects_cleanly(configuration):
-    """Fenced by epoch (KIP-320, FOLLOWER_SKIP), elected from the ISR; and a leader that missed its demotion either
-    forgets its followers' offsets or has had no other leader in between (missed_demotion.md)."""
+    """Fenced by epoch (KIP-320, FOLLOWER_SKIP) and elected from the ISR; and a leader that missed its demotion either
+    forgets its followers' offsets or has had no successor in between (missed_demotion.md).
+    """
     return (
         configuration.TRUNC == Truncation.KIP320
         and configuration.FOLLOWER_SKIP == FollowerSkip.SAME_LEADER_AND_EPOCH
@@ -24,8 +25,10 @@ def elects_cleanly(configuration):
 
 
 def keeps_what_is_written(configuration):
-    """And no disk, no unflushed record and no old record goes; every epoch is entered where it starts (KAFKA-7415), and
-    forgotten where nothing of it is left (KAFKA-10706), or there are too few epochs for that to matter."""
+    """In addition, no disk, unflushed record or old record is lost; and every epoch is entered where it starts
+    (KAFKA-7415) and forgotten when none of its records is left (KAFKA-10706), or there are too few epochs for that to
+    matter.
+    """
     return (
         elects_cleanly(configuration)
         and configuration.power_losses == 0
@@ -39,7 +42,7 @@ def keeps_what_is_written(configuration):
 
 
 def joins_isr_with_all(configuration):
-    """And who joins the ISR holds what was there before the leader's epoch (KAFKA-7128)."""
+    """In addition, a follower that joins the ISR holds what was there before the leader's epoch (KAFKA-7128)."""
     return keeps_what_is_written(configuration) and configuration.EXPAND_EPOCH_START
 
 
@@ -49,7 +52,7 @@ def sends_once(configuration):
 
 
 def appends_once(configuration):
-    """And no marker, which two leaders may append."""
+    """In addition, there are no markers, which two leaders may append."""
     return keeps_what_is_written(configuration) and sends_once(configuration) and configuration.transactions == 0
 
 
@@ -57,12 +60,12 @@ def appends_once(configuration):
 
 
 def leads(s, r, epoch):
-    """It takes itself for the leader of this epoch, rightly or as a zombie."""
+    """The broker presumes leadership of this epoch, rightly or as a zombie."""
     return presumes_leadership(s, r) and s.leader_epoch[r] == epoch
 
 
 def is_yet_to_lead(s, r, epoch):
-    """It was elected for this epoch and runs, and has not heard of it."""
+    """The broker was elected for this epoch and runs, but has not heard of the election."""
     return s.is_up[r] and s.leader_epoch[r] < epoch and s.metadata_leader[epoch] == r
 
 
@@ -71,12 +74,12 @@ def leads_or_will(s, r, epoch):
 
 
 def leads_or_will_again(s, r, epoch):
-    """It leads this epoch, or went while it was the controller's leader, and will lead it once it is back."""
+    """The broker leads this epoch, or went down as the controller's leader and will lead again after its restart."""
     return leads(s, r, epoch) or (not s.is_up[r] and s.controller_leader == r and s.controller_epoch == epoch)
 
 
 def may_lead_after(s, r, epoch):
-    """It leads a later epoch, is yet to lead one, or can be elected: it is in the controller's ISR."""
+    """The broker leads a later epoch, is yet to lead one, or can be elected because it is in the controller's ISR."""
     return (
         s.controller_isr[r]
         or (presumes_leadership(s, r) and s.leader_epoch[r] > epoch)
@@ -85,7 +88,7 @@ def may_lead_after(s, r, epoch):
 
 
 def isr_has(s, leader, epoch, r):
-    """It is in the ISR of the leader of this epoch, or will be once that one has heard of its election."""
+    """The replica is in the ISR of the leader of this epoch, or will be once that leader has heard of its election."""
     return s.isr[leader][r] if leads(s, leader, epoch) else s.metadata_isr[epoch][r]
 
 
@@ -94,7 +97,9 @@ def isr_has(s, leader, epoch, r):
 
 @lemma
 def faults_stay_within_their_budgets(s):
-    """What is left of a budget is never more than there was. Bounces and crashes are left out: any number may come."""
+    """The remaining budget never exceeds the initial one. Bounces and crashes are left out: their number is not
+    limited.
+    """
     return (
         s.preferred_elections_left <= s.preferred_elections
         and s.unclean_elections_left <= s.unclean_elections
@@ -106,7 +111,7 @@ def faults_stay_within_their_budgets(s):
 
 @lemma
 def a_broker_that_is_down_knows_nothing(s):
-    """A running broker knows a leader, of an epoch that the controller has reached; one that is down knows of none."""
+    """A running broker knows a leader of an epoch that the controller has reached; a broker that is down knows none."""
     return all(
         s.leader[r] != NONE and s.leader_epoch[r] <= s.controller_epoch
         if s.is_up[r]
@@ -117,8 +122,9 @@ def a_broker_that_is_down_knows_nothing(s):
 
 @lemma
 def only_leaders_remember_followers(s):
-    """Who does not lead has no ISR, knows of no follower's offset, and keeps no producer waiting; who leads does not
-    truncate."""
+    """A broker that does not lead has no ISR, no follower's offset, and no waiting producer; a leader does not
+    truncate.
+    """
     return all(
         not s.is_truncating[r]
         if presumes_leadership(s, r)
@@ -131,9 +137,9 @@ def only_leaders_remember_followers(s):
 
 @lemma
 def elections_are_announced(s):
-    """An election is announced for as long as a running broker has yet to hear of it, with an ISR that has its leader.
+    """An election stays announced while a running broker has yet to hear of it, with an ISR that contains its leader.
 
-    The last one names the controller's leader.
+    The last announcement names the controller's leader.
     """
     return s.controller_leader != NONE and all(
         0 < epoch <= s.controller_epoch
@@ -148,7 +154,7 @@ def elections_are_announced(s):
 
 @lemma
 def an_epoch_has_one_leader(s):
-    """Whoever has heard of an epoch takes the same broker for its leader: the one that was announced."""
+    """All brokers that have heard of an epoch know the same leader for it: the announced one."""
     return all(
         (s.leader_epoch[r] < s.controller_epoch or s.leader[r] == s.controller_leader)
         and all(
@@ -171,9 +177,9 @@ def an_epoch_has_one_leader(s):
 
 @lemma
 def leader_and_controller_share_the_isr(s):
-    """A leader is in its ISR, and the controller's leader has the controller's: the two are written together.
+    """A leader is in its ISR, and the controller's leader has the controller's ISR: the two are written together.
 
-    Until it has heard of its election, the ISR is the one that was announced.
+    Until the leader has heard of its election, its ISR is the announced one.
     """
     return all(
         s.isr[leader][leader]
@@ -191,10 +197,10 @@ def leader_and_controller_share_the_isr(s):
 
 @lemma(applies=elects_cleanly)
 def a_reelected_leader_was_not_replaced(s):
-    """A leader that is to lead again, and has not heard of what came in between, has had no other leader in between.
+    """A leader that was elected again, and has not heard of the epochs in between, has had no successor in between.
 
-    A leader that the controller gave up on leaves the ISR, and only a fetch from its successor brings it back: then it
-    has heard of its demotion. What a leader knows of its followers may outlast no other elections (missed_demotion.md).
+    A leader that the controller gave up on leaves the ISR, and only a fetch from its successor brings it back; by then
+    it has heard of its demotion. Its knowledge of its followers survives no other elections (missed_demotion.md).
     """
     return not s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER or all(
         (
@@ -216,9 +222,9 @@ def a_reelected_leader_was_not_replaced(s):
 
 @lemma(applies=elects_cleanly)
 def nobody_joins_an_isr_unheard(s):
-    """Who may be elected and has not heard of an epoch since some leader's was in the ISR all along, this leader's too.
+    """A broker that can be elected and has heard of no epoch since some leader's was in that leader's ISR all along.
 
-    To join an ISR a broker fetches in the controller's epoch, so that it has heard of it.
+    To join an ISR, a broker fetches in the controller's epoch, so it has heard of that epoch.
     """
     return all(
         isr_has(s, leader, epoch, r)

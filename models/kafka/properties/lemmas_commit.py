@@ -1,4 +1,6 @@
-"""Who holds what may be committed, and what was exposed and acknowledged; see lemmas.py."""
+"""Lemmas about which replicas hold what may be committed, and about what was exposed and acknowledged; see
+lemmas.py.
+"""
 
 from isrcheck.models.kafka.properties.lemmas import (
     is_yet_to_lead,
@@ -17,7 +19,7 @@ from isrcheck.models.language import NONE, lemma
 
 
 def keeps_offsets(s, leader, epoch, later):
-    """What this leader of an epoch knows of its followers outlasts its re-elections up to the later one."""
+    """The leader's knowledge of its followers in one epoch survives its re-elections up to the later epoch."""
     return later == epoch or (
         s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
         and all(s.metadata_leader[between] == leader for between in range(s.elections + 1) if epoch < between <= later)
@@ -26,7 +28,8 @@ def keeps_offsets(s, leader, epoch, later):
 
 def may_yet_fetch(s, follower, leader, epoch):
     """The follower has heard of no later leader: it can still fetch in this epoch, perhaps after a restart, or later
-    while the leader goes on with what it knows."""
+    while the leader continues with its knowledge.
+    """
     return any(
         s.controller_epoch == later or (s.is_up[follower] and s.leader_epoch[follower] <= later)
         for later in range(s.elections + 1)
@@ -35,14 +38,14 @@ def may_yet_fetch(s, follower, leader, epoch):
 
 
 def is_known_to_hold(s, follower, leader, epoch, offset):
-    """The leader of this epoch counts, or will count, on a fetch from beyond this offset."""
+    """The leader of this epoch relies, or will rely, on a fetch from beyond this offset."""
     return offset < s.remote_log_end_offset[leader][follower] and (
         leads(s, leader, epoch) or s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER
     )
 
 
 def may_commit(s, leader, epoch, offset):
-    """Every member of its ISR is known to hold what the leader has there, or may still fetch it."""
+    """Every member of the leader's ISR is known to hold the leader's entry there, or may still fetch it."""
     return all(
         r == leader or is_known_to_hold(s, r, leader, epoch, offset) or may_yet_fetch(s, r, leader, epoch)
         for r in range(s.replicas)
@@ -60,8 +63,9 @@ def holds_entry_of(s, r, leader, offset):
 
 @lemma(applies=joins_isr_with_all)
 def a_leader_knows_what_followers_have_fetched(s):
-    """A known offset lies within the leader's log; a follower that runs has been in the leader's epoch with it, or in
-    one that the leader went on from with what it knew."""
+    """A known offset lies within the leader's log; a running follower with a known offset has been in the leader's
+    epoch, or in one from which the leader continued with its knowledge.
+    """
     return all(
         follower != leader
         and s.remote_log_end_offset[leader][follower] <= s.log_end_offset[leader]
@@ -81,8 +85,9 @@ def a_leader_knows_what_followers_have_fetched(s):
 
 @lemma(applies=joins_isr_with_all)
 def followers_hold_what_may_be_committed(s):
-    """What a follower fetched, it holds as long as its leader may commit it: also later leaders hold it then, so that
-    no truncation takes it away."""
+    """A follower keeps what it fetched as long as its leader may commit it: later leaders then hold it as well, so no
+    truncation removes it.
+    """
     return all(
         holds_entry_of(s, follower, leader, offset)
         for leader in range(s.replicas)
@@ -97,10 +102,11 @@ def followers_hold_what_may_be_committed(s):
 
 @lemma(applies=joins_isr_with_all)
 def later_leaders_hold_what_may_be_committed(s):
-    """Who leads after a leader, or may, holds what that one may commit, zombie or not; or it has not heard yet, and
-    that one waits for it.
+    """A broker that leads after a leader, or may, holds what that leader, zombie or not, may commit; or it has not
+    heard of the epoch yet, and that leader waits for it.
 
-    A later leader has it from before its own epoch: who joins the ISR has all up to there (KAFKA-7128).
+    A later leader holds it from before its own epoch: a follower that joins the ISR has everything up to there
+    (KAFKA-7128).
     """
     return all(
         (
@@ -126,7 +132,7 @@ def later_leaders_hold_what_may_be_committed(s):
 
 
 def is_known_exposed(s, r, offset):
-    """It lies below the high watermark of this broker, or below the one that is on its way to it."""
+    """The offset lies below the high watermark of this broker, or below one that is in flight to it."""
     return offset < s.high_watermark[r] or (
         coming_record(s, r, offset) != NONE
         and any(offset < s.response_high_watermark[r][leader] for leader in range(s.replicas))
@@ -134,7 +140,7 @@ def is_known_exposed(s, r, offset):
 
 
 def nothing_was_exposed_in(s, epoch):
-    """A member of the ISR of this epoch has not heard of it: its leader, if it leads at all, waits for that member."""
+    """A member of the ISR of this epoch has not heard of it: the leader, if it leads at all, waits for that member."""
     return any(
         s.controller_isr[r] or any(is_yet_to_lead(s, r, later) for later in range(s.elections + 1) if later >= epoch)
         for r in range(s.replicas)
@@ -143,14 +149,15 @@ def nothing_was_exposed_in(s, epoch):
 
 
 def nothing_was_exposed_between(s, epoch, later):
-    """In no epoch after the first one, up to the later one."""
+    """Nothing was exposed in the epochs after the first one, up to the later one."""
     return all(nothing_was_exposed_in(s, between) for between in range(s.elections + 1) if epoch < between <= later)
 
 
 @lemma(applies=joins_isr_with_all)
 def high_watermarks_are_exposed(s):
-    """No broker's high watermark, nor one that is on its way, is ahead of what a leader has exposed; and none is ahead
-    of the log: what was exposed is never truncated by who knows of it."""
+    """No high watermark, of a broker or in flight, is ahead of what a leader has exposed or of the log: a broker never
+    truncates what it knows to be exposed.
+    """
     return all(
         s.high_watermark[r] <= s.log_end_offset[r]
         and not any(
@@ -164,7 +171,8 @@ def high_watermarks_are_exposed(s):
 @lemma(applies=joins_isr_with_all)
 def leaders_hold_what_followers_know(s):
     """What a broker knows to be exposed was exposed up to its own epoch: its leader holds it, and so does every leader
-    after the last one that exposed any of it."""
+    after the last one that exposed any of it.
+    """
     return all(
         s.log_record[leader][offset] == s.exposed_record[offset]
         and s.log_epoch[leader][offset] == coming_epoch(s, r, offset)
@@ -179,7 +187,7 @@ def leaders_hold_what_followers_know(s):
 
 
 def leads_since_the_last_exposure(s, r):
-    """It leads, or will, and no leader of a later epoch has exposed anything."""
+    """The broker leads, or will lead, and no leader of a later epoch has exposed anything."""
     return any(
         leads_or_will(s, r, epoch) and nothing_was_exposed_between(s, epoch, s.controller_epoch)
         for epoch in range(s.elections + 1)
@@ -188,7 +196,7 @@ def leads_since_the_last_exposure(s, r):
 
 @lemma(applies=joins_isr_with_all)
 def leaders_hold_what_was_exposed(s):
-    """Every leader after the last one that exposed anything holds all that was exposed."""
+    """Every leader after the last one that exposed anything holds everything that was exposed."""
     return all(
         s.log_record[r][offset] == s.exposed_record[offset]
         for r in range(s.replicas)
@@ -204,7 +212,7 @@ def has_what_was_exposed(s, r, offset):
 
 @lemma(applies=joins_isr_with_all)
 def what_was_exposed_is_one_entry(s):
-    """Of what was exposed at an offset all have the same copy, of one epoch, even if the record was sent again."""
+    """All replicas with an exposed entry have the same copy, of one epoch, even if the record was sent again."""
     return all(
         will_be_same(s, a, b, offset)
         for a in range(s.replicas)
@@ -219,8 +227,9 @@ def what_was_exposed_is_one_entry(s):
 
 @lemma(applies=joins_isr_with_all)
 def who_joins_the_isr_holds_what_was_exposed(s):
-    """All that was exposed lies below the high watermark of the controller's leader, or below the start of its epoch:
-    the two that a follower has to reach to join the ISR (KAFKA-7128)."""
+    """Everything exposed lies below the high watermark of the controller's leader or below the start of its epoch, the
+    two offsets that a follower has to reach to join the ISR (KAFKA-7128).
+    """
     return all(
         offset < s.high_watermark[leader] or offset < s.epoch_start_offset[leader]
         for leader in range(s.replicas)
@@ -232,8 +241,9 @@ def who_joins_the_isr_holds_what_was_exposed(s):
 
 @lemma(applies=lambda configuration: joins_isr_with_all(configuration) and configuration.acks == Acks.ALL)
 def acknowledged_records_are_exposed(s):
-    """With acks=all a producer waits at a leader that holds its record, and is told once the high watermark has passed
-    it."""
+    """With acks=all, a producer waits at a leader that holds its record, and is answered once the high watermark is
+    above it.
+    """
     return all(
         any(s.exposed_record[offset] == record for offset in range(s.log_size))
         for record in range(s.records)

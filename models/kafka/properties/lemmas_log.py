@@ -1,4 +1,4 @@
-"""What the logs hold, what is on its way to them, and what the epoch caches say of them; see lemmas.py."""
+"""Lemmas about the contents of logs, the responses in flight to them, and the epoch caches; see lemmas.py."""
 
 from isrcheck.models.kafka.properties.lemmas import (
     appends_once,
@@ -18,7 +18,7 @@ from isrcheck.models.language import NONE, lemma
 
 
 def coming_record(s, r, offset):
-    """What is or will be there, once the response that is on its way to this broker has been applied."""
+    """The record at this offset now, or after the response in flight to this broker is applied."""
     record = s.log_record[r][offset]
     for leader in range(s.replicas):
         record = max(record, s.response_record[r][leader][offset])
@@ -40,7 +40,7 @@ def will_be_same(s, a, b, offset):
 
 
 def holds_what_comes_to(s, holder, r, offset):
-    """It holds the entry that the other one has or will have there."""
+    """The holder has the entry that the other replica has or will have there."""
     return s.log_record[holder][offset] == coming_record(s, r, offset) and s.log_epoch[holder][offset] == coming_epoch(
         s, r, offset
     )
@@ -65,10 +65,10 @@ def logs_end_at_their_end_offset(s):
 
 @lemma(applies=elects_cleanly)
 def fetches_end_with_the_epoch(s):
-    """A follower has one fetch outstanding at most: at the leader that it follows, from where its log still ends.
+    """A follower has at most one outstanding fetch: at its leader, from its current log end.
 
-    While it waits there, that broker leads the follower's epoch and has all that the follower has. A broker that hears
-    of another epoch, or goes, gives its fetch up. Fields that say nothing are cleared.
+    While the fetch waits there, the leader leads the follower's epoch and has everything that the follower has. A
+    broker that hears of another epoch, or goes down, gives its fetch up. Fields without meaning are cleared.
     """
     return all(
         not s.is_truncating[follower]
@@ -92,7 +92,9 @@ def fetches_end_with_the_epoch(s):
 
 @lemma
 def responses_begin_at_the_offset_of_the_fetch(s):
-    """A response carries nothing below the offset that was asked for, so that it fits into the log that asked."""
+    """A response contains nothing below the requested offset, so it fits the log of the follower that sent the
+    fetch.
+    """
     return all(
         s.response_record[follower][leader][offset] == NONE
         or (s.fetch[follower][leader] == Fetch.ANSWERED and s.fetch_offset[follower][leader] <= offset)
@@ -104,7 +106,9 @@ def responses_begin_at_the_offset_of_the_fetch(s):
 
 @lemma(applies=elects_cleanly)
 def responses_start_where_the_log_ends(s):
-    """A response carries entries without a gap from the fetch's offset on, of epochs that the follower has heard of."""
+    """A response contains entries without a gap from the fetch's offset on, of epochs that the follower has heard
+    of.
+    """
     return all(
         (s.response_record[follower][leader][offset] == NONE) == (s.response_epoch[follower][leader][offset] == NONE)
         and (
@@ -128,7 +132,7 @@ def responses_start_where_the_log_ends(s):
 
 @lemma(applies=keeps_what_is_written)
 def epochs_never_fall_along_a_log(s):
-    """A leader appends in an epoch later than all that its log has."""
+    """A leader appends in an epoch that is not earlier than any in its log."""
     return all(
         coming_epoch(s, r, earlier) <= coming_epoch(s, r, offset)
         for r in range(s.replicas)
@@ -141,7 +145,7 @@ def epochs_never_fall_along_a_log(s):
 
 @lemma(applies=sends_once)
 def records_stand_in_the_order_of_sending(s):
-    """A leader appends the next record behind all that were sent before, and nobody sends one again."""
+    """A leader appends the next record after all that were sent before, and no record is sent again."""
     return all(
         coming_record(s, r, offset) < s.next_record
         and not any(
@@ -157,7 +161,9 @@ def records_stand_in_the_order_of_sending(s):
 
 @lemma(applies=appends_once)
 def records_are_appended_once(s):
-    """What is sent once has one offset and one epoch, on whichever broker. Proofs can do without, at length."""
+    """A record that is sent once has one offset and one epoch, on all brokers. Proofs can do without this, but get
+    long.
+    """
     return all(
         offset == other and coming_epoch(s, a, offset) == coming_epoch(s, b, other)
         for a in range(s.replicas)
@@ -172,8 +178,9 @@ def records_are_appended_once(s):
 
 @lemma(applies=keeps_what_is_written)
 def nothing_is_known_of_an_epoch_before_its_leader(s):
-    """Of an epoch whose leader has not heard of its election there is no entry, no cache knows it, and no follower has
-    agreed with that leader."""
+    """If the leader of an epoch has not heard of its election, there is no entry of the epoch, no cache has the epoch,
+    and no follower has reconciled with that leader.
+    """
     return all(
         not is_coming(s, epoch)
         and not any(
@@ -196,7 +203,7 @@ def nothing_is_known_of_an_epoch_before_its_leader(s):
 def coming_logs_match(s):
     """Two logs with an entry of the same epoch are equal up to there: each has what the leader of that epoch had.
 
-    That holds for what is to come as well, and for entries at different offsets up to the smaller one.
+    This also holds for entries in flight, and for entries at different offsets up to the smaller offset.
     """
     return all(
         will_be_same(s, a, b, below)
@@ -214,7 +221,9 @@ def coming_logs_match(s):
 
 @lemma(applies=keeps_what_is_written)
 def a_leader_has_all_of_its_epoch(s):
-    """Only the leader of an epoch appends in it, and it does not truncate while it leads: nobody has more of it."""
+    """Only the leader of an epoch appends in it, and it does not truncate while it leads: no replica has more of the
+    epoch.
+    """
     return all(
         s.log_epoch[leader][offset] == epoch
         for leader in range(s.replicas)
@@ -228,7 +237,7 @@ def a_leader_has_all_of_its_epoch(s):
 
 @lemma(applies=keeps_what_is_written)
 def a_follower_has_agreed_with_its_leader(s):
-    """A follower that is done truncating has nothing but what its leader has, while that one leads or will again."""
+    """A follower that is done truncating has only entries of its leader, while that broker leads or will lead again."""
     return all(
         holds_what_comes_to(s, leader, follower, offset)
         for follower in range(s.replicas)
@@ -244,13 +253,13 @@ def a_follower_has_agreed_with_its_leader(s):
 
 
 def is_empty_epoch(s, r, epoch):
-    """It entered this epoch as its leader, and has no record of it."""
+    """The broker entered this epoch as its leader, and has no record of it."""
     return s.epoch_cache[r][epoch] != NONE and s.epoch_cache[r][epoch] == s.log_end_offset[r]
 
 
 @lemma(applies=keeps_what_is_written)
 def caches_know_the_epochs_of_the_log(s):
-    """A cache has every epoch of its log, at an entry of it; beside these at most one, the last, which is empty.
+    """A cache has every epoch of its log, at an entry of it; besides these at most one, the last, which is empty.
 
     A leader's cache has the leader's own epoch.
     """
@@ -274,7 +283,7 @@ def caches_know_the_epochs_of_the_log(s):
 
 
 def is_entered_late(s, r, epoch):
-    """The cache has this epoch behind its first record: a record came after an empty epoch (KAFKA-10706)."""
+    """The cache has this epoch after its first record: a record came after an empty epoch (KAFKA-10706)."""
     return any(s.log_epoch[r][offset] == epoch for offset in range(s.log_size) if offset < s.epoch_cache[r][epoch])
 
 
@@ -288,10 +297,11 @@ def has_nothing_but(s, r, leader):
 
 @lemma(applies=keeps_what_is_written)
 def caches_name_where_epochs_start(s):
-    """A cache has each epoch where its first record is.
+    """A cache has each epoch at the offset of its first record.
 
-    Not so, before 2.7, a follower that led an epoch in which nothing was appended, and went on with records of an older
-    one (KAFKA-10706). With three epochs that is a follower of the last leader: it has agreed with it, and for good.
+    Before 2.7 there is an exception: a follower that led an epoch in which nothing was appended, and continued with
+    records of an older epoch (KAFKA-10706). With three epochs that is a follower of the last leader, and it has
+    reconciled for good.
     """
     return all(
         not s.EPOCH_ENTRY_AT_END_DROPPED
@@ -311,7 +321,8 @@ def caches_name_where_epochs_start(s):
 
 @lemma(applies=keeps_what_is_written)
 def empty_epochs_are_their_leaders(s):
-    """Only who led an epoch can know it without a record of it; then nobody has one, and no other cache knows it.
+    """Only the leader of an epoch can have it in its cache without a record of it; then no replica has a record of it,
+    and no other cache has it.
 
     Since 2.7 a follower that is done truncating has forgotten it.
     """

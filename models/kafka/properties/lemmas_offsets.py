@@ -1,6 +1,6 @@
-"""Why offsets are in order, whatever the length of the logs: lemmas for proofs in which lengths are left open.
+"""Lemmas for proofs about logs of every length: why offsets are in order, whatever the length of the logs.
 
-They ask about fields of fixed shape only (checker/proofs/unbounded_abstraction.py); see lemmas.py.
+They only read fields of fixed shape (checker/proofs/unbounded_abstraction.py); see lemmas.py.
 """
 
 from isrcheck.models.kafka.state.fields import Fetch
@@ -10,13 +10,13 @@ from isrcheck.models.language import NONE, lemma
 
 @lemma(every_length=True)
 def the_controller_names_a_leader(s):
-    """The leader of record may be down, but there is always one."""
+    """There is always a leader of record, which may be down."""
     return s.controller_leader != NONE
 
 
 @lemma(every_length=True)
 def answers_start_where_the_log_did(s):
-    """An answer is to a fetch from within the leader's log: the log start that it carries is not above the fetch."""
+    """A response is to a fetch from within the leader's log: the log start that it carries is not above the fetch."""
     return all(
         s.response_log_start_offset[follower][leader] <= s.fetch_offset[follower][leader]
         for follower in range(s.replicas)
@@ -27,7 +27,7 @@ def answers_start_where_the_log_did(s):
 
 @lemma(every_length=True)
 def nobody_follows_itself(s):
-    """Who leads does not truncate, and nobody fetches from itself."""
+    """A leader does not truncate, and no broker fetches from itself."""
     return all(
         s.fetch[r][r] == Fetch.NONE and not (s.is_truncating[r] and presumes_leadership(s, r))
         for r in range(s.replicas)
@@ -36,7 +36,7 @@ def nobody_follows_itself(s):
 
 @lemma(every_length=True)
 def who_is_down_follows_nobody(s):
-    """A process that does not run has forgotten whom it followed, and has asked nobody."""
+    """A process that is down has forgotten its leader, and has no request outstanding."""
     return all(
         s.is_up[r]
         or (

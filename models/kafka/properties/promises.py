@@ -1,4 +1,4 @@
-"""What is promised of a partition, and what shows that the model does something at all."""
+"""What Kafka promises for a partition, and reachable states that show that the model is not vacuous."""
 
 from isrcheck.models.kafka.actions.faults import broker_restarts
 from isrcheck.models.kafka.actions.leader import leader_handles_fetch
@@ -14,7 +14,7 @@ from isrcheck.models.log import has_entry, logs_match, same_entry
 
 
 def data_was_given_up(s):
-    """The history used something for which Kafka promises nothing: an unclean election, unflushed data, a lost disk."""
+    """The path contains a fault for which Kafka promises nothing: an unclean election, unflushed data, a lost disk."""
     return (
         s.unclean_elections_left < s.unclean_elections
         or s.power_losses_left < s.power_losses
@@ -23,17 +23,19 @@ def data_was_given_up(s):
 
 
 def nothing_was_promised(s):
-    """The producer did not ask for more than the leader's word, or data was given up."""
+    """The producer asked for no more than the leader's acknowledgement, or data was given up."""
     return s.acks != Acks.ALL or data_was_given_up(s)
 
 
 def a_request_was_sent_again(s):
-    """Without idempotence a retry means: at least once."""
+    """Without idempotence, a retry gives at-least-once delivery."""
     return s.retries_left < s.retries or data_was_given_up(s)
 
 
 def a_request_may_have_overtaken_another(s):
-    """Sent again while a later one was in flight, or had arrived: Kafka keeps the order with one request in flight."""
+    """A request was sent again while a later one was in flight or had arrived: Kafka keeps the order with one request
+    in flight.
+    """
     return (s.retries_left < s.retries and s.max_in_flight_requests > 1) or data_was_given_up(s)
 
 
@@ -50,7 +52,7 @@ def offsets_ordered(s):
 
 
 def was_deleted(s, record):
-    """A client had the record deleted: nothing is promised of it any more, even if a broker still shows it."""
+    """A client had the record deleted: nothing is promised about it any more, even if a broker still shows it."""
     return any(s.exposed_record[offset] == record for offset in range(s.log_size) if offset < s.deleted_before)
 
 
@@ -118,7 +120,7 @@ def holds_duplicates(s, r):
 
 
 def is_new_at(s, r, offset):
-    """A record, and its first copy in this log."""
+    """The first copy of a record in this log."""
     return is_record(s, s.log_record[r][offset]) and not any(
         s.log_record[r][earlier] == s.log_record[r][offset] for earlier in range(s.log_size) if earlier < offset
     )

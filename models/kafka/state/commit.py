@@ -28,10 +28,11 @@ def answer_producers(s, leader):
 
 
 def advance_high_watermark(s, leader):
-    """The high watermark rises to what every member of the leader's ISR is known to hold, and never falls here.
+    """The high watermark rises to the offset that every member of the leader's ISR is known to have reached; it never
+    falls.
 
-    Kafka: Partition.maybeIncrementLeaderHW. That caught-up replicas outside the ISR hold it back too (HW_WAIT) only
-    delays, and is left out. An unknown offset (-1) keeps it where it is.
+    Kafka: Partition.maybeIncrementLeaderHW. Left out: caught-up replicas outside the ISR also hold it back (HW_WAIT),
+    which only delays it. An unknown offset (-1) stops it.
     """
     held_by_all = s.log_end_offset[leader]
     for r in range(s.replicas):
@@ -44,10 +45,10 @@ def advance_high_watermark(s, leader):
 
 
 def begin_to_lead(s, leader):
-    """A leader enters its epoch with the high watermark that it has as a replica, as far as that lies within its log.
+    """A leader enters its epoch with its own high watermark, as far as it lies within its log.
 
-    Where it does not, a broker that did not lead before starts from its log start offset. What lies below it can be
-    read, and it moves at once if nobody else is in the ISR. Kafka: Partition.makeLeader,
+    If it does not, a broker that did not lead before starts from its log start offset. Records below the high watermark
+    can be read, and it advances at once if the leader is alone in the ISR. Kafka: Partition.makeLeader,
     Replica.convertHWToLocalOffsetMetadata.
     """
     if not s.log_start_offset[leader] <= s.high_watermark[leader] <= s.log_end_offset[leader]:
@@ -58,7 +59,7 @@ def begin_to_lead(s, leader):
 
 
 def note_append(s, leader, record):
-    """What the producer is told at once: acks=all waits for the high watermark, the others for nothing more."""
+    """The immediate answer to the producer: acks=all waits for the high watermark, the others wait for nothing."""
     if s.acks == Acks.ALL:
         s.pending[record] = leader
     else:

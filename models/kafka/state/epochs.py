@@ -43,10 +43,10 @@ def largest_epoch_up_to(s, r, epoch):
 
 
 def is_answered(s, r, epoch):
-    """Whether r can say where `epoch` ends in its log. Kafka: LeaderEpochFileCache.endOffsetFor.
+    """Whether r can answer where `epoch` ends in its log. Kafka: LeaderEpochFileCache.endOffsetFor.
 
-    No epoch (NONE) ends nowhere; but up to 1.1 it was compared with the latest one first, so that a leader without any
-    epoch answers a follower without any with its log end.
+    No epoch (NONE) has no end; but up to 1.1 it was compared with the latest epoch first, so a leader without any epoch
+    answers a follower without any with its log end.
     """
     if epoch == NONE:
         return s.TRUNC == Truncation.KIP101 and latest_epoch(s, r) == NONE
@@ -60,8 +60,8 @@ def is_answered(s, r, epoch):
 
 
 def end_offset_for(s, r, epoch):
-    """Where the largest epoch up to `epoch` ends in the log of r; asked only where it is answered."""
-    # An answer is an offset: never NONE, which proofs for every length cannot see from the caches.
+    """Where the largest epoch up to `epoch` ends in the log of r; called only if `is_answered`."""
+    # An answer is an offset, never NONE; proofs for every length cannot derive that from the caches.
     return s.log_end_offset[r] if epoch == latest_epoch(s, r) else max(0, first_start_offset_above(s, r, epoch))
 
 
@@ -74,7 +74,7 @@ def epoch_for(s, r, epoch):
 def assign_epoch(s, r, epoch, start_offset):
     """Enter an epoch where it starts. Kafka: LeaderEpochFileCache.assign (without record format 2: nothing).
 
-    The newer form drops what contradicts the new entry; the older one drops the new entry instead (KAFKA-7415).
+    The newer form drops entries that contradict the new one; the older form drops the new entry instead (KAFKA-7415).
     """
     if s.TRUNC != Truncation.HW:
         latest = latest_epoch(s, r)
@@ -97,7 +97,7 @@ def drop_epochs_from(s, r, end_offset):
 
 
 def raise_epochs_to(s, r, log_start_offset):
-    """Forget epochs up to `log_start_offset`; the one that goes on there starts there. Kafka: truncateFromStart."""
+    """Forget epochs up to `log_start_offset`; the epoch that continues there starts there. Kafka: truncateFromStart."""
     last_dropped = NONE
     for epoch in range(s.elections + 1):
         if s.epoch_cache[r][epoch] != NONE and s.epoch_cache[r][epoch] <= log_start_offset:

@@ -1,7 +1,7 @@
-"""What there is in the model of one partition: configuration, state, and the clusters that a history starts from.
+"""The fields of the model of one partition: configuration, state, and initial clusters.
 
-One partition on N brokers, a controller, a producer, transactions, and readers (what a reader could have seen is
-remembered, readers themselves are not modelled). Left out: segments, batches of more than one record, time (a timer can
+One partition on N brokers, a controller, a producer, transactions, and readers (what readers could have read is
+recorded; readers themselves are not modelled). Left out: segments, batches of more than one record, time (a timer can
 fire at any moment), the controller's own failures, throttling, and fetches by consumers.
 """
 
@@ -26,7 +26,7 @@ from isrcheck.models.language import (
 
 
 class Acks(IntEnum):
-    """When a producer takes a record for written: `acks`."""
+    """When a record counts as written for its producer: `acks`."""
 
     ALL = -1
     ZERO = 0
@@ -38,7 +38,7 @@ class Acks(IntEnum):
 
 
 class Start(IntEnum):
-    """Which clusters a history starts from."""
+    """The clusters that a path starts from."""
 
     ELECTED = 0
     ANY = 1
@@ -56,7 +56,7 @@ class IsolationLevel(IntEnum):
 
 
 class Truncation(IntEnum):
-    """TRUNC: how a follower finds out what it has in common with its leader (ReplicaFetcherThread)."""
+    """TRUNC: how a follower finds the common part of its log and its leader's (ReplicaFetcherThread)."""
 
     HW = 0
     KIP101 = 1
@@ -73,28 +73,30 @@ class FollowerSkip(IntEnum):
 
 
 class EpochCacheAssign(IntEnum):
-    """EPOCH_CACHE_ASSIGN: what becomes of a new entry that contradicts the last ones (LeaderEpochFileCache.assign)."""
+    """EPOCH_CACHE_ASSIGN: how a new entry that contradicts the last ones is handled (LeaderEpochFileCache.assign)."""
 
     APPEND_ONLY = 0
     REPLACE_CONFLICTING = 1
 
 
 class EpochBelowFirstEntry(IntEnum):
-    """EPOCH_BELOW_FIRST_ENTRY: what is answered for an epoch older than all that are known."""
+    """EPOCH_BELOW_FIRST_ENTRY: the answer for an epoch older than all known ones."""
 
     UNDEFINED = 0
     FIRST_START_OFFSET = 1
 
 
 class ShrinkRule(IntEnum):
-    """SHRINK_RULE: which followers a leader may take for out of sync (Partition.getOutOfSyncReplicas)."""
+    """SHRINK_RULE: which followers a leader may consider out of sync (Partition.getOutOfSyncReplicas)."""
 
     LAST_CAUGHT_UP = 0
     EXEMPT_AT_LOG_END = 1
 
 
 class Fetch(IntEnum):
-    """What has become of a follower's fetch: none under way, parked at the leader, or answered and on its way back."""
+    """The stage of a follower's fetch: none in flight, parked at the leader, or answered with the response in
+    flight.
+    """
 
     NONE = 0
     PARKED = 1
@@ -145,7 +147,7 @@ class Configuration:
 
 
 def up_to_budget(name):
-    """What may be left of a budget. Up to three all have the same shape, so that one kernel serves them."""
+    """The remaining amount of a budget. Budgets up to three have the same shape, so that one kernel serves them."""
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
@@ -174,11 +176,11 @@ class Transaction(Domain, size="transactions"):
 
 
 class Entry(Domain, size=lambda configuration: configuration.records + configuration.transactions, letters=True):
-    """What a cell of a log can hold: a record, or the marker that ends a transaction (numbered after the records)."""
+    """The value of a log cell: a record, or the marker that ends a transaction (numbered after the records)."""
 
 
 class CommittedRecord(Domain, size=lambda c: c.records if c.transactions else 0, letters=True):
-    """What only read_committed readers are asked about: where there are no transactions, both levels see the same."""
+    """A record as read_committed readers see it: without transactions, both isolation levels see the same."""
 
 
 class LeaderEpoch(Domain, size=lambda configuration: configuration.elections + 1):
@@ -186,12 +188,12 @@ class LeaderEpoch(Domain, size=lambda configuration: configuration.elections + 1
 
 
 LOG_START_OFFSETS = between(0, lambda configuration: configuration.log_size if configuration.delete_records else 0)
-"""A log start offset stays 0 where nobody asks for records to be deleted."""
+"""A log start offset, which stays 0 unless records are deleted on request."""
 
 
 class State:
-    # The controller: its leader, leader epoch and ISR; and each election as it was announced (LeaderAndIsr), for as
-    # long as a running broker has yet to hear of it.
+    # The controller: its leader, leader epoch and ISR; and each election as it was announced (LeaderAndIsr), while
+    # a running broker has yet to hear of it.
     controller_leader = field(values=optional(Replica), initially=0)
     controller_epoch = field(values=LeaderEpoch)
     controller_isr = field(Replica, values=Flag)
@@ -234,7 +236,7 @@ class State:
     read_committed_record = field(Offset, values=optional(CommittedRecord), initially=NONE)
     deleted_before = field(values=LOG_START_OFFSETS)
 
-    # What is left of the budgets for faults and for elections that need one.
+    # The remaining budgets for faults and for elections that need one.
     bounces_left = field(values=up_to_budget("bounces"))
     crashes_left = field(values=up_to_budget("crashes"))
     preferred_elections_left = field(values=up_to_budget("preferred_elections"))
@@ -258,7 +260,7 @@ BUDGETS = (
 
 
 def _subsets_with(leader, replicas, at_least):
-    """Every ISR that contains the leader and has so many members, as truth values, in the order of binary numbers."""
+    """Every ISR with the leader and at least this many members, as truth values, in the order of binary numbers."""
     for number in range(1 << replicas):
         isr = [bool(number >> r & 1) for r in range(replicas)]
         if isr[leader] and sum(isr) >= at_least:
@@ -268,7 +270,7 @@ def _subsets_with(leader, replicas, at_least):
 def _cluster(configuration, leader, isr, lengths, down=()):
     """A quiescent cluster at epoch 0: broker r holds the first lengths[r] records, all of them acknowledged.
 
-    The brokers that are down know nothing of leader and followers, as after a crash.
+    Brokers that are down have no leader and no followers, as after a crash.
     """
     replicas, log_size, elections = configuration.replicas, configuration.log_size, configuration.elections
     committed = lengths[leader]
@@ -303,9 +305,9 @@ def _cluster(configuration, leader, isr, lengths, down=()):
 
 @initial
 def quiescent_clusters(configuration):
-    """Stable elected clusters: leader 0, common logs, any ISR with the leader and at least min.insync.replicas members.
+    """Stable elected clusters: leader 0, equal logs, any ISR with the leader and at least min.insync.replicas members.
 
-    With `start=any`: any leader, any ISR with it, any log that the ISR has in common, any prefix of it elsewhere.
+    With `start=any`: any leader, any ISR with it, any log that the ISR has in common, and any prefix of it elsewhere.
     """
     if configuration.start == Start.ANY:
         yield from _any_clusters(configuration)
@@ -322,8 +324,8 @@ def _elected_isrs(configuration):
     if configuration.start_isr:
         return [[bool(configuration.start_isr >> r & 1) for r in range(replicas)]]
     if configuration.brokers_down:
-        return [[True] * replicas]  # they fail all at once, from a cluster that was whole
-    # More than there are replicas cannot be in sync; such a cluster starts whole, and refuses acks=all.
+        return [[True] * replicas]  # they fail all at once, in a cluster that was complete
+    # More replicas than exist cannot be in sync; such a cluster starts complete, and refuses acks=all.
     return _subsets_with(0, replicas, min(configuration.min_insync_replicas, replicas))
 
 

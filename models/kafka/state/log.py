@@ -1,4 +1,4 @@
-"""What Kafka adds to the vocabulary of a log: a start that can move, and truncation with all that hangs on it."""
+"""Kafka's additions to the vocabulary of a log: a log start that can move, and truncation with its side effects."""
 
 from isrcheck.models.kafka.state.epochs import assign_epoch, drop_epochs_from, raise_epochs_to
 from isrcheck.models.kafka.state.fields import Truncation
@@ -17,18 +17,19 @@ def append_to_log(s, r, record, epoch):
 
 
 def clamp_high_watermark(s, r):
-    """Keep the high watermark within the log. Up to 2.1 it is kept elsewhere, and nothing keeps it there.
+    """Keep the high watermark within the log. Up to 2.1 it is stored elsewhere, and nothing keeps it within the log.
 
-    Kafka: Log.updateHighWatermark (2.4); for a log that starts anew since 2.6 (KAFKA-9491), which is not told apart.
+    Kafka: Log.updateHighWatermark (2.4); for a log that starts anew since 2.6 (KAFKA-9491), which is not distinguished
+    here.
     """
     if s.HW_CLAMPED_AT_TRUNCATION:
         s.high_watermark[r] = max(s.log_start_offset[r], min(s.high_watermark[r], s.log_end_offset[r]))
 
 
 def truncate_log(s, r, end_offset):
-    """Cut a log at `end_offset`. Kafka: Log.truncateTo; up to 2.1 it leaves the high watermark where it was.
+    """Cut a log at `end_offset`. Kafka: Log.truncateTo; up to 2.1 the high watermark stays unchanged.
 
-    Where nothing is cut, an epoch that starts at the log end is forgotten since 2.7 only (KAFKA-10706).
+    If nothing is cut, an epoch that starts at the log end is forgotten only since 2.7 (KAFKA-10706).
     """
     if end_offset < s.log_end_offset[r] or s.EPOCH_ENTRY_AT_END_DROPPED:
         drop_epochs_from(s, r, min(end_offset, s.log_end_offset[r]))
@@ -38,10 +39,10 @@ def truncate_log(s, r, end_offset):
 
 
 def begin_to_follow(s, r):
-    """Before it fetches, a follower has to agree with its leader about the log.
+    """Before it fetches, a follower has to reconcile its log with the leader's.
 
-    Up to 0.10 it truncates to its own high watermark at once: what it cuts may be committed, its high watermark lags.
-    From 0.11 on it is Truncating, until it has asked its leader (follower.py).
+    Up to 0.10 it truncates to its own high watermark at once; because its high watermark lags, the removed records may
+    be committed. From 0.11 on it is Truncating until its leader has answered (follower.py).
     """
     if s.TRUNC == Truncation.HW:
         truncate_log(s, r, s.high_watermark[r])
@@ -50,7 +51,7 @@ def begin_to_follow(s, r):
 
 
 def start_log_at(s, r, offset):
-    """Drop the whole log and begin anew at `offset`. Kafka: Log.truncateFullyAndStartAt.
+    """Drop the whole log and start again at `offset`. Kafka: Log.truncateFullyAndStartAt.
 
     Up to 2.1 the high watermark stays below the new log start, until the next response.
     """
@@ -62,7 +63,7 @@ def start_log_at(s, r, offset):
 
 
 def raise_log_start(s, r, log_start_offset):
-    """Records below `log_start_offset` are gone. Kafka: Log.maybeIncrementLogStartOffset."""
+    """Delete records below `log_start_offset`. Kafka: Log.maybeIncrementLogStartOffset."""
     if log_start_offset > s.log_start_offset[r]:
         for offset in range(s.log_size):
             if offset < log_start_offset:

@@ -1,4 +1,4 @@
-"""What a reader of a partition can see, and what has been seen: high watermark, last stable offset, aborted records."""
+"""What readers of a partition can see, and what they have seen: high watermark, last stable offset, aborted records."""
 
 from isrcheck.models.kafka.state.fields import IsolationLevel, TransactionState
 from isrcheck.models.language import NONE
@@ -6,7 +6,7 @@ from isrcheck.models.log import has_entry
 
 
 def is_record(s, entry):
-    """A record, and neither nothing nor the marker of a transaction."""
+    """The entry is a record, and neither empty nor the marker of a transaction."""
     return 0 <= entry < s.records
 
 
@@ -20,7 +20,7 @@ def marker_of(s, transaction):
 
 
 def is_unstable(s, r, offset):
-    """A record of a transaction whose marker this replica does not have below its high watermark, yet.
+    """A record of a transaction whose marker is not below this replica's high watermark yet.
 
     Kafka: ProducerStateManager.firstUnstableOffset, over ongoing and unreplicated transactions.
     """
@@ -40,12 +40,12 @@ def last_stable_offset(s, r):
 
 
 def is_exposed(s, leader, offset):
-    """A read_uncommitted reader of this leader gets the entry."""
+    """A read_uncommitted reader of this leader receives the entry."""
     return offset < s.high_watermark[leader] and has_entry(s, leader, offset)
 
 
 def is_exposed_as_committed(s, leader, offset):
-    """A read_committed reader of this leader gets the record: it is stable, and its transaction was not aborted."""
+    """A read_committed reader of this leader receives the record: it is stable, and its transaction was not aborted."""
     return (
         offset < last_stable_offset(s, leader)
         and is_record(s, s.log_record[leader][offset])
@@ -57,21 +57,23 @@ def is_exposed_as_committed(s, leader, offset):
 
 
 def is_read(s, leader, offset):
-    """A reader of the configured isolation level gets what this leader has at `offset`."""
+    """A reader of the configured isolation level receives the leader's entry at `offset`."""
     if s.isolation_level == IsolationLevel.READ_COMMITTED and s.transactions > 0:
         return is_exposed_as_committed(s, leader, offset)
     return is_exposed(s, leader, offset)
 
 
 def first_read(s, offset):
-    """What a reader of the configured isolation level was the first to get at `offset`, or NONE."""
+    """The first record that a reader of the configured isolation level could read at `offset`, or NONE."""
     if s.isolation_level == IsolationLevel.READ_COMMITTED and s.transactions > 0:
         return s.read_committed_record[offset]
     return s.exposed_record[offset]
 
 
 def expose(s, leader):
-    """Readers can see what lies below the leader's high watermark; the first sight at each offset is remembered."""
+    """Entries below the leader's high watermark become readable; the first readable entry at each offset is
+    recorded.
+    """
     for offset in range(s.log_size):
         if is_exposed(s, leader, offset) and s.exposed_record[offset] == NONE:
             s.exposed_record[offset] = s.log_record[leader][offset]

@@ -1,4 +1,4 @@
-"""The vocabulary of roles: who leads, who follows, and what a broker forgets when it stops doing so."""
+"""The vocabulary of roles: who leads, who follows, and what a broker forgets at the end of a role."""
 
 from isrcheck.models.kafka.state.epochs import assign_epoch
 from isrcheck.models.kafka.state.fields import Fetch, Truncation
@@ -6,7 +6,7 @@ from isrcheck.models.language import NONE
 
 
 def presumes_leadership(s, r):
-    """The broker runs and takes itself for the leader, rightly or as a zombie."""
+    """The broker runs and believes to be the leader, rightly or as a zombie."""
     return s.leader[r] == r
 
 
@@ -20,12 +20,12 @@ def is_fenced(s, follower, leader):
 
 
 def can_ask(s, follower, leader):
-    """The follower's request reaches a broker that takes itself for the leader, and is not refused."""
+    """The follower's request reaches a broker that presumes leadership, and is not refused."""
     return presumes_leadership(s, leader) and follows(s, follower, leader) and not is_fenced(s, follower, leader)
 
 
 def may_fetch(s, follower, leader):
-    """The follower has agreed with its leader about the log, and no fetch of it is outstanding there."""
+    """The follower has reconciled its log with the leader's, and has no fetch outstanding there."""
     return (
         leader != follower
         and can_ask(s, follower, leader)
@@ -35,7 +35,9 @@ def may_fetch(s, follower, leader):
 
 
 def is_controllers_leader(s, r):
-    """It presumes leadership in the controller's own epoch: only then does a conditional write of the ISR succeed."""
+    """The broker presumes leadership in the controller's own epoch: only then does a conditional write of the ISR
+    succeed.
+    """
     return presumes_leadership(s, r) and s.controller_leader == r and s.leader_epoch[r] == s.controller_epoch
 
 
@@ -54,18 +56,18 @@ def clear_fetch(s, follower, leader):
 
 
 def forget_own_fetches(s, follower):
-    """The follower's fetchers stop: what was outstanding is never applied (AbstractFetcherManager.removeFetcher...).
+    """The follower's fetchers stop: outstanding responses are never applied (AbstractFetcherManager.removeFetcher...).
 
-    Left out: in 0.10 the answer to a fetch of an earlier stay with the same leader is applied if its offset fits.
+    Left out: in 0.10 the response to a fetch of an earlier assignment to the same leader is applied if its offset fits.
     """
     for leader in range(s.replicas):
         clear_fetch(s, follower, leader)
 
 
 def drop_parked_fetches(s, leader):
-    """Fetches that wait at a leader die with it, and are answered with an error when it applies newer metadata.
+    """Fetches parked at a leader die with it, and are answered with an error when it applies newer metadata.
 
-    Left out: before 2.1 they carry no epoch, and a leader elected again that missed its demotion goes on with them.
+    Left out: before 2.1 they carry no epoch, and a re-elected leader that missed its demotion still serves them.
     """
     for follower in range(s.replicas):
         if s.fetch[follower][leader] == Fetch.PARKED:
@@ -73,13 +75,13 @@ def drop_parked_fetches(s, leader):
 
 
 def forget_followers(s, leader):
-    """Nothing is known of what the followers hold (Replica.updateFetchState starts from an unknown offset)."""
+    """The followers' offsets become unknown (Replica.updateFetchState starts from an unknown offset)."""
     for r in range(s.replicas):
         s.remote_log_end_offset[leader][r] = NONE
 
 
 def stop_leading(s, r):
-    """What a leader has in memory is gone; producers that wait at it are told NOT_LEADER, or nothing at all."""
+    """The leader's in-memory state is gone; producers that wait at it receive NOT_LEADER, or nothing."""
     forget_followers(s, r)
     drop_parked_fetches(s, r)
     s.epoch_start_offset[r] = 0
@@ -91,10 +93,10 @@ def stop_leading(s, r):
 
 
 def enter_epoch(s, leader):
-    """A leader notes where its epoch starts. Kafka: Partition.makeLeader.
+    """A leader records where its epoch starts. Kafka: Partition.makeLeader.
 
-    What is not asked for stays 0: the offset serves the expansion of the ISR (KAFKA-7128), the entry in the cache the
-    followers' reconciliation (KAFKA-7415; before it the first append makes the entry).
+    Values that are not used stay 0: the offset serves the expansion of the ISR (KAFKA-7128), the cache entry the
+    followers' reconciliation (KAFKA-7415; before it, the first append makes the entry).
     """
     if s.EXPAND_EPOCH_START:
         s.epoch_start_offset[leader] = s.log_end_offset[leader]
@@ -108,7 +110,7 @@ def adopt_controllers_isr(s, leader):
 
 
 def forget_heard_metadata(s):
-    """An announcement that no running broker has yet to hear of is dropped: equal futures are equal states."""
+    """An announcement that all running brokers have heard is dropped, so that states with equal futures are equal."""
     for epoch in range(s.elections + 1):
         if not any(s.is_up[r] and s.leader_epoch[r] < epoch for r in range(s.replicas)):
             s.metadata_leader[epoch] = NONE

@@ -1,6 +1,6 @@
-"""The text of a model's functions: what was written, and that it is what Python runs.
+"""The text of a model's functions, checked to be the code that Python runs.
 
 In:  functions and files.
-Out: syntax trees, spelled expressions, sealed functions.
+Out: syntax trees, printed expressions, sealed functions.
 May import: messages.
 """

@@ -1,9 +1,9 @@
-"""What people write flat and Python's parser nests: long sums, `elif`, and `a if c else b if d else e`.
+"""Chains that people write flat and Python's parser nests: long sums, `elif`, and `a if c else b if d else e`.
 
-In:  the outermost node of such a chain.
-Out: its parts in the order of the text.
+In:  the outermost node of a chain.
+Out: its parts, in the order of the text.
 
-Who reads a chain part by part does not call itself once for each part, however long the chain is.
+Code that reads a chain part by part does not recurse once per part, so chains can be long.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def summands(expression: ast.BinOp) -> tuple[ast.expr, list[tuple[ast.operator, 
 
 
 def summed(expression: ast.BinOp, value: Callable[[ast.expr], int]) -> int:
-    """What a sum comes to whose terms are plain numbers, each of which `value` gives."""
+    """The value of a sum of plain numbers, each of which `value` gives."""
     first, rest = summands(expression)
     return value(first) + sum(value(term) if isinstance(sign, ast.Add) else -value(term) for sign, term in rest)
 
 
 def alternatives(expression: ast.IfExp) -> tuple[list[tuple[ast.expr, ast.expr]], ast.expr]:
-    """Each condition of a conditional expression with its value, and the value where none of them is true."""
+    """Each condition of a conditional expression with its value, and the value if none of them is true."""
     found = []
     node: ast.expr = expression
     while isinstance(node, ast.IfExp):
@@ -39,7 +39,7 @@ def alternatives(expression: ast.IfExp) -> tuple[list[tuple[ast.expr, ast.expr]]
 
 
 def branches(statement: ast.If) -> tuple[list[ast.If], Sequence[ast.stmt]]:
-    """The `if` and every `elif` after it, and what stands under `else`."""
+    """The `if` with every `elif` after it, and the statements under `else`."""
     found = [statement]
     while len(found[-1].orelse) == 1 and isinstance(found[-1].orelse[0], ast.If):
         found.append(found[-1].orelse[0])

@@ -1,10 +1,10 @@
-"""How deep a function is nested, and how long its chains are: no more than everyone can read who calls himself.
+"""Limits the nesting of a function and the length of its chains, so that recursive code can process it.
 
-In:  the body of a function, whatever is in it.
-Out: the depth of each call in it, and the first place that is nested too deep or too long.
+In:  the body of a function, with any content.
+Out: the nesting depth of each call in it, and the first position that exceeds a limit.
 
-Long sums, `elif` and `else` chains count as one level (models/language/text/chains.py); `and`, `or`, comparisons,
-arguments and statements one after the other may be as many as one likes.
+Long sums and chains of `elif` and `else` count as one level (models/language/text/chains.py). The numbers of `and`,
+`or`, comparisons, arguments and statements in sequence are not limited.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from isrcheck.models.language.text.chains import alternatives, branches, summands
 
 MOST_DEEP = 60
-"""Levels of statements and expressions within each other, in one function."""
+"""The deepest nesting of statements and expressions in one function."""
 
 MOST_IN_ALL = 200
-"""Levels of a function and of all that it calls."""
+"""The deepest nesting of a function together with the functions that it calls."""
 
 MOST_PARAMETERS = 60
-"""Parameters of one function: a step has a loop for each of them."""
+"""The most parameters of one function; a kernel has a loop for each of them."""
 
 LONGEST_SUM = 500
-"""Terms of one sum."""
+"""The most terms of one sum."""
 
-LONGEST_CHOICE = 200
-"""Conditions of one `if ... elif ...`, or of one `a if ... else b if ... else c`."""
+LONGEST_CHAIN = 200
+"""The most conditions of one `if ... elif ...`, or of one `a if ... else b if ... else c`."""
 
 
 class Nesting:
-    """The nesting of a function. `fault` is the first place beyond a limit, what is wrong there, and the cure."""
+    """The nesting of a function. `fault` is the first position beyond a limit, what is wrong there, and the cure."""
 
     def __init__(self, body: Iterable[ast.stmt]) -> None:
         self.calls: dict[int, int] = {}
@@ -44,7 +44,7 @@ class Nesting:
             if isinstance(node, ast.Call):
                 self.calls[id(node)] = depth
             self.fault = _fault(node, depth)
-            # Each loop of a generator is a level of its own.
+            # Each loop of a generator is one level.
             levels = len(node.generators) if isinstance(node, ast.GeneratorExp) else 1
             waiting += ((child, depth + levels) for child in _parts(node))
 
@@ -59,14 +59,14 @@ def _fault(node: ast.AST, depth: int) -> tuple[ast.AST, str, str] | None:
                 return node, f"a sum of {terms} terms", f"at most {LONGEST_SUM}; move a part of it into a helper"
         case ast.IfExp() | ast.If():
             tests = alternatives(node)[0] if isinstance(node, ast.IfExp) else branches(node)[0]
-            if len(tests) > LONGEST_CHOICE:
-                cure = f"at most {LONGEST_CHOICE}; move a part of it into a helper"
-                return node, f"a choice with {len(tests)} conditions", cure
+            if len(tests) > LONGEST_CHAIN:
+                cure = f"at most {LONGEST_CHAIN}; move a part of it into a helper"
+                return node, f"a chain of {len(tests)} conditions", cure
     return None
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
-    """What stands one level deeper."""
+    """The parts of a node that are one level deeper."""
     parts: Sequence[ast.AST]
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub()):

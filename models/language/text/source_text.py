@@ -1,11 +1,11 @@
-"""The text of a function, and whether it is what Python runs.
+"""The text of a function, and the check that this text is what Python runs.
 
 In:  a Python function.
 Out: its definition in the syntax tree of its file, and the code that this text compiles to; or a LanguageError, with
-     FILE:LINE and the cure, where the function is another one than its text says.
+     FILE:LINE and the cure, if the function differs from its text.
 
-The engines read the text and the reference runs the code. So a function counts only if its code is what the text
-compiles to, with nothing around it: no wrapper, no closure, no defaults that were set afterwards.
+The engines read the text and the reference runs the code. So a function is accepted only if its code is what the text
+compiles to, without a wrapper, a closure, or defaults that were set afterwards.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from typing import Any
 from isrcheck.models.messages.errors import LanguageError
 
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
-"""The flags of code that was compiled under `from __future__ import ...`."""
+"""The flags of code compiled with `from __future__ import ...`."""
 
 Place = tuple[str, int]
-"""Where a function stands in its file: its name, and its first line, decorators included."""
+"""The position of a function in its file: its name, and its first line, decorators included."""
 
 
 class Text:
-    """A file as it is read: its syntax tree, its functions and imports, and the code that it compiles to."""
+    """A file: its syntax tree, its functions and imports, and the code that it compiles to."""
 
     def __init__(self, path: str, content: bytes) -> None:
-        # Bytes, so that a declared encoding counts.
+        # Bytes, so that a declared encoding is respected.
         self.path = path
         self.tree = ast.parse(content, path)
         self._codes: dict[int, dict[Place, types.CodeType]] = {}
 
     @cached_property
     def functions(self) -> dict[Place, ast.FunctionDef]:
-        """Every function that is written as a `def`."""
+        """Every function that is defined with `def`."""
         return {
             (node.name, min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])): node
             for node in self._nodes
@@ -48,7 +48,7 @@ class Text:
 
     @cached_property
     def imports(self) -> list[ast.Import | ast.ImportFrom]:
-        """Every import, wherever it stands."""
+        """Every import, at any depth."""
         return [node for node in self._nodes if isinstance(node, ast.Import | ast.ImportFrom)]
 
     @cached_property
@@ -56,7 +56,7 @@ class Text:
         return list(ast.walk(self.tree))
 
     def code(self, place: Place, future: int) -> types.CodeType:
-        """The code of a function of this text, compiled under these flags of `from __future__ import ...`."""
+        """The code of a function of this text, compiled with these `from __future__ import ...` flags."""
         if future not in self._codes:
             module = compile(self.tree, self.path, "exec", flags=future, dont_inherit=True)
             self._codes[future] = {(code.co_name, code.co_firstlineno): code for code in _nested(module)}
@@ -71,11 +71,11 @@ def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def text_of(path: str) -> Text:
-    """The text of a file as it is now. Raises OSError, SyntaxError, ValueError, and LanguageError."""
+    """The current text of a file. Raises OSError, SyntaxError, ValueError, and LanguageError."""
     try:
         return _text(path, Path(path).read_bytes())
     except (RecursionError, MemoryError):
-        raise LanguageError(f"{path}:1: it is nested too deep for Python to read; write it flatter") from None
+        raise LanguageError(f"{path}:1: it is nested too deep for Python to read; reduce the nesting") from None
 
 
 @lru_cache(maxsize=256)
@@ -84,10 +84,10 @@ def _text(path: str, content: bytes) -> Text:
 
 
 def place_of(python: Any, path: str, name: str) -> str:
-    """FILE:LINE of what a module of this path calls by a name; that of its own code, if it has any."""
+    """FILE:LINE of the definition that a module of this path binds to a name; of its own code, if it has any."""
     try:
         code = getattr(inspect.unwrap(python), "__code__", None)
-    except ValueError:  # wrapped in itself
+    except ValueError:  # a wrapper around itself
         code = None
     if isinstance(code, types.CodeType):
         return f"{code.co_filename}:{code.co_firstlineno}"
@@ -96,7 +96,7 @@ def place_of(python: Any, path: str, name: str) -> str:
 
 @cache
 def _bound_at(path: str, name: str) -> int:
-    """The last line of a file that gives a name a value."""
+    """The last line of a file that binds a name."""
     try:
         lines = text_of(path).tree.body
     except (OSError, SyntaxError, ValueError):
@@ -110,7 +110,9 @@ def _names_bound(line: ast.stmt) -> set[str]:
 
 
 def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType]:
-    """The definition of a function, and the code that it compiles to. Raises LanguageError where it runs another."""
+    """The definition of a function, and the code that it compiles to. Raises LanguageError if the function runs other
+    code.
+    """
     if hasattr(python, "__wrapped__"):
         where = place_of(python, python.__code__.co_filename, python.__name__)
         raise LanguageError(f"{where}: {python.__name__} is wrapped into another function; leave the decorator out")
@@ -133,7 +135,7 @@ def written(python: types.FunctionType) -> tuple[ast.FunctionDef, types.CodeType
         )
     if text.code(place, code.co_flags & FUTURE) != code:
         raise LanguageError(
-            f"{here} runs other code than its text says; load the file anew, and leave `__code__` alone"
+            f"{here} runs other code than its text says; load the file again, and leave `__code__` alone"
         )
     has_defaults = python.__defaults__ is not None or python.__kwdefaults__ is not None
     if has_defaults and not (definition.args.defaults or definition.args.kw_defaults):

@@ -1,7 +1,7 @@
-"""The text of an expression, for messages, explanations and look-ups, however long its chains are.
+"""Prints expressions for messages, explanations and look-ups, with chains of any length.
 
-In:  a part of a syntax tree.
-Out: its text in one line, in full or cut to what a message holds.
+In:  a node of a syntax tree.
+Out: its text in one line, in full or shortened for a message.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ import ast
 from isrcheck.models.language.text.chains import alternatives, summands
 
 LONGEST = 80
-"""Characters of an expression in a message."""
+"""The longest expression in a message, in characters."""
 
 
 def spelled(node: ast.AST) -> str:
     """The text of a statement or an expression, as `ast.unparse` writes it.
 
-    `ast.unparse` calls itself for each term of a sum and each `else` of a chain; here they are written one by one.
+    `ast.unparse` recurses for each term of a sum and each `else` of a chain; here they are written one by one.
     """
     return ast.unparse(_shallow(node))
 
 
 def shown(node: ast.AST) -> str:
-    """The text of an expression in one line, cut in the middle where it is long."""
+    """The text of an expression in one line, shortened in the middle if it is long."""
     text = " ".join(spelled(node).split())
     half = LONGEST // 2 - 3
     return text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}"
 
 
 def _shallow(node: ast.AST) -> ast.AST:
-    """A copy in which all of a chain but its last part is one name, which is its text."""
+    """A copy in which all of a chain but its last part is replaced by a name whose spelling is its text."""
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub(), left=ast.BinOp(op=ast.Add() | ast.Sub())):
             first, rest = summands(node)
-            # What is written beside a name of one letter stands in brackets where it needs them.
+            # Text that is written beside a one-letter name gets brackets if it needs them.
             text = ast.unparse(ast.BinOp(_part(first), ast.Add(), ast.Name("_")))[: -len(" + _")]
             for operator, term in rest[:-1]:
                 text += ast.unparse(ast.BinOp(ast.Name("_"), operator, _part(term)))[1:]

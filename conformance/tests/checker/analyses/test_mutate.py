@@ -160,8 +160,8 @@ def fates(output: str) -> dict[tuple[str, str], str]:
 
 
 def mutants_of(path: Path, action: str) -> list[language.Mutant]:
-    (slot,) = [slot for slot in registry.load_file(path).slots if slot.name == action]
-    return list(language.mutants(slot.alternatives[0]))
+    (found,) = [one for one in registry.load_file(path).actions if one.name == action]
+    return list(language.mutants(found.alternatives[0]))
 
 
 def test_a_guard_that_is_one_condition_is_dropped_and_a_helper_under_not_is_one_condition(folder: Path) -> None:
@@ -225,7 +225,7 @@ def test_each_version_of_an_action_has_mutants_of_its_own() -> None:
     counts = {}
     for protocol in ("kip_279", "kip_320"):
         instance = registry.load("published")[0].instance(protocol)
-        actions = [instance.function(slot) for slot in range(len(instance.model.slots))]
+        actions = [instance.function(slot) for slot in range(len(instance.model.actions))]
         counts[protocol] = sum(len(list(language.mutants(action))) for action in actions if action is not None)
     assert counts == {"kip_279": 33, "kip_320": 40}
 

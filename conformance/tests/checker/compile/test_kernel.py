@@ -35,13 +35,13 @@ class Reference:
         self.instance = instance
 
     def successors(self, cells: Cells) -> tuple[list[tuple[int, Cells]], dict[str, Seen], list[int]] | None:
-        fired = [0] * len(self.instance.model.slots)
+        fired = [0] * len(self.instance.model.actions)
         seen: dict[str, Seen] = {prop.name: (NOTHING, NOTHING) for prop in self.instance.properties if prop.of_steps}
         found = []
         try:
             for step, after in run.successors(self.instance, cells):
                 found.append((step.number, after))
-                fired[step.slot] += 1
+                fired[step.action_index] += 1
                 for prop in self.instance.properties:
                     if prop.of_steps:
                         truth = run.holds_step(self.instance, prop, cells, step, after)
@@ -86,7 +86,7 @@ def spelled(instance: Instance, cells: Cells) -> str:
 def random_state(instance: Instance, chance: random.Random) -> Cells:
     """Any state within the values of the fields, reachable or not."""
     return tuple(
-        chance.randint(place.low, place.high) for place in instance.places.values() for _ in range(place.count)
+        chance.randint(place.low, place.high) for place in instance.layouts.values() for _ in range(place.count)
     )
 
 
@@ -139,7 +139,7 @@ def wishes(draw: st.DrawFn, name: str) -> tuple[Instance, Kernel, int]:
             values[entry_name] = draw(st.integers(entry.least, most), label=entry_name)
     swaps = {}
     if len(model.protocols) > 1:
-        actions = draw(st.sets(st.sampled_from([slot.name for slot in model.slots]), max_size=3), label="swapped")
+        actions = draw(st.sets(st.sampled_from([one.name for one in model.actions]), max_size=3), label="swapped")
         swaps = {action: draw(st.sampled_from(sorted(model.protocols)), label=action) for action in sorted(actions)}
     try:
         instance = model.instance(protocol, values, swaps)
@@ -233,8 +233,8 @@ ALL_COMMITTED = (2, 2, 2, 1, 1, 1, 1, 1, 1, 1)
 
 
 def _loses_an_action(compiled: Compiled) -> None:
-    slot = [slot.name for slot in compiled.instance.model.slots].index("resource_manager_receives_commit")
-    compiled.plain[compiled.kernel.layout.first_choice + slot] = ABSENT
+    index = [one.name for one in compiled.instance.model.actions].index("resource_manager_receives_commit")
+    compiled.plain[compiled.kernel.layout.first_choice + index] = ABSENT
 
 
 def _loses_a_property(compiled: Compiled) -> None:

@@ -225,7 +225,7 @@ def test_check_tells_of_it_and_leaves_a_trace(folder_of_one: Path, capsys, words
     model = registry.load_file(folder_of_one / "countdown.py")
     found = folder.read(file, model)
     assert (len(found.states), found.length, found.verdict) == (3, 3, "VIOLATED")
-    assert recheck.again(file, folder_of_one / "countdown.py").is_possible
+    assert recheck.recheck(file, folder_of_one / "countdown.py").is_possible
 
 
 def test_the_view_shows_the_step_that_leads_nowhere(folder_of_one: Path, capsys) -> None:
@@ -281,7 +281,10 @@ def _is_no_object(meta: dict[str, Any]) -> None:
         (_says_something_else, "its error is "),
         (_has_no_erring_step, "in_range is not broken at step 2 (takes)"),
         (_names_another_step, "the step of its error: "),
-        (_speaks_of_another_property, "a step errs at its end, or a property, and that is no in_range VIOLATED"),
+        (
+            _speaks_of_another_property,
+            "a step or a property errs at its end, but the trace does not say in_range VIOLATED",
+        ),
         (_is_no_object, "its error is no step with a message"),
     ],
 )

@@ -174,7 +174,7 @@ class Naive:
 
     def _levels(self) -> None:
         self.findings = {prop.name: Findings() for prop in self.instance.properties}
-        self.fired = {slot.name: 0 for slot in self.instance.model.slots}
+        self.fired = {one.name: 0 for one in self.instance.model.actions}
         self.new = dict(self.fired)
         for position, cells in enumerate(self.instance.initial_states):
             self.paths[cells] = StepPath(position, ())
@@ -251,7 +251,7 @@ class Naive:
 
 
 def assert_same(found: Exploration, naive: Naive) -> None:
-    names = [slot.name for slot in naive.instance.model.slots]
+    names = [one.name for one in naive.instance.model.actions]
     assert found.levels == naive.levels
     assert found.distinct == len(naive.paths)
     assert found.generated == naive.generated

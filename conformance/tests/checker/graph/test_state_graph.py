@@ -367,7 +367,7 @@ def test_a_file_that_somebody_makes_meanwhile_is_left_as_it_is(check, tmp_path, 
     monkeypatch.setattr(
         "isrcheck.traces.format.output.os.fsync", lambda descriptor: (tmp_path / "x.dot").write_text("theirs")
     )
-    message = "check: x.dot: is there already, and is left as it is; name another file, or add --force\n"
+    message = "check: x.dot: exists already and is not overwritten; name another file, or add --force\n"
     assert check("graph light.py -o x.dot") == (2, "", message)
     assert (tmp_path / "x.dot").read_text() == "theirs"
 

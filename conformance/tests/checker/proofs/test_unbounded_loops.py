@@ -317,7 +317,7 @@ def written(folder: Path, helpers: str, *bodies: str, prelude: str = PRELUDE) ->
 
 def contents(instance: Instance, chance: random.Random) -> Iterator[Cells]:
     """States with every content of what is open, or many, and a few values of what is not."""
-    places = instance.places
+    places = instance.layouts
     open_cells = [
         range(place.low, place.high + 1) for name in ("a", "b") for place in [places[name]] for _ in range(place.count)
     ]
@@ -329,8 +329,8 @@ def contents(instance: Instance, chance: random.Random) -> Iterator[Cells]:
 
 
 def only_action(instance: Instance, name: str) -> Instance:
-    slots = [slot.name for slot in instance.model.slots]
-    return replace(instance, choices=tuple(0 if one == name else None for one in slots))
+    slots = [one.name for one in instance.model.actions]
+    return replace(instance, alternatives=tuple(0 if one == name else None for one in slots))
 
 
 @pytest.mark.parametrize("name", LOOPS)

@@ -14,7 +14,7 @@ from conformance.tests.support.places import PROJECT
 from conformance.tests.support.report import HOSTILE, NAME
 from isrcheck.checker import cli
 from isrcheck.models.messages.errors import UsageError
-from isrcheck.traces.format.recheck import Again, again
+from isrcheck.traces.format.recheck import Recheck, recheck
 
 FIXED = "require(s.height < s.most)\n    require(s.height < s.limit)"
 
@@ -34,29 +34,29 @@ def _write(folder, text):
 
 
 def test_the_same_model_allows_it(found, tmp_path):
-    assert again(found, tmp_path / NAME) == Again(True, "the model allows it: stays_safe is VIOLATED after 3 steps")
+    assert recheck(found, tmp_path / NAME) == Recheck(True, "the model allows it: stays_safe is VIOLATED after 3 steps")
 
 
 def test_another_text_of_the_same_model_allows_it(found, tmp_path):
     _write(tmp_path, HOSTILE + "\n\n# a line more\n")
-    assert again(found, tmp_path / NAME).is_possible
+    assert recheck(found, tmp_path / NAME).is_possible
 
 
 @pytest.mark.parametrize(
     ("before", "after", "says"),
     [
-        ("require(s.height < s.most)", FIXED, "not possible any more: its guard `s.height < s.limit` is false"),
-        ("return s.height <= s.limit", "return s.height <= s.limit + 1", "and stays_safe is not VIOLATED by them"),
-        ('values=between(0, "most"))', 'values=between(0, "most"), initially=1)', "is no initial state any more"),
+        ("require(s.height < s.most)", FIXED, "no longer possible: its guard `s.height < s.limit` is false"),
+        ("return s.height <= s.limit", "return s.height <= s.limit + 1", "stays_safe is no longer VIOLATED after them"),
+        ('values=between(0, "most"))', 'values=between(0, "most"), initially=1)', "is no longer an initial state"),
         ("@always\ndef stays_safe", "@always(permitted=is_even)\ndef stays_safe", "the model allows it"),
         ("@always\ndef stays_safe", "def anything(s):\n    return s.height >= 0\n\n\n@always(permitted=anything)\n"
-         "def stays_safe", "stays_safe is not VIOLATED by them any more"),
+         "def stays_safe", "stays_safe is no longer VIOLATED after them"),
     ],
 )  # fmt: skip
 def test_what_a_repair_does(found, tmp_path, before, after, says):
     assert HOSTILE.count(before) == 1 or before.startswith("values")
     _write(tmp_path, HOSTILE.replace(before, after))
-    told = again(found, tmp_path / NAME)
+    told = recheck(found, tmp_path / NAME)
     assert says in told.says
     assert told.is_possible == (says == "the model allows it")
 
@@ -77,7 +77,7 @@ def test_what_a_repair_does(found, tmp_path, before, after, says):
 def test_what_cannot_be_told_is_no_answer(found, tmp_path, before, after, says):
     _write(tmp_path, HOSTILE.replace(before, after))
     with pytest.raises(UsageError, match=says):
-        again(found, tmp_path / NAME)
+        recheck(found, tmp_path / NAME)
 
 
 def test_a_file_that_was_edited_is_no_answer(found, tmp_path):
@@ -85,12 +85,12 @@ def test_a_file_that_was_edited_is_no_answer(found, tmp_path):
     document["states"][2]["height"] = {"#bigint": "1"}
     found.write_text(json.dumps(document))
     with pytest.raises(UsageError, match="leads elsewhere: height is 2, the trace says 1"):
-        again(found, tmp_path / NAME)
+        recheck(found, tmp_path / NAME)
 
 
 def test_a_model_of_ones_own_is_not_loaded_because_a_file_says_so(found):
-    with pytest.raises(UsageError, match="which is not loaded because a file says so"):
-        again(found)
+    with pytest.raises(UsageError, match="which is not loaded because a file names it"):
+        recheck(found)
 
 
 def test_pytest_is_red_until_the_model_is_repaired(found, tmp_path):

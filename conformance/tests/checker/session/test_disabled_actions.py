@@ -103,7 +103,7 @@ def off(tmp_path: Path):
         instance = model.instance(None, values)
         found = switched_off(instance)
         assert_that_they_never_fire(instance, found)
-        return {model.slots[slot].name for slot in found}
+        return {model.actions[slot].name for slot in found}
 
     return names
 
@@ -113,9 +113,9 @@ def assert_that_they_never_fire(instance: Instance, found: frozenset[int]) -> No
     fired = {slot for slot, count in enumerate(exploration.fired) if count}
     assert not found & fired
     assert set(never_fired(exploration)) == {
-        slot.name
-        for number, slot in enumerate(instance.model.slots)
-        if instance.choices[number] is not None and number not in fired | found
+        action.name
+        for number, action in enumerate(instance.model.actions)
+        if instance.alternatives[number] is not None and number not in fired | found
     }
 
 
@@ -149,7 +149,7 @@ def test_what_is_off_in_a_model_of_the_project_never_fires(name: str) -> None:
 
 def test_kafka_is_without_what_the_default_configuration_has_no_budget_for() -> None:
     instance = registry.load("kafka")[0].instance("0.10")
-    names = {instance.model.slots[slot].name for slot in switched_off(instance)}
+    names = {instance.model.actions[slot].name for slot in switched_off(instance)}
     assert {
         *("controller_elects_preferred", "controller_elects_unclean"),
         *("broker_loses_power", "broker_loses_disk", "send_is_lost"),

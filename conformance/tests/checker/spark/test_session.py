@@ -23,7 +23,7 @@ BEGIN = """
 import os, sys, time
 from pathlib import Path
 from isrcheck.checker.command.console import interrupts
-from isrcheck.checker.spark import faults, java
+from isrcheck.checker.spark.runtime import faults, java
 from isrcheck.checker.spark.runtime.session import SparkOptions, spark_session
 FOLDER = Path({folder!r})
 options = SparkOptions(master="local[2]", fault_dir=FOLDER, local_dir=FOLDER)

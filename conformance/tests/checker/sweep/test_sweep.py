@@ -670,13 +670,13 @@ def test_sweep_and_vary_go_together_and_sweep_comes_first(capsys):
         assert said in capsys.readouterr().err
 
 
-# ---------------------------------------------------------------------------------------------------------- the README
+# -------------------------------------------------------------------------------------------------------- the document
 
 
-def test_the_table_of_the_readme_is_what_the_command_says(check_json):
-    text = (PROJECT / "README.md").read_text(encoding="utf-8")
-    section = text[text.index("## Sweeps") : text.index("## For any depth")]
-    line = re.search(r"\$ check sweep (.*?)\n```", section, re.DOTALL)[1].replace("\\\n", " ")
+def test_the_table_of_the_document_is_what_the_command_says(check_json):
+    text = (PROJECT / "docs" / "sweeps_and_tables.md").read_text(encoding="utf-8")
+    section = text[text.index("A larger table") : text.index("## Results as tables")]
+    line = re.search(r"\$ check sweep (.*?)\n\.\.\.", section, re.DOTALL)[1].replace("\\\n", " ")
     code, content, _ = check_json(line)
     assert code == 0
     states = sum(run["distinct"] for run in content["runs"])

@@ -66,7 +66,7 @@ def wishes(draw: st.DrawFn, name: str) -> Wish:
             values[entry_name] = draw(st.integers(entry.least, most), label=entry_name)
     swaps = {}
     if len(model.protocols) > 1:
-        actions = draw(st.sets(st.sampled_from([slot.name for slot in model.slots]), max_size=3), label="swapped")
+        actions = draw(st.sets(st.sampled_from([one.name for one in model.actions]), max_size=3), label="swapped")
         swaps = {one: draw(st.sampled_from(sorted(model.protocols)), label=one) for one in sorted(actions)}
     return protocol, values, swaps
 
@@ -352,14 +352,14 @@ def test_domains_of_no_and_of_one_element(tmp_path: Path, size: int) -> None:
 
 def test_a_guard_is_not_asked_where_there_is_no_step(tmp_path: Path) -> None:
     """Its index is out of range, but no argument exists to ask it with."""
-    path = write(tmp_path, action("require(s.y[s.y[0] + 3] == 0)", parameters="s, place: Place, some: Node"))
+    path = write(tmp_path, action("require(s.y[s.y[0] + 3] == 0)", parameters="s, place: FieldLayout, some: Node"))
     instance = only(registry.load_file(path).instance(None, {"n": 0}), "act")
     assert compare_all(instance, in_range(instance)) == Compared(0, 0, 0)
 
 
 def test_a_swapped_action_may_call_its_parameters_otherwise(tmp_path: Path) -> None:
     body = (
-        "@action\ndef act(s, place: Node, node: Place):\n"
+        "@action\ndef act(s, place: Node, node: FieldLayout):\n"
         "    require(place == 0)\n    require(s.y[node] == 1)\n    s.x[node] = place\n"
     )
     base, swap, _ = base_and_variant(tmp_path, body)

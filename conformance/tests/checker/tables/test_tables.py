@@ -489,9 +489,9 @@ def test_the_example_answers_three_questions(asked, capsys):
     assert capsys.readouterr().out == ANSWERS
 
 
-def test_the_answers_in_the_readme_are_those_of_its_commands(check, tmp_path, capsys):
-    text = (PROJECT / "README.md").read_text(encoding="utf-8")
-    block = text.partition("## Results as tables")[2].partition("```")[2].partition("```")[0]
+def test_the_answers_in_the_document_are_those_of_its_commands(check, tmp_path, capsys):
+    text = (PROJECT / "docs" / "sweeps_and_tables.md").read_text(encoding="utf-8")
+    block = text.partition("## Results as tables")[2].partition("```console example")[2].partition("```")[0]
     sweep, asking = block.replace("\\\n", "").split("$ check ")[1], block.split("$ python ")[1]
     assert check(f"{sweep.strip().replace('results', 'found')}")[0] == 0
     assert ask_the_tables.main([str(tmp_path / "found")]) == 0

@@ -123,7 +123,7 @@ def test_what_is_flat_is_read_by_everyone(tmp_path: Path, name: str) -> None:
     for cells in states:
         if not holds[cells] and "1000" not in name:
             assert why_false(instance, prop, None, None, cells).lines()
-    assert all(list(mutants(slot.alternatives[0])) for slot in instance.model.slots[:1])
+    assert all(list(mutants(one.alternatives[0])) for one in instance.model.actions[:1])
 
 
 @pytest.mark.parametrize("words", [("--bound", "4"), ("--engine", "z3", "--bound", "4"), ("--prove", "--bound", "4")])
@@ -149,9 +149,9 @@ TOO_MUCH = {
     ),
     "201 conditions": (
         asked("(" + "".join(f"{k} if s.a == {k} else " for k in range(201)) + "9) < 3"),
-        "in asked: a choice with 201 conditions; at most 200;",
+        "in asked: a chain of 201 conditions; at most 200;",
     ),
-    "400 elif": (asked("x < 3", *elifs(400)), "in asked: a choice with 400 conditions; at most 200;"),
+    "400 elif": (asked("x < 3", *elifs(400)), "in asked: a chain of 400 conditions; at most 200;"),
     "500 not": (asked(nested(500, "not ", "s.f", "")), "in asked: it is nested more than 60 deep; move a part of it"),
     "100 brackets": (asked(nested(100, "(s.a - ", "s.a", ")") + " < 3"), "it is nested more than 60 deep"),
     "100 calls": (asked(nested(90, "plus(1, ", "s.a", ")") + " < 3"), "it is nested more than 60 deep"),
@@ -203,7 +203,7 @@ def test_a_file_that_python_cannot_parse_is_one_line(tmp_path: Path, monkeypatch
         raise MemoryError
 
     monkeypatch.setattr(syntax.ast, "parse", parse)
-    with pytest.raises(UsageError, match=r"model.py:1: it is nested too deep for Python to read; write it flatter$"):
+    with pytest.raises(UsageError, match=r"model.py:1: it is nested too deep for Python to read; reduce the nesting$"):
         registry.load_file(path)
 
 

@@ -150,7 +150,7 @@ REFUSED = {
     ),
     "a loop that is too long to follow": (
         asks("x = 0", *[f"{'    ' * k}for i{k} in range(99):" for k in range(4)], "                x += 1"),
-        "takes more than 200000 expressions to follow; shorten the loops in which a local grows",
+        "takes more than 200000 evaluations to bound; shorten the loops in which a local grows",
     ),
 }
 
@@ -159,7 +159,7 @@ REFUSED = {
 def test_a_number_that_may_leave_64_bits_is_refused(tmp_path: Path, name: str) -> None:
     text, says = REFUSED[name]
     with pytest.raises(LanguageError) as error:
-        instance_of(tmp_path, text).places  # noqa: B018 - what is asked for first, by every engine
+        instance_of(tmp_path, text).layouts  # noqa: B018 - what is asked for first, by every engine
     message = str(error.value)
     assert message.startswith(f"{tmp_path}/model.py:") and says in message
     assert "\n" not in message and len(message) < 400
@@ -181,17 +181,17 @@ def test_every_engine_refuses_it_before_it_begins(
 
 @pytest.mark.parametrize(("size", "says"), [(1 << 62, "4611686018427387904"), (1 << 99, "2**99")])
 def test_a_bound_may_have_any_size_that_engines_can_hold(tmp_path: Path, size: int, says: str) -> None:
-    assert instance_of(tmp_path, asks("x = s.many"), many=size - 1 if size == 1 << 62 else 5).places
+    assert instance_of(tmp_path, asks("x = s.many"), many=size - 1 if size == 1 << 62 else 5).layouts
     with pytest.raises(LanguageError, match=r"in asked: `s.many` can reach") as error:
-        instance_of(tmp_path, asks("x = s.many"), many=size).places  # noqa: B018
+        instance_of(tmp_path, asks("x = s.many"), many=size).layouts  # noqa: B018
     assert f"`s.many` can reach {says}, and" in str(error.value)
 
 
 def test_the_bound_of_the_command_counts(tmp_path: Path) -> None:
     text = asks("x = 1", "for i in range(s.many):", "    x += x", returns="x > 0")
-    assert instance_of(tmp_path, text, many=61).places
+    assert instance_of(tmp_path, text, many=61).layouts
     with pytest.raises(LanguageError, match="`x \\+= x` can reach 4611686018427387904"):
-        instance_of(tmp_path, text, many=62).places  # noqa: B018
+        instance_of(tmp_path, text, many=62).layouts  # noqa: B018
 
 
 # ------------------------------------------------------------------------------------------------------------ accepted
@@ -225,7 +225,7 @@ ACCEPTED = {
 def test_numbers_that_just_fit_mean_the_same_to_every_engine(tmp_path: Path, name: str) -> None:
     instance = instance_of(tmp_path, ACCEPTED[name], n=2, many=5)
     reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
-    ranges = [range(p.low, p.high + 1) for p in instance.places.values() for _ in range(p.count)]
+    ranges = [range(p.low, p.high + 1) for p in instance.layouts.values() for _ in range(p.count)]
     states = list(itertools.product(*ranges))
     assert len(states) == 128
     # The step that raises `a` errs nowhere, and the property is asked in every state.
@@ -240,7 +240,7 @@ def test_reading_the_models_of_the_project_takes_no_time() -> None:
     """What is looked at in Kafka's model, for all generations, actions and properties: a deterministic count."""
     model, _ = registry.load("kafka")
     instance = model.instance("2.1")
-    named: dict[str, Interval] = {place.name: (place.low, place.high) for place in instance.places.values()}
+    named: dict[str, Interval] = {place.name: (place.low, place.high) for place in instance.layouts.values()}
     for name, entry in model.entries.items():
         value = getattr(instance.configuration, name)
         named[name] = (value, value) if entry.is_bound or entry.most is None else (entry.least, entry.most)
@@ -252,13 +252,13 @@ def test_reading_the_models_of_the_project_takes_no_time() -> None:
 
 def test_a_shape_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = registry.load_file(model(tmp_path, asks("x = s.most + s.many")))
-    read.instance().places  # noqa: B018
+    read.instance().layouts  # noqa: B018
     calls: list[Any] = []
     kept = Intervals.of_call
     monkeypatch.setattr(Intervals, "of_call", lambda *given: (calls.append(given), kept(*given))[1])
-    read.instance(None, {"most": 5}).places  # noqa: B018 - one kernel serves every setting
+    read.instance(None, {"most": 5}).layouts  # noqa: B018 - one kernel serves every setting
     assert not calls
-    read.instance(None, {"many": 41}).places  # noqa: B018
+    read.instance(None, {"many": 41}).layouts  # noqa: B018
     assert len(calls) == 2
 
 
@@ -374,7 +374,7 @@ def test_no_value_of_a_random_function_lies_outside_its_interval(tmp_path: Path,
 
 def watched(instance: Instance) -> int:
     """Hold every value that CPython calculates in any state against its interval; gives how many there were."""
-    named: dict[str, Interval] = {place.name: (place.low, place.high) for place in instance.places.values()}
+    named: dict[str, Interval] = {place.name: (place.low, place.high) for place in instance.layouts.values()}
     named |= {"n": (2, 2), "many": (40, 40), "most": (0, 127)}
     recorded = Recorded(named)
     (prop,) = instance.properties
@@ -402,7 +402,7 @@ def watched(instance: Instance) -> int:
     for setting in (0, 1, 127):
         configured = instance.model.instance(None, {"most": setting})
         for _ in range(4):
-            cells = tuple(chance.randint(p.low, p.high) for p in instance.places.values() for _ in range(p.count))
+            cells = tuple(chance.randint(p.low, p.high) for p in instance.layouts.values() for _ in range(p.count))
             names["asked"](run.State(configured, cells))
     return seen
 

@@ -109,7 +109,7 @@ def marked_line(path: Path) -> int:
 def whole(path: Path) -> Instance:
     """Load a model and ask it for everything that an engine asks for."""
     instance = registry.load_file(path).instance()
-    assert instance.places and instance.initial_states and instance.steps is not None
+    assert instance.layouts and instance.initial_states and instance.steps is not None
     assert instance.properties is not None
     return instance
 
@@ -179,8 +179,8 @@ IN_AN_ACTION = [
     ("a = abs(s.y[0])  # <-", "Python's own `abs` is not in the language"),
     ("a = next(i for i in range(2))  # <-", "Python's own `next` is not in the language"),
     ("a = id  # <-", "Python's own `id` is not in the language"),
-    ("a = max  # <-", "`max` stands here by itself; call it"),
-    ("a = range(2)  # <-", "`range` stands here by itself; write it as in: for x in range(n)"),
+    ("a = max  # <-", "`max` stands alone here; call it"),
+    ("a = range(2)  # <-", "`range` stands alone here; write it as in: for x in range(n)"),
     ("lenn(s)  # <-", "`lenn` has no value here; define it in the module, or assign it on every path before"),
     ("a = Node(1)  # <-", "`Node(...)` cannot be called here; call helpers written in the language"),
     ("a = WORD(1)  # <-", "`WORD(...)` cannot be called here; call helpers written in the language"),
@@ -219,7 +219,7 @@ IN_AN_ACTION = [
     ("a = s.z[0][0:1]  # <-", "`0:1` is not in the language"),
     ("a = s.z[0, 0]  # <-", "`z` takes 2 indices, not 1"),
     ("a = s.f[0]  # <-", "`f` takes 0 indices, not 1"),
-    ("a = s.n[0]  # <-", "`n` is a number of the configuration; it has no elements"),
+    ("a = s.n[0]  # <-", "`n` is a configuration entry; it has no elements"),
     ("a = s.unknown  # <-", "the state has no field `unknown`; it has c, f, g, k, m, n, w, x, y, z"),
     ("a = s.f.real  # <-", "`s.f.real`; write s.field or s.field[index]"),
     ("a = after.f  # <-", "`after` is not a state here; states are called s, before, after"),
@@ -646,8 +646,8 @@ ENTRIES = PRELUDE.partition("class Node")
 """Before and after the declarations that follow the configuration."""
 
 WHOLE_MODULES = {
-    "empty": ("", "no `class State:` with fields; declare the state, see models/README.md"),
-    "no state": (NO_STATE, "no `class State:` with fields; declare the state, see models/README.md"),
+    "empty": ("", "no `class State:` with fields; declare the state, see docs/language.md"),
+    "no state": (NO_STATE, "no `class State:` with fields; declare the state, see docs/language.md"),
     "no action": (PRELUDE.replace("@action\n", ""), "no @action; a model needs at least one step"),
     "field and entry": (
         PRELUDE.replace("    f = field", "    n = field(values=Flag)\n    f = field"),
@@ -771,7 +771,7 @@ def test_a_file_that_cannot_be_loaded_is_one_line(tmp_path: Path, text: str, say
 def test_a_file_of_another_encoding_is_read_as_it_says(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_bytes(f"# -*- coding: latin-1 -*-\n# \xe9\n{PRELUDE}".encode("latin-1"))
-    assert [slot.name for slot in registry.load_file(path).slots] == ["flip"]
+    assert [one.name for one in registry.load_file(path).actions] == ["flip"]
 
 
 @pytest.mark.parametrize("name", ["mine.txt", "missing.py", "folder.py"])
@@ -949,15 +949,15 @@ FAILS = {
 def in_range(instance: Instance) -> Iterator[Cells]:
     """Many states of the small state that all these models have."""
     chance = random.Random(1)
-    ranges = [(p.low, p.high) for p in instance.places.values() for _ in range(p.count)]
+    ranges = [(p.low, p.high) for p in instance.layouts.values() for _ in range(p.count)]
     for _ in range(400):
         yield tuple(chance.randint(low, high) for low, high in ranges)
 
 
 def only(instance: Instance, action_name: str) -> Instance:
     """The same with all other actions left out, which needs no other kernel."""
-    slots = [slot.name for slot in instance.model.slots]
-    return replace(instance, choices=tuple(0 if name == action_name else None for name in slots))
+    names = [one.name for one in instance.model.actions]
+    return replace(instance, alternatives=tuple(0 if name == action_name else None for name in names))
 
 
 @pytest.fixture(scope="module")
@@ -1184,7 +1184,7 @@ def test_an_enumeration_with_a_hole_is_refused_or_can_be_printed(tmp_path: Path)
     except UsageError as error:
         refusal = str(error)
     else:
-        refusal = f"{path}: Colour {[instance.places['c'].spell(value) for value in (0, 1, 2)]}"
+        refusal = f"{path}: Colour {[instance.layouts['c'].spell(value) for value in (0, 1, 2)]}"
     assert refusal.startswith(f"{path}:") and "Colour" in refusal
 
 

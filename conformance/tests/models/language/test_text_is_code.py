@@ -164,7 +164,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
             "@action\n", "@same\n@action\n"
         ),
         "@same",
-        "in rise: `@same` is not of the language; leave the decorator out",
+        "in rise: `@same` is not in the language; leave the decorator out",
     ),
     "an object that can be called": (
         TEXT.replace("def below", OTHER.strip() + "\n\n\ndef below") + "\n\nrise = Eager(rise)\n",
@@ -196,7 +196,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         TEXT + OTHER + "\nhere = rise.__code__\nrise.__code__ = other.__code__.replace(co_name='rise', "
         "co_firstlineno=here.co_firstlineno)\n",
         "@action",
-        "rise runs other code than its text says; load the file anew, and leave `__code__` alone",
+        "rise runs other code than its text says; load the file again, and leave `__code__` alone",
     ),
     "a constant of the code": (
         TEXT.replace("s.count += 1", "s.count += 2")
@@ -280,10 +280,10 @@ def test_a_file_that_changed_after_it_was_loaded(tmp_path: Path) -> None:
         "\n\nfrom pathlib import Path\nhere = Path(__file__)\nhere.write_text(here.read_text().replace('= 3', '=  3')"
     )
     loaded = load(tmp_path, TEXT + changing + ")\n")
-    assert loaded.slots[0].alternatives[0].constants == {"LIMIT": 3}
+    assert loaded.actions[0].alternatives[0].constants == {"LIMIT": 3}
     with pytest.raises(UsageError) as refusal:
         load(tmp_path, TEXT + changing + ".replace('+= 1', '+= 2'))\n")
-    assert "rise runs other code than its text says; load the file anew, and leave `__code__` alone" in str(
+    assert "rise runs other code than its text says; load the file again, and leave `__code__` alone" in str(
         refusal.value
     )
 
@@ -420,7 +420,7 @@ def test_the_action_that_was_taken_may_be_compared_with_actions_only(tmp_path: P
 
 def test_a_sealed_function_knows_what_was_read_and_nothing_else(tmp_path: Path) -> None:
     model = load(tmp_path, TEXT)
-    rise = model.slots[0].alternatives[0]
+    rise = model.actions[0].alternatives[0]
     names: dict[str, Any] = rise.python.__globals__
     assert set(names) == {"__builtins__", "LIMIT", "below", "require"}
     assert names["below"] is rise.functions["below"].python
@@ -435,7 +435,7 @@ def test_a_sealed_function_knows_what_was_read_and_nothing_else(tmp_path: Path) 
 def test_every_function_of_the_models_of_this_project_is_sealed() -> None:
     for name in ("kafka", "published", "examples/two_phase_commit"):
         model, _ = registry.load(name)
-        roots = [one for slot in model.slots for one in slot.alternatives]
+        roots = [one for action in model.actions for one in action.alternatives]
         roots += [one.function for one in (*model.properties, *model.lemmas)]
         for function in with_callees(roots):
             assert "__name__" not in function.python.__globals__

@@ -107,7 +107,7 @@ def test_graphics_of_one_step(trace_file: Path) -> None:
 def test_no_file_is_overwritten_unasked(trace_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("out.html").write_text("mine")
     words = ["page", str(trace_file), "-o", "out.html"]
-    told = "out.html: is there already, and is left as it is; name another file, or add --force"
+    told = "out.html: exists already and is not overwritten; name another file, or add --force"
     assert complaint(capsys, *words) == told
     assert Path("out.html").read_text() == "mine"
     assert main([*words, "--force"]) == 0
@@ -133,7 +133,7 @@ def test_what_is_no_plain_file_is_never_replaced(trace_file: Path, capsys: pytes
     Path("stdout").symlink_to("mine")
     Path("nowhere").symlink_to("none")
     for name in ("pipe", "link", "stdout", "nowhere"):
-        told = f"{name}: a link, a pipe or a device, which a file does not take the place of; name a file"
+        told = f"{name}: a link, a pipe or a device, which is not replaced by a file; name a file"
         for words in ([], ["--force"]):
             assert complaint(capsys, "page", str(trace_file), "--mermaid", name, *words) == told
     assert names() == ["counterexamples", "link", "mine", "nowhere", "pipe", "stdout"]
@@ -148,21 +148,21 @@ def test_bad_input(trace_file: Path, capsys: pytest.CaptureFixture[str], monkeyp
         "there is no step 7; they are 0..6, or -1 for the last"
     )
     assert complaint(capsys, "page", file, "--step", "1") == (
-        "--step chooses what --svg or --png draw; name one of them"
+        "--step chooses the step that --svg or --png draw; name one of them"
     )
     assert complaint(capsys, "page", file, "--svg", "x", "--mermaid", "x") == (
-        "two forms are to go into one file; give each a file of its own"
+        "two forms have the same file; give each its own file"
     )
     assert complaint(capsys, "page", file, "-o", ".") == ".: a folder; name a file in it"
     assert complaint(capsys, "page", file, "-o", "none/x.html") == (
         "none/x.html: cannot be written: No such file or directory; name a file elsewhere"
     )
     Path("cut.itf.json").write_text(trace_file.read_text()[:2000])
-    assert "damaged, or cut off" in complaint(capsys, "page", "cut.itf.json")
+    assert "damaged or truncated" in complaint(capsys, "page", "cut.itf.json")
     document = json.loads(trace_file.read_text())
     document["#meta"]["isrcheck"]["model-digest"] = "0" * 64
     Path("newer.itf.json").write_text(json.dumps(document))
-    assert "made with another version of model kafka" in complaint(capsys, "page", "newer.itf.json")
+    assert "written with another version of model kafka" in complaint(capsys, "page", "newer.itf.json")
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     assert complaint(capsys, "page", file, "--png", "x.png") == (
         "--png needs the package resvg-py; get it with: pip install 'isrcheck[viewer]', or use --svg"
@@ -195,7 +195,7 @@ def test_traces_of_other_tools(document: object, steps: int, tmp_path: Path, mon
     assert story["variables"] == list(read.variables)
     assert story["values"] == [[[state.get(name, "")] for name in read.variables] for state in read.states]
     assert len(story["steps"]) == len(read.states) == steps
-    assert ("goes on with state" in Path("theirs.html").read_text()) is (read.loop is not None)
+    assert ("continues with state" in Path("theirs.html").read_text()) is (read.loop is not None)
 
 
 def test_a_trace_of_another_tool_has_no_use_for_a_model(

@@ -12,7 +12,7 @@ from conformance.tests.support import trace as trace_support
 from conformance.tests.support.browser import Page, overlaps
 from conformance.tests.traces.drawing.test_drawing import EVIL, SHOWN, evil
 from isrcheck.traces.drawing.generic_scene import variable_parts
-from isrcheck.traces.drawing.page import Telling, page, page_of
+from isrcheck.traces.drawing.page import PageText, page, page_of
 from isrcheck.traces.format.trace import Trace
 from isrcheck.traces.kafka.fates import BAD
 
@@ -72,7 +72,7 @@ def test_every_value_is_that_of_the_trace_at_every_step(name: str, browser: Any,
             assert position(opened) == number
             expected = [
                 part
-                for place in trace.instance.places.values()
+                for place in trace.instance.layouts.values()
                 for part in variable_parts(trace.instance, place, cells)
             ]
             found = shown(opened)
@@ -222,7 +222,7 @@ def test_on_paper_it_is_light_and_as_wide_as_the_sheet(browser: Any, folder: Pat
 
 def test_names_and_values_are_never_markup(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "evil.html"
-    telling = Telling("VIOLATED", "", EVIL, [[EVIL]], [[]])
+    telling = PageText("VIOLATED", "", EVIL, [[EVIL]], [[]])
     path.write_text(page_of(evil(), telling), encoding="utf-8")
     opened = Page(browser, path)
     with opened as shown_page:

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.tests.support.trace import CLASSIC, COMMITTED, MISSED_DEMOTION, WHOLE, WITHOUT_MARKER, kafka, weak_isr
 from isrcheck.traces.explaining.attribution import Loss, _find, find_loss, lines
-from isrcheck.traces.explaining.history import History
+from isrcheck.traces.explaining.timeline import Timeline
 from isrcheck.traces.format.trace import HOLDS, Trace
 
 TOOK_PLACE = "no unclean election, loss of power or loss of a disk took place"
@@ -194,7 +194,7 @@ def test_a_request_that_was_sent_again_excuses_no_loss() -> None:
 
 def test_a_property_that_speaks_of_something_else_is_not_told() -> None:
     for trace in (kafka(CLASSIC, "acked_not_lost"), kafka(CLASSIC[:-1], "isr_is_complete")):
-        assert _find(History(trace), {"somebody": 1}) is None
+        assert _find(Timeline(trace), {"somebody": 1}) is None
 
 
 def test_a_record_that_was_deleted_is_not_the_lost_one() -> None:

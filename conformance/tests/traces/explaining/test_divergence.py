@@ -19,7 +19,7 @@ from isrcheck.models.language.declare import NONE
 from isrcheck.traces.explaining import attribution
 from isrcheck.traces.explaining.divergence import TELLERS
 from isrcheck.traces.explaining.divergence import lines as told
-from isrcheck.traces.explaining.history import History
+from isrcheck.traces.explaining.timeline import Timeline
 from isrcheck.traces.format.trace import HOLDS, VIOLATED, Trace
 from isrcheck.traces.lanes.table import fitted
 
@@ -109,7 +109,7 @@ def test_a_record_that_was_there_from_the_start() -> None:
 def test_a_record_where_nothing_was_noted_as_read() -> None:
     found = kafka(COMMITTED, "consistent_read", HOLDS)
     cells = list(found.states[-1])
-    cells[found.instance.places["exposed_record"].offset] = NONE
+    cells[found.instance.layouts["exposed_record"].offset] = NONE
     unnoted = replace(found, states=(*found.states[:-1], tuple(cells)), verdict=VIOLATED)
     assert lines(unnoted)[:2] == [
         "offset 0: broker 0 shows record a, where nothing was read first",
@@ -225,7 +225,7 @@ def test_a_high_watermark_above_the_log_end() -> None:
 
 
 def test_a_property_that_speaks_of_something_else_is_not_told() -> None:
-    history = History(fast_fail_over("log_matching"))
+    history = Timeline(fast_fail_over("log_matching"))
     for name in TELLERS:
         assert told(history, name, {"somebody": 1}) == []
     assert told(history, "leader_in_isr", {"r": 1}) == []

@@ -155,15 +155,15 @@ def test_another_cause_is_no_slice(own: Model) -> None:
 
 
 def test_a_slice_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slice, "MOST_TAKEN", 3)
+    monkeypatch.setattr(slicing, "MOST_TAKEN", 3)
     found = slicing.slice_of(longer(), "again")
     assert not found.is_minimal
     assert slice_text.tell(longer(), found)[-1] == (
-        "the time was up before everything was tried: perhaps more can be left out; slice the slice"
+        "the time limit ended the search: more steps may be removable; slice the result again"
     )
     shortest = kafka(CLASSIC, "acked_not_lost")
     assert slice_text.tell(shortest, slicing.slice_of(shortest, "")) == [
-        "nothing to leave out of 6 steps was found before the time was up; nothing is written"
+        "no removable step among 6 was found before the time limit; nothing is written"
     ]
 
 
@@ -172,16 +172,16 @@ def test_a_slice_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch) ->
 SLICED = """\
 kafka/0.10, default configuration
 
-left out of 8 steps:
+removed from 8 steps:
   5  leader_handles_fetch 0 from 2  outside the causal cone
-  6  broker_crashes 2               can be spared as well
+  6  broker_crashes 2               not needed for the failure
 
-left: 6 steps, which end in acked_not_lost VIOLATED for the same cause; certified
+remaining: 6 steps, which end in acked_not_lost VIOLATED for the same cause; certified
 see it: trace show out/kafka_0.10_acked_not_lost_080ffddb_1.itf.json
 """
 
 
-NOTHING = "none of the 6 steps can be left out, and no two of them; nothing is written\n"
+NOTHING = "none of the 6 steps can be removed, nor any two of them; nothing is written\n"
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ def test_a_change_of_any_cell_is_found(true: Trace) -> None:
 
 def test_a_change_of_a_cell_is_named() -> None:
     true = weak_isr()
-    places = true.instance.places
+    places = true.instance.layouts
     assert refused(with_cell(true, 4, places["log_record"].offset, -1)) == (
         "step 4 (leader_writes 0) leads elsewhere: log_record[0][0] is a, the trace says none"
     )
@@ -60,7 +60,7 @@ def test_a_change_of_a_cell_is_named() -> None:
 
 def test_an_initial_state_is_compared_with_the_one_most_like_it() -> None:
     true = kafka(CLASSIC, "acked_not_lost")
-    places = true.instance.places
+    places = true.instance.layouts
     assert len(true.instance.initial_states) == 3
     smaller = "state 0 is not an initial state: controller_isr[2] is false, the trace says true"
     one_more = with_cell(true, 0, places["controller_isr"].offset + 2, 1)
@@ -118,7 +118,7 @@ def test_a_step_of_another_shape_is_found() -> None:
 
 def test_an_action_that_the_protocol_lacks_is_found() -> None:
     true = weak_isr()
-    lacking = [slot for slot, choice in enumerate(true.instance.choices) if choice is None]
+    lacking = [slot for slot, choice in enumerate(true.instance.alternatives) if choice is None]
     step = true.instance.step(true.instance.first_steps[lacking[0]])
     assert refused(replace(true, steps=(step, *true.steps[1:]))).endswith(
         f"is not enabled: protocol truncate_to_high_watermark has no action {step.action}"
@@ -138,7 +138,7 @@ def test_a_state_of_another_size_is_found() -> None:
         ("log_matching", "log_matching is not broken at step 8 (become_follower 1 1), the trace says VIOLATED"),
         ("leader_in_isr", "leader_in_isr is not broken at step 8 (become_follower 1 1), the trace says VIOLATED"),
         ("weak_is", "published has no property weak_is; did you mean weak_isr?"),
-        (None, "a property without a verdict, or a verdict without a property"),
+        (None, "it has a property without a verdict, or a verdict without a property"),
     ],
 )
 def test_another_property_is_found(name: str | None, message: str) -> None:
@@ -151,8 +151,8 @@ def test_another_property_is_found(name: str | None, message: str) -> None:
         (PERMITTED, "weak_isr is VIOLATED at step 8 (become_follower 1 1), the trace says PERMITTED"),
         (REACHED, "weak_isr is VIOLATED at step 8 (become_follower 1 1), the trace says REACHED"),
         (HOLDS, "weak_isr is VIOLATED at step 8 (become_follower 1 1), the trace says HOLDS ON THIS PATH"),
-        ("SAFE", "no verdict SAFE; there are: VIOLATED, PERMITTED, REACHED, HOLDS ON THIS PATH, NOT INDUCTIVE"),
-        (None, "a property without a verdict, or a verdict without a property"),
+        ("SAFE", "unknown verdict SAFE; there are: VIOLATED, PERMITTED, REACHED, HOLDS ON THIS PATH, NOT INDUCTIVE"),
+        (None, "it has a property without a verdict, or a verdict without a property"),
     ],
 )
 def test_another_verdict_is_found(verdict: str | None, message: str) -> None:
@@ -198,7 +198,7 @@ def test_what_is_reached_is_reached_for_the_first_time() -> None:
     instance = registry.load("examples/two_phase_commit")[0].instance()
     all_abort = [f"resource_manager_chooses_to_abort {rm}" for rm in range(3)]
     assert trace(instance, all_abort, "all_abort").verdict == REACHED
-    with pytest.raises(UsageError, match=r"^after 2 steps all_abort is neither broken nor reached"):
+    with pytest.raises(UsageError, match=r"^after 2 steps all_abort is neither violated nor reached"):
         trace(instance, all_abort[:2], "all_abort")
     with pytest.raises(
         UsageError, match=r"^all_abort is REACHED already at step 3 \(resource_manager_chooses_to_abort 2\)"
@@ -215,7 +215,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Model:
 
 def test_a_property_that_is_switched_off_is_refused(own: Model) -> None:
     with pytest.raises(
-        UsageError, match=r"^full says nothing under this configuration: what it speaks about is switched"
+        UsageError, match=r"^full does not apply under this configuration: its mechanism is switched off"
     ):
         trace(own.instance(None, {"LOCKED": 1}), [], "full")
 
@@ -245,7 +245,7 @@ def test_a_path_becomes_a_certified_trace() -> None:
     [
         (1, WEAK_ISR, "weak_isr", None, "there is no initial state 1; they are 0..0"),
         (0, WEAK_ISR[1:], "weak_isr", None, "step 2 (become_leader 0) is not enabled: its guard"),
-        (0, WEAK_ISR[:-1], "weak_isr", None, "after 7 steps weak_isr is neither broken nor reached"),
+        (0, WEAK_ISR[:-1], "weak_isr", None, "after 7 steps weak_isr is neither violated nor reached"),
         (
             0,
             WEAK_ISR,

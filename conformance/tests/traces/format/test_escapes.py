@@ -95,7 +95,7 @@ def test_a_file_of_another_version_does_not_say_what_to_run(tmp_path: Path, caps
     assert trace(["show", str(path)]) == 2
     err = capsys.readouterr().err
     assert "evil" not in err
-    assert err.endswith("; make the trace anew with check\n")
+    assert err.endswith("; write the trace again with check\n")
 
 
 def test_the_path_of_a_model_in_advice_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -127,7 +127,7 @@ def test_what_is_not_true_is_not_written(tmp_path: Path) -> None:
     true = weak_isr()
     false = Trace(true.instance, true.states[:-1], true.steps[:-1], "weak_isr", "VIOLATED", "")
     with pytest.raises(
-        NotCertifiedError, match=r"^a trace that the reference does not confirm is not written: weak_isr is"
+        NotCertifiedError, match=r"^the trace is not written, because the reference does not confirm it: weak_isr is"
     ):
         folder.write(false, tmp_path / "new")
     assert not (tmp_path / "new").exists()
@@ -143,7 +143,7 @@ def test_what_is_not_true_is_not_read(tmp_path: Path) -> None:
         folder.read(path)
     assert str(refusal.value) == (
         f"{path}: step 4 (leader_writes 0) leads elsewhere: next_record is 1, the trace says 0;"
-        " the file was edited or damaged; make it anew with the command that it names"
+        " the file was edited or damaged; write it again with the command that it names"
     )
 
 

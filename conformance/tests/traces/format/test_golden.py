@@ -109,7 +109,7 @@ def test_a_golden_file_needs_a_comment() -> None:
 
 def test_a_golden_trace_that_shows_nothing_is_refused() -> None:
     golden = golden_support.read(TEXT.replace(" 10  ignored\n", ""))
-    with pytest.raises(UsageError, match="after 1 steps epoch_monotone is neither broken nor reached"):
+    with pytest.raises(UsageError, match="after 1 steps epoch_monotone is neither violated nor reached"):
         golden_support.derive(golden)
 
 

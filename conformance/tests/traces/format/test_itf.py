@@ -62,7 +62,7 @@ def same(one: Trace, other: Trace) -> None:
     assert one.command == other.command
     assert one.instance.configuration == other.instance.configuration
     assert one.instance.protocol.name == other.instance.protocol.name
-    assert one.instance.choices == other.instance.choices
+    assert one.instance.alternatives == other.instance.alternatives
     assert one.instance.model.digest == other.instance.model.digest
 
 
@@ -205,7 +205,7 @@ def test_a_model_file_is_named_but_never_loaded(own: Model, monkeypatch: pytest.
     assert document["#meta"]["isrcheck"]["model-file"] == "parcels.py"
     assert document["#meta"]["source"] == "parcels: parcels.py"
     with pytest.raises(
-        UsageError, match=r"its model is the file parcels\.py, which is never loaded by itself; give it: "
+        UsageError, match=r"its model is the file parcels\.py, which is not loaded automatically; give it: "
     ):
         itf.read_trace(document)
 
@@ -216,11 +216,11 @@ def test_a_model_file_is_named_but_never_loaded(own: Model, monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not JSON (Expecting value: line 1 column 1 (char 0)): damaged, or cut off"),
+        ("", "not JSON (Expecting value: line 1 column 1 (char 0)): damaged or truncated"),
         ('{"states": [', "not JSON"),
         ("[" * 100_000, "not JSON"),
         ('{"states": [], "n": ' + "9" * 5000 + "}", "not JSON"),
-        ("[]", "not an ITF trace: there is no list of states"),
+        ("[]", "not an ITF trace: it has no list of states"),
         ("5", "not an ITF trace"),
         ('{"states": {}}', "not an ITF trace"),
         ('{"states": []}', "an ITF trace of another tool"),
@@ -246,19 +246,25 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: own_meta(d).pop("model"), "its model is missing, or no line of text"),
-        (lambda d: own_meta(d).update(model=7), "its model is missing, or no line of text"),
-        (lambda d: own_meta(d).update(model="\x1b[2J"), "its model is missing, or no line of text"),
-        (lambda d: own_meta(d).update(command="x" * 5000), "its command is missing, or no line of text"),
+        (lambda d: own_meta(d).pop("model"), "its model is missing or not a line of text"),
+        (lambda d: own_meta(d).update(model=7), "its model is missing or not a line of text"),
+        (lambda d: own_meta(d).update(model="\x1b[2J"), "its model is missing or not a line of text"),
+        (lambda d: own_meta(d).update(command="x" * 5000), "its command is missing or not a line of text"),
         (lambda d: own_meta(d).update(model="os.path"), "no model os.path; "),
         (lambda d: own_meta(d).update(model="published/kip_1"), "no model published/kip_1; there are: kafka, "),
-        (lambda d: own_meta(d).update({"model-digest": "0" * 64}), "made with another version of model published"),
+        (lambda d: own_meta(d).update({"model-digest": "0" * 64}), "written with another version of model published"),
         (lambda d: own_meta(d).update(protocol="kip_999"), "published has no protocol kip_999; "),
-        (lambda d: own_meta(d).update(verdict="SAFE"), "no verdict SAFE; there are: VIOLATED, PERMITTED, REACHED, "),
-        (lambda d: own_meta(d).update(configuration=[]), "its configuration is missing, or not a table"),
+        (
+            lambda d: own_meta(d).update(verdict="SAFE"),
+            "unknown verdict SAFE; there are: VIOLATED, PERMITTED, REACHED, ",
+        ),
+        (lambda d: own_meta(d).update(configuration=[]), "its configuration is missing or not a table"),
         (lambda d: own_meta(d)["configuration"].pop("records"), "its configuration and its model differ in records"),
         (lambda d: own_meta(d)["configuration"].update(x="1"), "its configuration and its model differ in x"),
-        (lambda d: own_meta(d)["configuration"].update(records=1), "its configuration records is missing, or no line"),
+        (
+            lambda d: own_meta(d)["configuration"].update(records=1),
+            "its configuration records is missing or not a line",
+        ),
         (lambda d: own_meta(d)["configuration"].update(records="two"), "records=two: not a whole number"),
         (lambda d: own_meta(d)["configuration"].update(records="0"), "records=0 is impossible"),
         (lambda d: own_meta(d)["configuration"].update(records="2"), "its configuration was edited: it does not fit"),
@@ -283,7 +289,10 @@ def own_meta(document: dict[str, Any]) -> dict[str, Any]:
         (lambda d: d["states"][2].update(next_epoch=None), "state 2: next_epoch cannot hold null"),
         (lambda d: d["states"][2].update(quorum_leader="nobody"), 'state 2: quorum_leader cannot hold "nobody"'),
         (lambda d: d["states"][2].update(quorum_leader={"#bigint": "-1"}), "state 2: quorum_leader cannot hold "),
-        (lambda d: d["states"][0].update({itf.ACTION: "leader_writes"}), "state 0: it is not reached by `init`"),
+        (
+            lambda d: d["states"][0].update({itf.ACTION: "leader_writes"}),
+            "state 0: its first state is not reached by `init`",
+        ),
         (lambda d: d["states"][1].pop(itf.ACTION), "state 1: its mbt::actionTaken is missing"),
         (
             lambda d: d["states"][1].update({itf.ACTION: "leader_write"}),

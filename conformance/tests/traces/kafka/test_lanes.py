@@ -48,7 +48,7 @@ def changed(trace: Trace, fields: Mapping[str, Mapping[int, int]]) -> Trace:
     cells = list(trace.states[-1])
     for name, values in fields.items():
         for index, value in values.items():
-            cells[trace.instance.places[name].offset + index] = value
+            cells[trace.instance.layouts[name].offset + index] = value
     return replace(trace, states=(*trace.states[:-1], tuple(cells)))
 
 
@@ -173,7 +173,7 @@ def test_an_epoch_in_the_log_that_the_cache_lacks_shows() -> None:
 
 def test_before_leader_epochs_there_are_no_caches() -> None:
     found = kafka(["producer_appends at 0"], None)
-    assert found.states[-1][found.instance.places["epoch_cache"].offset] == -1
+    assert found.states[-1][found.instance.layouts["epoch_cache"].offset] == -1
     assert lane(found, 0)[1] == "L0 |a0"
 
 
@@ -350,7 +350,7 @@ def test_only_what_has_all_that_is_told_is_taken_for_kafka() -> None:
     assert is_kafka(model.instance("2.1"))
     fields = {name: field for name, field in model.fields.items() if name != "retries_left"}
     # Without its functions, which ask about every field.
-    without = replace(model, slots=(), properties=(), lemmas=())
+    without = replace(model, actions=(), properties=(), lemmas=())
     assert is_kafka(without.instance("2.1"))
     assert not is_kafka(replace(without, fields=fields).instance("2.1"))
     entries = {name: entry for name, entry in model.entries.items() if name != "TRUNC"}

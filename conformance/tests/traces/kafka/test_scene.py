@@ -246,7 +246,7 @@ def test_a_transaction_is_not_begun_before_its_first_record() -> None:
 
 def test_every_action_of_the_model_is_told_of() -> None:
     """But for the one that only writes the ISR, which is seen in the states."""
-    names = {slot.name for slot in classic().instance.model.slots}
+    names = {one.name for one in classic().instance.model.actions}
     assert names - SENT.keys() == {"leader_shrinks_isr"}
     assert SENT.keys() <= names
 
@@ -258,7 +258,7 @@ def test_scenes_of_golden_traces_hold_every_value(name: str) -> None:
     assert len(scene.moments) == len(trace.states)
     for moment in scene.moments:
         assert len(moment.lanes) == len(scene.lanes)
-        assert len(moment.variables) == len(scene.variables) == len(trace.instance.places)
+        assert len(moment.variables) == len(scene.variables) == len(trace.instance.layouts)
         assert all(0 <= lane < len(scene.lanes) for arrow in moment.arrows for lane in (arrow.source, arrow.target))
 
 

@@ -15,7 +15,7 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces import cli
 from isrcheck.traces.format import folder
 from isrcheck.traces.other_tools import reading
-from isrcheck.traces.other_tools.reading import EXPECTED, Foreign
+from isrcheck.traces.other_tools.reading import EXPECTED, ForeignTrace
 from isrcheck.traces.other_tools.showing import view
 from isrcheck.traces.other_tools.values import QUINT, TLA, spell_itf, spell_tlc
 
@@ -142,12 +142,12 @@ def test_apalache() -> None:
         '  2  a step     bank_of_boat = "E"',
         '                who_is_on_bank = ("E" :> {"c1_OF_PERSON", "m1_OF_PERSON"} @@ "W" :> {})',
         "",
-        "loop: after step 2 it goes on with state 1",
+        "loop: after step 2 it continues with state 1",
     ]
 
 
 def test_tlc() -> None:
-    expected = Foreign(
+    expected = ForeignTrace(
         "TLC",
         ("small", "big"),
         ({"small": "0", "big": "0"}, {"small": "0", "big": "5"}, {"small": "3", "big": "2"}),
@@ -161,7 +161,7 @@ def test_tlc() -> None:
     assert reading.read({**turned, "console": False}) == expected
     found = reading.read(jugs(loop=True))
     assert (found.loop, found.back) == (1, "EmptySmallJug")
-    assert view(found)[-1] == "loop: after step 2 it goes on with state 1 by EmptySmallJug"
+    assert view(found)[-1] == "loop: after step 2 it continues with state 1 by EmptySmallJug"
     stutters = jugs()
     stutters["action"].append([stutters["state"][2], {"name": "Stutter"}, stutters["state"][2]])
     assert (reading.read(stutters).loop, reading.read(stutters).back) == (2, "Stutter")
@@ -271,18 +271,18 @@ def test_values_inside_values_without_end(around: Callable[[Any], Any]) -> None:
         ([], EXPECTED),
         ("text", EXPECTED),
         ({"states": {}}, EXPECTED),
-        ({"vars": ["x"], "states": []}, "it has no states; write the trace anew"),
-        ({"vars": "x", "states": [{}]}, "its vars are no list of names; the trace is damaged"),
-        ({"vars": [], "params": [1], "states": [{}]}, "its params are no list of names; the trace is damaged"),
-        ({"vars": ["x"], "states": [{"x": 1}, 2]}, "state 1 is no object; the trace is damaged"),
-        ({"states": [{}], "loop": 1}, "its loop is no number of a state, 0..0; the trace is damaged"),
-        ({"states": [{}], "loop": False}, "its loop is no number of a state, 0..0; the trace is damaged"),
+        ({"vars": ["x"], "states": []}, "it has no states; write the trace again"),
+        ({"vars": "x", "states": [{}]}, "its vars are not a list of names; the trace is damaged"),
+        ({"vars": [], "params": [1], "states": [{}]}, "its params are not a list of names; the trace is damaged"),
+        ({"vars": ["x"], "states": [{"x": 1}, 2]}, "state 1 is not an object; the trace is damaged"),
+        ({"states": [{}], "loop": 1}, "its loop is not the number of a state, 0..0; the trace is damaged"),
+        ({"states": [{}], "loop": False}, "its loop is not the number of a state, 0..0; the trace is damaged"),
         ({"state": []}, "it has no states; TLC found nothing, or the file is damaged"),
-        ({"state": [{"x": 1}]}, "state 0 is no pair of a number and an object; the trace is damaged"),
-        ([{"x": 1}, 2], "state 1 is no object; the trace is damaged"),
+        ({"state": [{"x": 1}]}, "state 0 is not a pair of a number and an object; the trace is damaged"),
+        ([{"x": 1}, 2], "state 1 is not an object; the trace is damaged"),
         (
             {"state": [[1, {"x": 1}], [1, {"x": 2}]]},
-            "it has two states 1: several histories in one file cannot be shown",
+            "it has two states 1: several traces in one file cannot be shown",
         ),
     ],
 )
@@ -341,11 +341,11 @@ def test_trace_show_chooses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert cli.main(["show", str(path)]) == 0
     assert capsys.readouterr().out == "\n".join(view(reading.read(bank()))) + "\n"
     assert complaint(capsys, "show", path, "--model", "mine.py") == (
-        f"{path}: --model asks a model, and this is a trace of another tool; leave it out"
+        f"{path}: --model needs the model, and this is a trace of another tool; leave it out"
     )
     ours = folder.write(weak_isr(), tmp_path)
     assert reading.find(ours) is None
     ours.write_text(ours.read_text().replace('"isrcheck": {', '"isrcheck": [], "x": {'))
     assert complaint(capsys, "show", ours).startswith(
-        f"{ours}: an ITF trace of another tool: it names no model of ours"
+        f"{ours}: an ITF trace of another tool: it names no isrcheck model"
     )

@@ -53,7 +53,7 @@ their states after step 5 differ in
   bounces_left        0     1
   crashes_left        1     0
 
-the states that they end with differ in
+their final states differ in
                 A     B
   is_up[2]      true  false
   leader[2]     0     none
@@ -87,7 +87,7 @@ def test_what_is_left_of_a_budget_is_part_of_a_state() -> None:
         "",
         "nothing in common: they start in different states",
         "",
-        "how they go on:",
+        "how they continue:",
         "  #  A                                   B",
         "  0  initially                           initially",
         "  1  producer_appends at 0               producer_appends at 0",
@@ -136,7 +136,7 @@ def test_the_same_step_can_lead_elsewhere() -> None:
         "                     A     B",
         "  epoch_cache[0][0]  none  0",
         "",
-        "the states that they end with differ in",
+        "their final states differ in",
         "                     A     B",
         "  epoch_cache[0][0]  none  0",
     ]
@@ -162,7 +162,7 @@ def test_states_of_other_sizes_are_compared_where_both_have_cells() -> None:
         "they differ in",
         "            A  B",
         "  replicas  3  2",
-        "  their states differ in size, A has 69 cells of its own and B has 0 cells of its own, which are not compared",
+        "  their states differ in size: A has 69 cells of its own and B has 0 cells of its own, which are not compared",
         "",
         "the same 6 steps, and the same states",
         "",
@@ -173,12 +173,12 @@ def test_one_is_the_beginning_of_the_other() -> None:
     found = Difference(kafka(COMMITTED, None), classic())
     assert (found.position, found.is_none) == (5, False)
     assert tell(found)[10:] == [
-        "A ends there, B goes on:",
+        "A ends there, B continues:",
         "  #  A  B",
         "  5  -  broker_bounces 1 checkpoint 0",
         "  6  -  controller_fails_over to 1",
         "",
-        "the states that they end with differ in",
+        "their final states differ in",
         "                      A       B",
         "  controller_leader   0       1",
         "  controller_epoch    0       1",
@@ -192,7 +192,7 @@ def test_one_is_the_beginning_of_the_other() -> None:
         "  fetch_offset[1][0]  1       0",
         "  bounces_left        1       0",
         "",
-        "A: 4 steps, no property is spoken of",
+        "A: 4 steps, no property",
         "B: VIOLATED at step 6: acked_not_lost",
     ]
 
@@ -273,7 +273,7 @@ def test_what_cannot_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
     one, other = (folder.write(found, tmp_path) for found in (classic(), weak_isr()))
     assert complaint(one, other) == (
-        "trace: the one is a trace of kafka, the other of published; give two traces of one model\n"
+        "trace: one is a trace of kafka, the other of published; give two traces of one model\n"
     )
     assert complaint(one) == "trace: the following arguments are required: B; see trace diff --help\n"
     assert "none: cannot be read: " in complaint(one, tmp_path / "none")

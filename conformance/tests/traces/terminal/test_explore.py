@@ -197,7 +197,7 @@ def test_a_filter_leaves_the_steps_that_have_its_words() -> None:
         assert app.query_one("#filter", Input).value == ""
         await pilot.press("slash", *"nothing", "enter", "enter")
         assert app.shown == []
-        assert any("no step has nothing" in line for line in screen(app))
+        assert any("no enabled step contains nothing" in line for line in screen(app))
         await pilot.press("escape")
         assert len(app.shown) == len(app.walk.options())
 
@@ -315,7 +315,7 @@ def test_one_line_for_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[st
         == "argument --replicas: expected one argument; see trace explore --help"
     )
     assert complaint(capsys, "kafka/2.1", "--replica", 3) == "kafka has no option --replica; did you mean --replicas?"
-    assert complaint(capsys, "kafka/2.1", "--step", 3).startswith("--step goes with --from FILE")
+    assert complaint(capsys, "kafka/2.1", "--step", 3).startswith("--step needs --from FILE")
     assert complaint(capsys, "--from", path, "--step", "x").startswith("argument --step: x is not the number of a step")
     assert complaint(capsys, "--from", path, "--step", 9) == "--step 9: the trace has the steps 0..8"
     assert (
@@ -323,13 +323,13 @@ def test_one_line_for_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[st
         == f"{path} is a trace of published, not of kafka; leave the model out"
     )
     assert complaint(capsys, "--from", path, "--acks", 1) == (
-        f"{path} says how its model is configured; leave --acks out"
+        f"{path} contains its own configuration; leave --acks out"
     )
-    assert complaint(capsys, "--from", tmp_path / "none").endswith("trace list shows the traces that there are")
+    assert complaint(capsys, "--from", tmp_path / "none").endswith("list the traces with: trace list")
 
 
 def test_without_a_terminal_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    no_terminal = "explore needs a terminal, and its input or output is none; for a pipe: trace show FILE"
+    no_terminal = "explore needs a terminal for input and output; to read a trace in a pipe: trace show FILE"
     path = folder.write(weak_isr(), tmp_path)
     for words in (["kafka/2.1", "--replicas", "2"], ["--from", path, "--step", "0"], ["published", "--from", path]):
         assert complaint(capsys, *words) == no_terminal
@@ -378,7 +378,7 @@ def test_a_terminal_without_a_cursor_will_not_do(
 ) -> None:
     monkeypatch.setenv("TERM", "dumb")
     on_terminals(monkeypatch)
-    assert complaint(capsys, "kafka/2.1").startswith("explore needs a terminal with a cursor, and TERM says")
+    assert complaint(capsys, "kafka/2.1").startswith("explore needs a terminal with a cursor, and TERM names")
 
 
 def test_textual_is_loaded_for_this_command_alone() -> None:

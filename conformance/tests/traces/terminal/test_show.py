@@ -12,7 +12,7 @@ from isrcheck.models.language.model import Model
 from isrcheck.traces.format.trace import HOLDS
 from isrcheck.traces.kafka.lanes import rows
 from isrcheck.traces.lanes import generic_lanes
-from isrcheck.traces.lanes.table import Row, lay_out
+from isrcheck.traces.lanes.table import StepRow, lay_out
 from isrcheck.traces.terminal.show import view
 
 CLASSIC_VIEW = """\
@@ -178,7 +178,7 @@ MODELS = [("published/kip_101", "kip_101"), ("examples/two_phase_commit", None)]
 
 
 def test_a_table_is_as_narrow_as_its_contents() -> None:
-    rows = [Row(0, "initially", (("x",), ("long", "er"))), Row(10, "go", ((), ()))]
+    rows = [StepRow(0, "initially", (("x",), ("long", "er"))), StepRow(10, "go", ((), ()))]
     assert lay_out(["one", "b"], rows) == [
         "   #  step       one  b",
         "   0  initially  x    long",

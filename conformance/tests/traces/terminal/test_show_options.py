@@ -11,7 +11,7 @@ from isrcheck.models import registry
 from isrcheck.models.language.model import Model
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces import cli
-from isrcheck.traces.explaining.evaluate import question
+from isrcheck.traces.explaining.evaluate import parse_expression
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.certify import from_any_state
 from isrcheck.traces.format.trace import HOLDS, Trace
@@ -37,7 +37,7 @@ def classic() -> Trace:
 
 def refused(given: Trace, text: str) -> str:
     with pytest.raises(UsageError) as error:
-        view(given, asked=[question(given.instance, text)])
+        view(given, expressions=[parse_expression(given.instance, text)])
     return str(error.value)
 
 
@@ -85,7 +85,7 @@ false here:
 
 
 def test_one_step(parcels: Trace) -> None:
-    found = view_step(parcels, -1, asked=[question(parcels.instance, "s.top[1]")])
+    found = view_step(parcels, -1, expressions=[parse_expression(parcels.instance, "s.top[1]")])
     assert found == LAST_STEP.splitlines()
 
 
@@ -158,7 +158,7 @@ def test_only_why(classic: Trace, own: Model) -> None:
     assert why(classic)[0].startswith("VIOLATED at step 6: acked_not_lost: ")
     assert why(classic)[-1].startswith("not permitted: ")
     assert why(trace(own.instance(), [], "nothing_is_lost", HOLDS)) == ["HOLDS ON THIS PATH: nothing_is_lost"]
-    assert why(trace(own.instance(), [], None)) == ["a behaviour: no property is spoken of"]
+    assert why(trace(own.instance(), [], None)) == ["a behaviour without a property"]
 
 
 # --------------------------------------------------------------------------------------------------------- expressions
@@ -179,23 +179,23 @@ EVALUATED = """\
 
 
 def test_an_expression_is_a_column(parcels: Trace) -> None:
-    asked = [question(parcels.instance, text) for text in ("s.top[1]", "shelved(s)", "s.lies[2][1]")]
-    assert view(parcels, asked=asked)[2:13] == EVALUATED.splitlines()
+    expressions = [parse_expression(parcels.instance, text) for text in ("s.top[1]", "shelved(s)", "s.lies[2][1]")]
+    assert view(parcels, expressions=expressions)[2:13] == EVALUATED.splitlines()
 
 
 def test_an_answer_that_did_not_change_is_not_said_again(parcels: Trace) -> None:
-    lines = view(parcels, asked=[question(parcels.instance, "s.top[0]")])
+    lines = view(parcels, expressions=[parse_expression(parcels.instance, "s.top[0]")])
     assert [line.split()[-1] for line in lines if line[:4].strip().isdigit()] == ["none", "·", "·"]
 
 
 def test_an_expression_in_the_full_view_and_in_a_narrow_one(parcels: Trace) -> None:
-    asked = [question(parcels.instance, "s.top[1]")]
-    assert [line for line in view(parcels, True, asked=asked) if "s.top" in line] == [
+    expressions = [parse_expression(parcels.instance, "s.top[1]")]
+    assert [line for line in view(parcels, True, expressions=expressions) if "s.top" in line] == [
         "       s.top[1]  none",
         "       s.top[1]  c",
         "       s.top[1]  none",
     ]
-    narrow = view(parcels, look=Look(30, Ink(), fits=True), asked=asked)
+    narrow = view(parcels, look=Look(30, Ink(), fits=True), expressions=expressions)
     assert [line for line in narrow if "s.top" in line] == [
         "    s.top[1]: none",
         "    s.top[1]: c",
@@ -227,14 +227,14 @@ def test_an_expression_in_the_full_view_and_in_a_narrow_one(parcels: Trace) -> N
 )
 def test_values_as_people_read_them(own: Model, text: str, answers: list[str]) -> None:
     found = trace(own.instance(), ["clerk_shelves {a,b} 0", "clerk_loses a"], None)
-    asked = question(found.instance, text)
-    assert [asked.answer(cells, "") for cells in found.states] == answers
+    expression = parse_expression(found.instance, text)
+    assert [expression.value_in(cells, "") for cells in found.states] == answers
 
 
 def test_helpers_of_kafka_and_letters_through_them(classic: Trace) -> None:
     def answers(text: str) -> list[str]:
-        asked = question(classic.instance, text)
-        return [asked.answer(cells, "") for cells in classic.states]
+        expression = parse_expression(classic.instance, text)
+        return [expression.value_in(cells, "") for cells in classic.states]
 
     assert answers("last_stable_offset(s, 0)") == ["0", "0", "0", "0", "1", "1", "1"]
     assert answers("first_read(s, 0)") == ["none", "none", "none", "none", "a", "a", "a"]
@@ -257,7 +257,7 @@ LANGUAGE = (
         ("s.count; s.last", "column 8: invalid syntax; write an expression about the state `s`"),
         ("s.count = 1", "column 9: invalid syntax; write an expression about the state `s`"),
         ("1 if s.count > 0 else s.conut", "column 23: the state has no field `conut`; did you mean count?"),
-        ("s.count + shelvd(s)", "column 11: nothing is called `shelvd`; did you mean shelved?"),
+        ("s.count + shelvd(s)", "column 11: there is no name `shelvd`; did you mean shelved?"),
         ("s.count * 2", "column 1: operator Mult; arithmetic is + and -"),
         ("s.top", "column 1: `top` takes 1 index, not 0; write every index: there are no slices and no rows"),
         ("s.lies[0]", "column 1: `lies` takes 2 indices, not 1; write every index: there are no slices and no rows"),
@@ -266,7 +266,7 @@ LANGUAGE = (
         ("1.5", "column 1: the constant 1.5; values are whole numbers and truth values"),
         ("9999999999", "column 1: the constant 9999999999; numbers lie in -2147483648..2147483647"),
         ("shelved", "column 1: `shelved` is a function; only whole numbers can be named"),
-        ("clerk_loses(s, 0)", "column 1: nothing is called `clerk_loses`; there are: s, NONE, Mood, is_somewhere, "),
+        ("clerk_loses(s, 0)", "column 1: there is no name `clerk_loses`; there are: s, NONE, Mood, is_somewhere, "),
         ("[s.count]", f"column 1: `[s.count]` is not in the language; {LANGUAGE}"),
         ("(lambda: 0)()", "column 1: `lambda: 0(...)`; call helpers by their plain name"),
         ("s.count == (yield)", f"column 13: `(yield)` is not in the language; {LANGUAGE}"),
@@ -276,11 +276,11 @@ LANGUAGE = (
         ("Mood.__class__", "column 1: Mood has no __class__; it has CALM, BUSY"),
         ("s._cells", "column 1: the state has no field `_cells`; "),
         ("shelved.__globals__", "column 1: `shelved.__globals__`; attributes are those of the state or of an IntEnum"),
-        ("__builtins__", "column 1: nothing is called `__builtins__`; there are: s, "),
+        ("__builtins__", "column 1: there is no name `__builtins__`; there are: s, "),
         ("min(s.count)", "column 1: min with fewer than two arguments; write min(a, b)"),
         ("all(s.lies)", "column 1: all without a generator; write all(... for x in range(n))"),
         ("sum(1 for x in range(s.count))", "column 22: a range that depends on `s.count`; "),
-        ("open(0)", "column 1: nothing is called `open`; "),
+        ("open(0)", "column 1: there is no name `open`; "),
     ],
 )
 def test_what_is_no_expression_of_the_language(parcels: Trace, text: str, message: str) -> None:
@@ -299,7 +299,7 @@ def test_what_is_no_line_of_text(parcels: Trace) -> None:
     )
     assert "\n" not in refused(parcels, "(" * 900)
     deep = "-" * 900 + "1"
-    assert refused(parcels, deep) == f"--eval `{deep}` is nested more than 60 deep; write it simpler"
+    assert refused(parcels, deep) == f"--eval `{deep}` is nested more than 60 deep; simplify it"
 
 
 def test_an_index_that_is_none_is_told_with_its_step_and_column(parcels: Trace) -> None:
@@ -313,11 +313,11 @@ def test_an_index_that_is_none_is_told_with_its_step_and_column(parcels: Trace) 
 
 
 def test_python_is_out_of_reach(parcels: Trace) -> None:
-    asked = question(parcels.instance, "s.count > NONE and nothing_is_lost(s)").function
-    names = asked.python.__globals__
+    expression = parse_expression(parcels.instance, "s.count > NONE and nothing_is_lost(s)").function
+    names = expression.python.__globals__
     assert sorted(names["__builtins__"]) == ["all", "any", "max", "min", "range", "sum"]
     assert names.keys() == {"NONE", "__builtins__", "nothing_is_lost"}
-    assert {"Mood", "NONE", "shelved", "nothing_is_lost"} <= asked.names.keys()
+    assert {"Mood", "NONE", "shelved", "nothing_is_lost"} <= expression.names.keys()
     assert not {"clerk_loses", "Shelf", "IntEnum", "require", "field", "__name__", "__loader__"} & names.keys()
 
 
@@ -340,13 +340,13 @@ def test_the_options_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixtur
 
     assert shown("--why") == why(found)
     assert shown("--step", "-2") == view_step(found, 10)
-    asked = [question(found.instance, text) for text in ("s.controller_epoch", "latest_epoch(s, 1)")]
+    expressions = [parse_expression(found.instance, text) for text in ("s.controller_epoch", "latest_epoch(s, 1)")]
     options = ["--eval", "s.controller_epoch", "--eval", "latest_epoch(s, 1)"]
-    assert shown(*options) == view(found, asked=asked)
-    assert shown("--full", *options) == view(found, full=True, asked=asked)
-    assert shown("--step", "3", *options) == view_step(found, 3, asked=asked)
+    assert shown(*options) == view(found, expressions=expressions)
+    assert shown("--full", *options) == view(found, full=True, expressions=expressions)
+    assert shown("--step", "3", *options) == view_step(found, 3, expressions=expressions)
     assert complained("--why", *options) == (
-        "trace: --why shows no states to evaluate --eval in; leave one of them out\n"
+        "trace: --why shows no states, so --eval does nothing; leave one of them out\n"
     )
     assert complained("--why", "--full") == (
         "trace: argument --full: not allowed with argument --why; see trace show --help\n"

@@ -33,16 +33,16 @@ LOST = [("acked_not_lost", VIOLATED, 6), ("isr_is_complete", VIOLATED, 5)]
 
 
 def told(walk: Walk) -> list[tuple[str, str | None, int]]:
-    return [(one.prop.name, one.verdict, one.first) for one in walk.standings() if one.verdict in BROKEN]
+    return [(one.prop.name, one.verdict, one.first) for one in walk.statuses() if one.verdict in BROKEN]
 
 
 def test_it_begins_with_the_choice_of_an_initial_state() -> None:
     walk = Walk(of_kafka(), COMMAND)
     assert [option.text for option in walk.options()] == ["initial state 0", "initial state 1", "initial state 2"]
     assert not walk.has_begun
-    assert walk.standings() == []
+    assert walk.statuses() == []
     assert not walk.back()
-    with pytest.raises(UsageError, match="nothing to save before an initial state is chosen"):
+    with pytest.raises(UsageError, match="nothing to save yet; choose an initial state"):
         walk.save(Path("none"))
     take(walk, "initial state 1")
     assert walk.has_begun
@@ -103,7 +103,7 @@ def test_a_known_history_turns_properties_false_one_after_the_other() -> None:
     assert walk.back()
     assert told(walk) == []
     assert walk.turned() is None
-    reached = {one.prop.name: one.first for one in walk.standings() if one.verdict == REACHED}
+    reached = {one.prop.name: one.first for one in walk.statuses() if one.verdict == REACHED}
     assert reached == {"a_record_is_exposed": 4, "a_write_is_acknowledged": 4, "a_committed_record_is_read": 4}
     assert walk.forward()
     assert walk.forward()
@@ -191,7 +191,7 @@ def test_a_walk_goes_on_from_a_step_of_a_trace(tmp_path: Path) -> None:
 
 def test_no_walk_leads_to_a_state_that_need_not_be_reachable() -> None:
     found = kafka(CLASSIC, "acked_not_lost")
-    with pytest.raises(UsageError, match="no walk leads there"):
+    with pytest.raises(UsageError, match="the trace starts in a state that may be unreachable"):
         Walk.along(Trace(found.instance, found.states[4:], found.steps[4:], "x", NOT_INDUCTIVE, ""), None, COMMAND)
 
 
@@ -216,6 +216,6 @@ def test_a_property_that_cannot_be_asked_says_so(tmp_path: Path) -> None:
     text = path.read_text().replace("return s.count < 9 and", "return s.top[s.count] < 9 and")
     path.write_text(text)
     walk = take(Walk(registry.load_file(path).instance(), COMMAND), "clerk_shelves {a,b} 0")
-    problems = {one.prop.name: one.problem for one in walk.standings() if one.problem}
+    problems = {one.prop.name: one.problem for one in walk.statuses() if one.problem}
     assert list(problems) == ["all_three"]
     assert "index 2 of top is outside 0..1" in problems["all_three"]

@@ -17,7 +17,7 @@ from isrcheck.models import registry
 from isrcheck.traces import cli
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.trace import HOLDS, VERDICTS, Trace
-from isrcheck.traces.lanes.table import Row, fitted, lay_out, wrapped
+from isrcheck.traces.lanes.table import StepRow, fitted, lay_out, wrapped
 from isrcheck.traces.terminal import colour
 from isrcheck.traces.terminal.colour import Ink, Look
 from isrcheck.traces.terminal.show import view, why
@@ -284,7 +284,7 @@ def test_in_a_pipe_only_what_is_asked_for(
     assert cli.main(["show", path, "--color", "always"]) == 0
     assert capsys.readouterr().out == "\n".join(view(found, look=Look(ink=Ink(True)))) + "\n"
     assert cli.main(["show", path, "--width", "0"]) == 2
-    assert capsys.readouterr() == ("", "trace: --width 0: a view has at least one column\n")
+    assert capsys.readouterr() == ("", "trace: --width 0: give at least one column\n")
     assert cli.main(["show", path, "--color", "pink"]) == 2
     assert capsys.readouterr().err.startswith("trace: argument --color: invalid choice: 'pink'")
 
@@ -296,7 +296,7 @@ def test_what_is_too_wide_for_a_pipe_stays_a_table() -> None:
 
 
 def test_a_step_is_broken_between_its_words() -> None:
-    rows = [Row(9, "follower_applies_response 1 from 0", (("x",),)), Row(10, "go", ((),))]
+    rows = [StepRow(9, "follower_applies_response 1 from 0", (("x",),)), StepRow(10, "go", ((),))]
     assert lay_out(["s.field == 1 and s.other"], rows, narrower=12) == [
         "   #  step                 s.field == 1 and",
         "                           s.other",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parent
 SPARK = "spark"
 
 SECONDS: Mapping[str, int] = {
@@ -23,6 +23,7 @@ SECONDS: Mapping[str, int] = {
     "replay/test_histories": 80,
     "follow/test_observations": 60,
     "checker/proofs/test_prove": 45,
+    "docs/test_commands": 45,
     "checker/compile/test_kernel": 40,
     "checker/proofs/test_unbounded_abstraction": 40,
     "checker/resources/test_budget": 38,

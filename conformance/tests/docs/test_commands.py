@@ -1,0 +1,145 @@
+"""The commands in the documents print what the documents show.
+
+A block ```console is run, in order with the others of its document and in the same folder. The words after it say more:
+`exhaustive`: the commands take longer, and are run with the exhaustive tests; `example`: they need what a test has not
+(a running Kafka, a terminal, hours), and are not run. A block with `file=NAME` is a file that the reader writes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.docs.console import Console, agrees
+from conformance.tests.docs.markdown import PAGES, Block, Exchange, blocks, exchanges
+from conformance.tests.docs.rewriting import brought_up_to_date, write
+from conformance.tests.support.places import PROJECT
+
+KINDS = {"exhaustive", "example"}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PROJECT).as_posix()
+
+
+def consoles(path: Path) -> list[Block]:
+    return [block for block in blocks(path) if block.info[:1] == ("console",)]
+
+
+def has(path: Path, kind: str) -> bool:
+    return any(kind in block.info for block in consoles(path))
+
+
+def run(path: Path, console: Console, *, exhaustive: bool) -> Iterator[tuple[Exchange, str]]:
+    """Run the commands of a document; gives each with what it prints."""
+    for block in blocks(path):
+        if block.file:
+            Path(block.file).write_text(block.text, encoding="utf-8")
+        if block.info[:1] != ("console",) or "example" in block.info:
+            continue
+        if "exhaustive" in block.info and not exhaustive:
+            continue
+        for exchange in exchanges(block):
+            yield exchange, console.run(exchange.command)
+
+
+def compare(path: Path, console: Console, *, exhaustive: bool, rewrite: bool = False) -> int:
+    """Compare what the commands of a document print with what it shows; gives how many there are."""
+    found = []
+    for exchange, told in run(path, console, exhaustive=exhaustive):
+        shown = "".join(f"{line}\n" for line in exchange.shown)
+        if not agrees(shown, told) and not rewrite:
+            where = f"{path.name}:{exchange.line}: $ {exchange.command}"
+            pytest.fail(f"{where}\n--- the document\n{shown}--- the command\n{told}--- pytest --rewrite-golden", False)
+        found.append((exchange, told))
+    if rewrite:
+        write(
+            path, [(exchange, told) for exchange, told in found if not agrees("\n".join([*exchange.shown, ""]), told)]
+        )
+    return len(found)
+
+
+@pytest.fixture
+def rewrite(request):
+    return request.config.getoption("--rewrite-golden")
+
+
+@pytest.fixture
+def console(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    return Console(tmp_path, capsys)
+
+
+@pytest.mark.parametrize("path", [one for one in PAGES if consoles(one)], ids=name_of)
+def test_commands_print_what_the_document_shows(path, console, rewrite):
+    expected = [block for block in consoles(path) if not KINDS & set(block.info)]
+    assert compare(path, console, exhaustive=False, rewrite=rewrite) == sum(len(exchanges(block)) for block in expected)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("path", [one for one in PAGES if has(one, "exhaustive")], ids=name_of)
+def test_long_commands_print_what_the_document_shows(path, console, rewrite):
+    expected = [block for block in consoles(path) if "example" not in block.info]
+    assert compare(path, console, exhaustive=True, rewrite=rewrite) == sum(len(exchanges(block)) for block in expected)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_a_console_block_is_of_a_known_kind(path):
+    for block in blocks(path):
+        if block.info[:1] == ("console",):
+            assert set(block.info[1:]) <= KINDS
+        else:
+            commands = [line for line in block.lines if line.startswith("$ ")]
+            assert commands == [], f"{path.name}:{block.line}: commands stand in a block `console`"
+
+
+# ----------------------------------------------------------------------------------------------- the test of the test
+
+
+@pytest.mark.parametrize(
+    ("shown", "told", "same"),
+    [
+        ("a\n", "a\n", True),
+        ("a\n", "b\n", False),
+        ("a\n", "a\nb\n", False),
+        ("a\n...\n", "a\nb\nc\n", True),
+        ("...\nc\n", "a\nb\nc\n", True),
+        ("a\n...\nc\n", "a\nc\n", True),
+        ("a\n...\nd\n", "a\nb\nc\n", False),
+        ("took 1.5 s, 3.0 MiB\n", "took 12 s, 512 MiB\n", True),
+        ("10 states\n", "11 states\n", False),
+        ("", "a\n", False),
+    ],
+)
+def test_output_is_compared_line_by_line(shown, told, same):
+    assert agrees(shown, told) == same
+
+
+def test_a_wrong_document_is_noticed(tmp_path, console):
+    path = tmp_path / "wrong.md"
+    path.write_text("```text file=lines.txt\none\n```\n\n```console\n$ cat lines.txt\none\n$ echo $?\n1\n```\n")
+    with pytest.raises(pytest.fail.Exception, match=r"wrong\.md:8: \$ echo \$\?"):
+        compare(path, console, exhaustive=False)
+    compare(path, console, exhaustive=False, rewrite=True)
+    assert path.read_text().endswith("$ cat lines.txt\none\n$ echo $?\n0\n```\n")
+    assert compare(path, console, exhaustive=False) == 2
+
+
+@pytest.mark.parametrize(
+    ("shown", "told", "result"),
+    [
+        ("a", "b c", "b c"),
+        ("one ... three", "one two three", "one ... three"),
+        ("... threw", "one two three", "... three"),
+        ("... one three", "one two three", "... one ... three"),
+        ("one ...", "one", "one ..."),
+        ("... one", "one two", "... one ..."),
+    ],
+)
+def test_a_line_is_replaced_by_the_one_that_resembles_it(shown, told, result):
+    assert brought_up_to_date(shown.split(), told.split()) == result.split()
+    assert agrees("".join(f"{one}\n" for one in result.split()), "".join(f"{one}\n" for one in told.split()))

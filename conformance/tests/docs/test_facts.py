@@ -1,0 +1,85 @@
+"""Tables of the documents name what the code has: actions, properties, switches, golden traces, verdicts, rooms."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+
+from conformance.tests.docs.markdown import blocks
+from conformance.tests.support.places import GOLDEN_FOLDER, PROJECT
+from isrcheck.checker.outcome.verdict import Word
+from isrcheck.models import registry
+
+KAFKA = registry.load("kafka")[0]
+
+
+def first_column(document: str, heading: str) -> list[str]:
+    """What stands as code in the first column of the table below a heading, without the head of the table."""
+    text = (PROJECT / document).read_text(encoding="utf-8")
+    section = re.split(r"^## ", text.partition(f"\n## {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+    cells = re.findall(r"^\| (.*?) \|", section, flags=re.MULTILINE)[1:]
+    return [name for cell in cells for name in re.findall(r"`([^`]*)`", cell)]
+
+
+def test_every_action_is_in_the_table():
+    assert sorted(first_column("docs/kafka_model.md", "Actions")) == sorted(slot.name for slot in KAFKA.slots)
+
+
+def test_every_promise_is_in_the_table():
+    promises = [one.name for one in KAFKA.properties if one.kind.value in ("always", "always_step")]
+    assert first_column("docs/kafka_model.md", "Promises") == promises
+
+
+def test_every_generation_is_in_the_table():
+    assert first_column("docs/kafka_model.md", "Generations") == list(KAFKA.protocols)
+
+
+def test_every_switch_is_in_the_table():
+    switches = [name for name in KAFKA.entries if name.isupper()]
+    assert sorted(first_column("docs/kafka_model.md", "Switches")) == sorted(switches)
+
+
+def test_the_golden_traces_of_repairs_are_in_the_table():
+    traces = {path.stem for path in GOLDEN_FOLDER.glob("*.txt") if "\ngone: " in path.read_text(encoding="utf-8")}
+    assert set(first_column("docs/kafka_model.md", "What each generation repaired")) == traces
+
+
+def test_every_verdict_is_in_the_table():
+    shown = {re.sub(r" (at step )?N$| for every length$", "", one) for one in first_column("README.md", "Verdicts")}
+    assert shown == {word.value.removesuffix(" at step") for word in Word}
+
+
+@pytest.mark.parametrize("folder", ["checker", "traces", "conformance"])
+def test_every_room_is_on_the_tour(folder):
+    rooms = {path.name for path in (PROJECT / folder).iterdir() if path.is_dir() and path.name != "__pycache__"}
+    text = (PROJECT / "docs" / "tour.md").read_text(encoding="utf-8")
+    assert rooms == set(re.findall(rf"\[`(\w+)/`\]\(\.\./{folder}/\w+\)", text))
+
+
+def test_the_matrix_is_the_record():
+    record = tomllib.loads((PROJECT / "models" / "verdicts.toml").read_text(encoding="utf-8"))["run"]
+    violated, permitted = (
+        {(run["protocol"], name): depth for run in record for name, depth in run[kind].items()}
+        for kind in ("violated", "permitted")
+    )
+    (text,) = (block for block in blocks(PROJECT / "docs" / "asking.md") if block.info == ("text",))
+    rows = [re.split(r"\s{2,}", line) for line in text.lines[1:-1]]
+    assert rows == [
+        [
+            name,
+            *(
+                f"VIOLATED at step {violated[protocol, name]}"
+                if (protocol, name) in violated
+                else f"PERMITTED at step {permitted[protocol, name]}"
+                if (protocol, name) in permitted
+                else "HOLDS"
+                for protocol in KAFKA.protocols
+            ),
+        ]
+        for name in [row[0] for row in rows]
+    ]
+    rest = text.lines[-1].removesuffix(": HOLDS").split(", ")
+    assert {row[0] for row in rows} | set(rest) == set(first_column("docs/kafka_model.md", "Promises"))
+    assert not any(name in rest for _, name in [*violated, *permitted])

@@ -1,0 +1,126 @@
+"""What `check --json` prints is what docs/json.schema.json describes, for every form of the command."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from conformance.tests.docs.json_reference import SCHEMA, reference
+from conformance.tests.support.engine import COUNTER
+from conformance.tests.support.places import PROJECT
+from isrcheck.checker import cli
+
+DURABLE = PROJECT / "models" / "examples" / "durable_topic.properties"
+DESCRIBED = "Topic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2\n"
+
+FORMS = [
+    ("model", "counter.py"),
+    ("model", "counter.py --bound 1 --continue --strict"),
+    ("model", "counter.py --counterexamples 2"),
+    ("model", "counter.py --prove"),
+    ("model", "examples/two_phase_commit --prove"),
+    ("model", "counter.py --bound 2 --engine z3"),
+    ("model", "counter.py --bound 2 --engine all"),
+    ("model", "counter.py --seconds 1e-9"),
+    ("model", "leaves.py"),
+    ("model", "kafka --protocol 0.10 --bound 6"),
+    ("matrix", "--bound 2"),
+    ("published", "published"),
+    ("published", "published --seconds 1e-9"),
+    ("mutate", "mutate counter.py"),
+    ("mutate", "mutate examples/two_phase_commit"),
+    ("graph", "graph counter.py --bound 3 -o counter.html"),
+    ("cut", "graph counter.py --bound 3 --seconds 1e-9 -o counter.html"),
+    ("sweep", "sweep kafka --vary protocol=0.10,2.1 --vary replicas=2,3 --bound 2"),
+    ("sweep", "sweep kafka --vary min.insync.replicas=2,9 --bound 1"),
+    ("cluster_answer", f"--config {DURABLE} --bound 3"),
+    ("cluster_answer", f"--config {DURABLE} --kafka-version 3.0 --bound 2"),
+    ("cluster_answer", f"--config {DURABLE} --describe described.txt --bound 2"),
+    ("cluster_answer", "--config idempotent.properties --bound 2"),
+    ("cluster_refusal", "--config large.properties --bound 1"),
+]
+
+LEAVES = COUNTER.replace("require(s.count < 3)", "require(s.count < 4)")
+"""The counter without its last guard: a step writes a value outside the range."""
+
+
+def validator(form: str) -> Draft202012Validator:
+    return Draft202012Validator({"$ref": f"#/$defs/{form}", "$defs": SCHEMA["$defs"]})
+
+
+def forms_of(content: object) -> list[str]:
+    names = [one["$ref"].removeprefix("#/$defs/") for one in SCHEMA["oneOf"]]
+    return [name for name in names if validator(name).is_valid(content)]
+
+
+@pytest.fixture
+def check_json(tmp_path, monkeypatch, capsys, no_proofs_of_the_matrix):
+    """Run `check --json` in a folder with some files; gives the object."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "counter.py": COUNTER,
+        "leaves.py": LEAVES,
+        "described.txt": DESCRIBED,
+        "idempotent.properties": "acks=all\nenable.idempotence=true\n",
+        "large.properties": "acks=all\nreplication.factor=9\n",
+    }.items():
+        Path(name).write_text(text, encoding="utf-8")
+
+    def run(words):
+        cli.main([*words.split(), "--json"])
+        return json.loads(capsys.readouterr().out)
+
+    return run
+
+
+@pytest.fixture
+def no_proofs_of_the_matrix(request):
+    """Proofs of the matrix take longer than all else here, and add nothing to the form of its object."""
+    if request.node.callspec.params.get("form") == "matrix":
+        request.getfixturevalue("no_proofs")
+
+
+def test_the_schema_is_a_schema():
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize(("form", "words"), FORMS, ids=lambda word: word.replace(str(DURABLE), DURABLE.name))
+def test_the_object_is_what_the_schema_says(check_json, form, words):
+    content = check_json(words)
+    error = best_match(validator(form).iter_errors(content))
+    assert error is None, f"{list(error.absolute_path)}: {error.message}"
+    assert forms_of(content) == [form]
+
+
+def test_every_form_is_asked_for():
+    assert {one["$ref"].removeprefix("#/$defs/") for one in SCHEMA["oneOf"]} == {form for form, _ in FORMS}
+
+
+def test_the_page_is_made_from_the_schema():
+    assert (PROJECT / "docs" / "json.md").read_text(encoding="utf-8") == reference()
+
+
+@pytest.mark.parametrize("form", ["counter.py"])
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda run: run.pop("distinct"),
+        lambda run: run.update(more=1),
+        lambda run: run.update(distinct="6"),
+        lambda run: run.update(verdict="FINE"),
+        lambda run: run["properties"][0].pop("trace"),
+        lambda run: run["properties"][0].update(more=1),
+        lambda run: run.update(nodes=1),
+    ],
+)
+def test_an_object_that_is_not_described_is_noticed(check_json, form, spoil):
+    content = check_json(form)
+    assert forms_of(content) == ["model"]
+    spoiled = deepcopy(content)
+    spoil(spoiled["runs"][0])
+    assert forms_of(spoiled) == []
