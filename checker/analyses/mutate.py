@@ -275,8 +275,10 @@ class _Probe:
     """A mutant, and none of the other actions, in every state that the search of the model has expanded."""
 
     def __init__(self, candidate: Candidate, searched: Search) -> None:
-        alone = [choice if slot == candidate.slot else None for slot, choice in enumerate(candidate.instance.choices)]
-        instance = replace(candidate.instance, choices=tuple(alone)).like(candidate.instance)
+        alone = [
+            choice if slot == candidate.slot else None for slot, choice in enumerate(candidate.instance.alternatives)
+        ]
+        instance = replace(candidate.instance, alternatives=tuple(alone)).like(candidate.instance)
         self.slot = candidate.slot
         self.context = SearchContext(instance, searched.context.limits, candidate.kernel, EVERY_STATE)
         self.carrier = SingleThread(self.context, searched.visited)

@@ -60,7 +60,7 @@ class CarefulText(KernelText):
 
     def _attempts(self, slot: int, function: Function) -> list[str]:
         """The loops over an action's arguments; every guard is evaluated for every step, as in the reference."""
-        choices, indent = self.instance.slot_choices[slot], 3 * INDENT
+        choices, indent = self.instance.argument_ranges[slot], 3 * INDENT
         if any(choice.count == 0 for choice in choices):
             return [f"{indent}pass"]
         step, lines = self._step_number(slot), []

@@ -27,8 +27,8 @@ from isrcheck.checker.outcome.kernel_results import (
     offset,
     offset_of_status,
 )
-from isrcheck.models.language.model import Instance, Place, Property
-from isrcheck.models.language.syntax import CHOICES, FOLDS, STATE_NAMES, TAKEN, Function, stored
+from isrcheck.models.language.model import FieldLayout, Instance, Property
+from isrcheck.models.language.syntax import EXTREMA, FOLDS, STATE_NAMES, TAKEN, Function, stored
 from isrcheck.models.language.text.chains import alternatives, branches, summands, summed
 
 INDENT = "    "
@@ -118,7 +118,7 @@ class KernelText:
     def _attempts(self, slot: int, function: Function) -> list[str]:
         """The loops over an action's arguments. A guard is evaluated in the outermost loop that binds everything it
         reads, but never before a guard that precedes it in the action."""
-        choices = self.instance.slot_choices[slot]
+        choices = self.instance.argument_ranges[slot]
         lowering = _Lowering(self, function, is_action=True)
         lowering.rename_parameters()
         guards = _leading_guards(function)
@@ -128,7 +128,7 @@ class KernelText:
             return [f"{indent}pass"]  # there are no steps, so no guard is evaluated
         for depth in range(len(choices) + 1):
             # An alternative of an action may give its parameters other names.
-            missing = {parameter.name for parameter in function.choices[depth:]}
+            missing = {parameter.name for parameter in function.arguments[depth:]}
             known = []
             while guards and depth < len(choices) and not missing & _names(guards[0]):
                 known.append(lowering.value(guards.pop(0)))
@@ -207,7 +207,7 @@ class _Lowering:
 
     def rename_parameters(self) -> None:
         """Rename the parameters to p0, p1, ..., as in the loops over them."""
-        for position, parameter in enumerate(self.function.choices):
+        for position, parameter in enumerate(self.function.arguments):
             limit = self.limits.get(self.name(parameter.name))
             self.renamed[parameter.name] = f"p{position}"
             if limit is not None:

@@ -81,7 +81,7 @@ class SearchContext:
             self.active[number] = prop in self.watched
         self.results = KernelResults(len(self.properties))
         self.errors: int | None = None
-        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
+        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
         self.expanded = 0
         self.started = time.monotonic()
         self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds

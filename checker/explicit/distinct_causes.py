@@ -103,13 +103,13 @@ def _candidates(search: Search, ends: Sequence[End]) -> Iterator[StepPath]:
     values = dict(context.instance.configuration.items())
     columns = [
         values[name] - context.kernel.layout.column(states, place.offset)
-        for name, place in budget_places(context.instance).items()
+        for name, place in budget_fields(context.instance).items()
     ]
     spent = np.array(columns).reshape(len(columns), len(states)).T
     alike: Counter[Any] = Counter()
     for number in np.argsort(spent.sum(axis=1), kind="stable"):
         path = search.path(ends[number].state, ends[number].step)
-        shape = spent[number].tobytes(), tuple(context.instance.step(step).slot for step in path.steps)
+        shape = spent[number].tobytes(), tuple(context.instance.step(step).action_index for step in path.steps)
         alike[shape] += 1
         if alike[shape] <= MOST_ALIKE:
             yield path

@@ -38,7 +38,7 @@ class ViolatingStates:
         self.active: NDArray[np.int8] = np.zeros(count + 1, np.int8)
         self.active[self.number] = 1
         self.results = KernelResults(count)
-        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
+        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
         self.buffer = kernel.layout.buffer(instance)
         self.after = kernel.layout.buffer(instance)
         self.batch = Batch.of(2 * instance.first_steps[-1] + 1, kernel.layout.words)

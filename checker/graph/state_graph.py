@@ -169,7 +169,7 @@ def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
             )
     elif is_cut or found.distinct > most:
         insist = "N" if is_cut else found.distinct
-        field = next(iter(search.context.instance.places))
+        field = next(iter(search.context.instance.layouts))
         raise UsageError(
             f"the graph has {some}{found.distinct:,} states, more than the {most:,} that are drawn;"
             f" {_smaller_bound(search, most)}, make one node of those that agree in some fields, as in --fold {field},"
@@ -210,7 +210,7 @@ class _Drawing:
         first_states = node_of
         if self.fold:
             rows = self.visited.states[: self.count * self.visited.words].reshape(-1, self.visited.words)
-            places = [self.instance.places[name] for name in self.fold]
+            places = [self.instance.layouts[name] for name in self.fold]
             cells = [cell for place in places for cell in range(place.offset, place.offset + place.count)]
             columns = [self.kernel.layout.column(rows, cell) for cell in cells]
             keys = np.array(columns, np.int64).reshape(len(cells), self.count).T

@@ -105,7 +105,7 @@ class Exploration:
         cls, instance: Instance, limits: Limits, stopped: str, only: Sequence[str] = ()
     ) -> Exploration:
         """A search that a limit ended before the initial states were known."""
-        none = [0] * len(instance.model.slots)
+        none = [0] * len(instance.model.actions)
         findings = {prop.name: Findings() for prop in instance.properties if not only or prop.name in only}
         return cls(instance, limits, judged=-1, stopped=stopped, fired=none, new=none, findings=findings)
 

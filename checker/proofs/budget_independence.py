@@ -23,7 +23,7 @@ from isrcheck.models.messages.errors import UsageError
 
 def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[str]:
     """The budgets above 0 that the proof does not depend on."""
-    actions = [instance.function(slot) for slot in range(len(instance.model.slots))]
+    actions = [instance.function(slot) for slot in range(len(instance.model.actions))]
     functions = list(with_callees([function for function in actions if function is not None]))
     asked = frozenset(name for claim in claims for name in claim.function.reads)
     names = [name for name, entry in instance.model.entries.items() if entry.is_budget and not entry.is_bound]

@@ -200,7 +200,7 @@ class AbstractSystem:
                 if step.error != FALSE
             )
             return
-        places = [self.abstraction.places[name] for name in claim.function.reads]
+        places = [self.abstraction.layouts[name] for name in claim.function.reads]
         cells = [
             cell
             for place in places
@@ -224,7 +224,7 @@ class AbstractSystem:
         cells."""
         functions = [self.instance.function(slot) for slot in step.taken]
         written = {name for function in functions if function is not None for name in function.writes}
-        return any(OPEN in self.abstraction.places[name].sizes for name in written & claim.function.reads)
+        return any(OPEN in self.abstraction.layouts[name].sizes for name in written & claim.function.reads)
 
     def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
         """Each step has a solver of its own, which need not know the others."""
@@ -245,7 +245,7 @@ class AbstractSystem:
         def cells(state: Sequence[Value]) -> tuple[int | None, ...]:
             found: dict[str, list[int]] = {}
             for name in self.abstraction.kept:
-                place = self.abstraction.places[name]
+                place = self.abstraction.layouts[name]
                 found[name] = [
                     int(values.holds(value.literal))
                     if isinstance(value, Truth)
@@ -275,11 +275,11 @@ class AbstractSystem:
         """Ask again for numbers within the bounds, in case there is such an answer."""
         arithmetic = self.abstraction.arithmetic
         small = [
-            arithmetic.compare("<=", cell, self.instance.places[name].high)
+            arithmetic.compare("<=", cell, self.instance.layouts[name].high)
             for name in self.abstraction.kept
             for cell in self.abstraction.before[
-                self.abstraction.places[name].offset : self.abstraction.places[name].offset
-                + self.abstraction.places[name].count
+                self.abstraction.layouts[name].offset : self.abstraction.layouts[name].offset
+                + self.abstraction.layouts[name].count
             ]
             if not isinstance(cell, bool | Truth)
         ]

@@ -60,7 +60,7 @@ class UnboundedAbstraction:
         self.circuit = AndInverterGraph(budget)
         self.arithmetic = LinearArithmetic(self.circuit)
         self.open = frozenset(name for name, entry in instance.model.entries.items() if entry.is_open)
-        self.places = self._places()
+        self.layouts = self._places()
         self.evaluator = AbstractEvaluator(self)
         self.before = self.new_state()
         self.steps = [step for slot in range(len(instance.model.actions)) for step in self._steps(slot)]
@@ -86,13 +86,13 @@ class UnboundedAbstraction:
     @property
     def kept(self) -> list[str]:
         """The fields of fixed shape: those that the abstraction has."""
-        return [name for name, place in self.places.items() if OPEN not in place.sizes]
+        return [name for name, place in self.layouts.items() if OPEN not in place.sizes]
 
     def new_state(self) -> list[Value]:
         """A state about which only the ranges of its cells are known."""
-        return [self.any_value(self.places[name]) for name in self.kept for _ in range(self.places[name].count)]
+        return [self.any_value(self.layouts[name]) for name in self.kept for _ in range(self.layouts[name].count)]
 
-    def any_value(self, place: Place) -> Value:
+    def any_value(self, place: FieldLayout) -> Value:
         """An arbitrary value of a field."""
         if place.field.values.is_flag:
             return Truth(self.circuit.variable())
@@ -137,7 +137,7 @@ class UnboundedAbstraction:
         return Solver(self.circuit, deadline, self.arithmetic)
 
 
-def ends(place: Place) -> tuple[int | None, int | None]:
+def ends(place: FieldLayout) -> tuple[int | None, int | None]:
     """The bounds of a field's range; None if there is no bound."""
     low, high = (None if end == OPEN else end for end in (place.low, place.high))
     return low, high
@@ -176,7 +176,7 @@ class AbstractEvaluator(Evaluator):
     def __init__(self, abstraction: UnboundedAbstraction) -> None:
         super().__init__(abstraction.instance, abstraction.circuit, abstraction.arithmetic)
         self.abstraction = abstraction
-        self.places = abstraction.places
+        self.layouts = abstraction.layouts
         self.entries: dict[str, Value] = {}
         self.written: dict[Target, int] | None = None
         self.looping: Frame | None = None
@@ -214,7 +214,7 @@ class AbstractEvaluator(Evaluator):
 
     # --------------------------------------------------------------------------------------------------------- cells
 
-    def load(self, state: SymbolicState, place: Place, indices: Sequence[Value]) -> Value:
+    def load(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value]) -> Value:
         """The value of a cell; without cells an arbitrary value, the same one until the array is written."""
         if OPEN not in place.sizes:
             return super().load(state, place, indices)
@@ -225,7 +225,7 @@ class AbstractEvaluator(Evaluator):
             known[key] = self.abstraction.any_value(place)
         return known[key]
 
-    def _note_indices(self, place: Place, indices: Sequence[Value]) -> None:
+    def _note_indices(self, place: FieldLayout, indices: Sequence[Value]) -> None:
         """Note where an index of fixed size leaves its range, in an array over an open domain."""
         for index, size in zip(indices, place.sizes, strict=True):
             if size != OPEN:
@@ -235,7 +235,7 @@ class AbstractEvaluator(Evaluator):
         """Note where a requirement is violated, without excluding the step."""
         super()._demand(literal)
 
-    def store(self, state: SymbolicState, place: Place, indices: Sequence[Value], value: Value) -> None:
+    def store(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value], value: Value) -> None:
         """Write to a cell, if the array has cells."""
         if OPEN in place.sizes:
             self._note_indices(place, indices)
@@ -474,8 +474,8 @@ class AbstractEvaluator(Evaluator):
             return self.arithmetic.number(None, None)
         return self.abstraction.any_value(next(p for p in self._cells() if p.offset <= int(name) < p.offset + p.count))
 
-    def _cells(self) -> Sequence[Place]:
-        return [self.places[name] for name in self.abstraction.kept]
+    def _cells(self) -> Sequence[FieldLayout]:
+        return [self.layouts[name] for name in self.abstraction.kept]
 
     def _bounds(self, found: Round, target: Target) -> Sequence[str]:
         """ ">=" if no iteration decreases a cell, "<=" if none increases it: how it compares with its value before

@@ -93,7 +93,7 @@ class _Buffers:
         self.active = np.array([*active, 0], np.int8)
         self.results = KernelResults(len(active))
         self.runner = KernelRunner(kernel)
-        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.slots), np.int64)
+        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
 
 
 def expand(level: LevelTask, statistics: TaskStatistics, chunk: int, ordered: Blobs) -> Iterator[tuple[int, bytes]]:

@@ -19,8 +19,8 @@ from typing import Any
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE
 from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicExecution, SymbolicState, Value, as_truth
-from isrcheck.models.language.model import Place, Property, Step
-from isrcheck.models.language.syntax import CHOICES, FOLDS, TAKEN, Function
+from isrcheck.models.language.model import FieldLayout, Property, Step
+from isrcheck.models.language.syntax import EXTREMA, FOLDS, TAKEN, Function
 from isrcheck.models.language.text.chains import alternatives, branches, summands, summed
 from isrcheck.models.messages.errors import UsageError
 
@@ -38,7 +38,7 @@ class Evaluator(SymbolicExecution):
 
     def take(self, before: Sequence[Value], step: Step) -> tuple[int, int, list[Value]]:
         """Whether a step is enabled, whether it leaves the declaration, and the cells after it."""
-        choices = self.instance.slot_choices[step.slot]
+        choices = self.instance.argument_ranges[step.action_index]
         arguments = [choice.argument(ordinal) for choice, ordinal in zip(choices, step.ordinals, strict=True)]
         return self.act(before, self.instance.function(step.action_index), arguments)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
-from isrcheck.models.language.model import Instance, Place
+from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.language.syntax import Function
 
 Value = Any
@@ -124,7 +124,7 @@ class SymbolicExecution:
         found = [(element, self.arithmetic.is_element(index, element)) for element in range(size)]
         return [(element, literal) for element, literal in found if literal != FALSE]
 
-    def targets(self, place: Place, indices: Sequence[Value]) -> list[tuple[int, int]]:
+    def targets(self, place: FieldLayout, indices: Sequence[Value]) -> list[tuple[int, int]]:
         """The cells that indices can select, each with its condition."""
         found = [(0, TRUE)]
         for index, size in zip(indices, place.sizes, strict=True):

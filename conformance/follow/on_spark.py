@@ -41,15 +41,15 @@ def follow_on_spark(
     require_same(session, look)
     for parcels in _loads(_parcels(paths, take)):
         statistics = task_statistics(session.context)
-        _follow_load(session, parcels, asked, statistics, take, look)
+        _follow_load(session, parcels, request, statistics, take, look)
 
 
 def _follow_load(
     session: Session,
     parcels: Sequence[Parcel],
-    asked: Asked,
+    request: FollowRequest,
     statistics: TaskStatistics,
-    take: Callable[[int, Found], None],
+    take: Callable[[int, LogVerdict], None],
     look: Callable[[], None],
 ) -> None:
     def take_all() -> None:
@@ -61,7 +61,7 @@ def _follow_load(
         look()
 
     def work() -> None:
-        session.context.parallelize(parcels, len(parcels)).foreach(lambda parcel: _follow(parcel, asked, statistics))
+        session.context.parallelize(parcels, len(parcels)).foreach(lambda parcel: _follow(parcel, request, statistics))
 
     try:
         run_job(session, work, take_and_look)
@@ -101,9 +101,9 @@ def _loads(parcels: Iterator[Parcel]) -> Iterator[list[Parcel]]:
 # ------------------------------------------------------------------------------------------------------- on executors
 
 
-def _follow(parcel: Parcel, asked: Asked, statistics: TaskStatistics) -> None:
+def _follow(parcel: Parcel, request: FollowRequest, statistics: TaskStatistics) -> None:
     number, name, packed = parcel
-    statistics.add({number: _record_of(follow_one(Path(name), asked, zlib.decompress(packed)))})
+    statistics.add({number: _record_of(follow_one(Path(name), request, zlib.decompress(packed)))})
 
 
 def _record_of(found: LogVerdict) -> dict[str, object]:

@@ -233,7 +233,9 @@ def _counts(who: str, instance: Instance, plain: PlainSearch, found: Exploration
 
 
 def _errors(who: str, found: Exploration | BmcResult, plain: PlainSearch, *, counts: bool) -> None:
-    """What leaves the declaration. What is decided is asked no more, and a search that ends need not come that far."""
+    """Errors in which the model leaves its declaration. Decided properties are no longer evaluated, and a search that
+    ends need not reach every error.
+    """
     expected = plain.errors.path if counts else _first_error_asked(plain)
     ours = found.findings.get(ERROR)
     if ours is None:

@@ -146,7 +146,7 @@ class ObservationSearch:
         """Take every allowed step from the nodes first..end-1, which have the same depth."""
         active = np.zeros(len(self.instance.model.properties) + 1, np.int8)
         results = KernelResults(len(self.instance.model.properties))
-        fired = np.zeros(len(self.instance.model.slots), np.int64)
+        fired = np.zeros(len(self.instance.model.actions), np.int64)
         before, after = self.kernel.layout.buffer(self.instance), self.kernel.layout.buffer(self.instance)
         at = first
         while at < end and self.last is None and self.stopped is None:

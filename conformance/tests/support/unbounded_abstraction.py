@@ -55,7 +55,7 @@ class Projection:
         return tuple(
             value
             for name in self.abstraction.kept
-            for place in [instance.places[name]]
+            for place in [instance.layouts[name]]
             for value in cells[place.offset : place.offset + place.count]
         )
 

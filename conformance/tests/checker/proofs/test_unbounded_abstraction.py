@@ -90,9 +90,9 @@ def test_what_is_kept_has_the_same_shape_for_every_size() -> None:
     by_offset = {"log_record", "log_epoch", "response_record", "response_epoch", "exposed_record"}
     others = {"read_committed_record", "pending", "acknowledged", "transaction_of", "transaction_state"}
     by_epoch = {"metadata_leader", "metadata_isr", "epoch_cache"}
-    assert set(abstraction.places) - set(abstraction.kept) == by_offset | others | by_epoch
-    assert abstraction.places["high_watermark"].high == OPEN
-    assert abstraction.places["leader"].high == 2
+    assert set(abstraction.layouts) - set(abstraction.kept) == by_offset | others | by_epoch
+    assert abstraction.layouts["high_watermark"].high == OPEN
+    assert abstraction.layouts["leader"].high == 2
 
 
 @pytest.mark.parametrize("protocol", KAFKA.protocols)

@@ -379,7 +379,7 @@ def test_what_no_round_does_the_slice_does_not_do(name: str, loops: tuple[Model,
         if isinstance(text, int):
             return text
         when, field = text.split()
-        return {"before": abstraction.before, "after": step.after}[when][abstraction.places[field].offset]
+        return {"before": abstraction.before, "after": step.after}[when][abstraction.layouts[field].offset]
 
     left, sign, right = NEVER[name]
     never = abstraction.evaluator.compare(sign, side(left), side(right))
@@ -414,8 +414,8 @@ def test_a_size_is_open_where_what_is_open_is_asked_for_it(tmp_path: Path, name:
         registry.load_file(written(tmp_path, "", "s.f = True", prelude=prelude)).instance()
     )
     assert abstraction.open == {"n", "m"}
-    assert abstraction.places["odd"].sizes == (expected,)
-    assert abstraction.places["wide"].high == expected
+    assert abstraction.layouts["odd"].sizes == (expected,)
+    assert abstraction.layouts["wide"].high == expected
     assert ("odd" in abstraction.kept) == (expected != OPEN)
 
 
