@@ -21,7 +21,7 @@ from isrcheck.checker.command.options import Options, instance_of, read_options
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
 from isrcheck.checker.kafka_config import answer
 from isrcheck.checker.kafka_config.availability import AVAILABILITY_SHARE, search_availability
-from isrcheck.checker.kafka_config.cluster_plan import PATIENCE, PROMISE, SECONDS, Part, Question, read_question
+from isrcheck.checker.kafka_config.cluster_plan import PATIENCE, PROMISE, SECONDS, ClusterPlan, PlannedSearch, read_plan
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Progress
@@ -40,8 +40,8 @@ from isrcheck.checker.outcome.verdict import (
 )
 from isrcheck.checker.reports import folder as reports
 from isrcheck.checker.reports import gather
-from isrcheck.checker.reports.content import Told
-from isrcheck.checker.reports.gather import Printed
+from isrcheck.checker.reports.content import ReportContent
+from isrcheck.checker.reports.gather import PrintedAnswer
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.formula_budget import Memory
 from isrcheck.checker.session import naming
@@ -53,13 +53,13 @@ from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.text import Run
-from isrcheck.checker.session.trace_writer import Traces
+from isrcheck.checker.session.trace_writer import TraceWriter
 from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.checker.spark.runtime.session import spark_session
 from isrcheck.checker.sweep import table
 from isrcheck.checker.sweep.axes import read_sweep
-from isrcheck.checker.sweep.cases import carry_here, cases_of
-from isrcheck.checker.sweep.results_file import Results, described
+from isrcheck.checker.sweep.cases import cases_of, run_cases_here
+from isrcheck.checker.sweep.results_file import ResultsFile, described
 from isrcheck.checker.tables.write import Tables
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance
@@ -142,10 +142,10 @@ def _finish(
     options: Options,
     text: str,
     content: Mapping[str, Any],
-    traces: Traces,
+    traces: TraceWriter,
     code: int,
     stopped: bool,
-    tell: Callable[[Printed], Told] | None = None,
+    tell: Callable[[PrintedAnswer], ReportContent] | None = None,
 ) -> int:
     try:
         print(json.dumps(content, indent=2) if options.as_json else escaped_lines(text), flush=True)
@@ -159,7 +159,7 @@ def _finish(
     if options.report is None or tell is None:
         return code
     words = shlex.join(options.words)
-    told = partial(_told, tell, Printed(words, text), code, stopped, traces.failure)
+    told = partial(_told, tell, PrintedAnswer(words, text), code, stopped, traces.failure)
     try:
         failure = reports.write(options.report, told)
     except KeyboardInterrupt:
@@ -170,7 +170,9 @@ def _finish(
     return code
 
 
-def _told(tell: Callable[[Printed], Told], printed: Printed, code: int, stopped: bool, failure: str) -> Told:
+def _told(
+    tell: Callable[[PrintedAnswer], ReportContent], printed: PrintedAnswer, code: int, stopped: bool, failure: str
+) -> ReportContent:
     return replace(tell(printed), code=code, is_cut=stopped, failure=failure)
 
 
@@ -186,18 +188,18 @@ def _parts(run: Run) -> list[Exploration | BmcResult]:
 def _one_model(options: Options, searches: SearchSession) -> int:
     assert options.target is not None
     instance = instance_of(options)
-    traces, tables = Traces(options.out), Tables(options.tables)
+    traces, tables = TraceWriter(options.out), Tables(options.tables)
     if options.engine == "z3":
-        run = searches.unroll(instance, options.target, traces)
+        run = searches.run_z3(instance, options.target, traces)
     elif options.engine == "spark":
         with spark_session(options.spark.session, ProgressLine("").announce) as session:
-            run = searches.spread(session, instance, options.target, traces)
+            run = searches.run_on_spark(session, instance, options.target, traces)
     else:
         run = searches.run(instance, options.target, traces, limits=options.limits, keep_states=options.prove)
     if options.engine == "all":
-        run = searches.compare(run)
+        run = searches.compare_with_z3(run)
     if options.counterexamples is not None:
-        run = searches.differ(run, options.counterexamples, options.target, traces)
+        run = searches.find_distinct_causes(run, options.counterexamples, options.target, traces)
     if options.prove:
         run = searches.prove(run, traces)
     if run.spread is not None and run.spread.lost:
@@ -252,31 +254,31 @@ def _mutate(options: Options, searches: SearchSession) -> int:
     )
     content = mutate.objects(run, original, found)
     text = mutate.text(run, original, found)
-    return _finish(options, text, content, Traces(options.out), UNDECIDED if is_cut else SAFE, stopped)
+    return _finish(options, text, content, TraceWriter(options.out), UNDECIDED if is_cut else SAFE, stopped)
 
 
 def _sweep(options: Options, seen: list[int], budget: Budget) -> int:
     asked = read_sweep(options)
     cases, answers = cases_of(asked, options)
     tables = Tables(options.tables)
-    results = Results(options.out, described(asked, cases), frozenset(case.position for case in cases))
+    results = ResultsFile(options.out, described(asked, cases), frozenset(case.position for case in cases))
     if results.done:
         print(
             f"taking up {escaped(str(results.path))}: {len(results.done)} of {len(cases)} searches are done",
             file=sys.stderr,
         )
     progress = ProgressLine(naming.title(asked.instances[0]))
-    traces = Traces(options.out)
+    traces = TraceWriter(options.out)
     try:
         if options.engine == "spark":
-            from isrcheck.checker.sweep.on_spark import carry_on  # here, for it needs Spark's packages
+            from isrcheck.checker.sweep.on_spark import run_cases_on_spark  # here, for it needs Spark's packages
 
             with spark_session(options.spark.session, progress.announce) as session:
-                carry = carry_on(session, progress, len(cases), budget)
-                found = table.search(asked, cases, answers, carry, results, traces, budget)
+                run_cases = run_cases_on_spark(session, progress, len(cases), budget)
+                found = table.search(asked, cases, answers, run_cases, results, traces, budget)
         else:
-            carry = carry_here(progress, seen, len(cases), budget)
-            found = table.search(asked, cases, answers, carry, results, traces, budget)
+            run_cases = run_cases_here(progress, seen, len(cases), budget)
+            found = table.search(asked, cases, answers, run_cases, results, traces, budget)
     finally:
         progress.clear()
         results.close()
@@ -315,7 +317,7 @@ def _graph(options: Options, searches: SearchSession) -> int:
         progress.clear()
     write_graph(drawn, asked.path, force=asked.force)
     content = summary(drawn) | {"file": str(asked.path)}
-    return _finish(options, text(drawn, asked.path), content, Traces(options.out), SAFE, False)
+    return _finish(options, text(drawn, asked.path), content, TraceWriter(options.out), SAFE, False)
 
 
 CODES = {
@@ -331,11 +333,11 @@ CODES = {
 def _finish_cut(options: Options, why: str) -> int:
     """A limit was met before there was anything to show."""
     content = {"runs": [], "verdict": Word.UNDECIDED.value, "why": why}
-    return _finish(options, f"{Word.UNDECIDED.value}: {why}", content, Traces(options.out), UNDECIDED, False)
+    return _finish(options, f"{Word.UNDECIDED.value}: {why}", content, TraceWriter(options.out), UNDECIDED, False)
 
 
 def _matrix(options: Options, searches: SearchSession) -> int:
-    traces = Traces(options.out)
+    traces = TraceWriter(options.out)
     records = matrix.recorded()
     pairs: list[matrix.Pair] = []
     stopped = False
@@ -375,8 +377,8 @@ def _published(options: Options, searches: SearchSession) -> int:
     runs, stopped, differing, broken, cut = [], False, 0, 0, False
     rows = list(published.rows())
 
-    def explored(row: published.Row) -> Exploration:
-        return searches.explored(row.instance(), options.limits, count_all=True, subject=row.title)
+    def explored(row: published.PublishedRow) -> Exploration:
+        return searches.explore(row.instance(), options.limits, count_all=True, subject=row.title)
 
     for row in rows:
         try:
@@ -407,21 +409,21 @@ def _published(options: Options, searches: SearchSession) -> int:
     words = {SAFE: "as published", UNDECIDED: Word.UNDECIDED.value, VIOLATED: Word.VIOLATED.value}
     verdict = words.get(code, "differs")
     text = "\n".join([*table_lines(lines), "", closing])
-    return _finish(options, text, {"runs": runs, "verdict": verdict}, Traces(options.out), code, stopped)
+    return _finish(options, text, {"runs": runs, "verdict": verdict}, TraceWriter(options.out), code, stopped)
 
 
 def _answer_configuration(options: Options, searches: SearchSession) -> int:
-    asked = read_question(options.config, options.kafka_version, options.describe, options.topic_name)
-    traces, aside_traces = Traces(options.out), Traces(options.out)
+    asked = read_plan(options.config, options.kafka_version, options.describe, options.topic_name)
+    traces, aside_traces = TraceWriter(options.out), TraceWriter(options.out)
     if asked.protocol is None:
         return _finish_refused(options, asked, traces, stopped=False)
     is_free = not options.seconds_given and options.bound is None
     main_part, *other_parts = asked.deciding()
     # The others leave a tenth at least to the cluster as it is configured, which has all that is left when it begins.
     seconds = searches.budget.left or 0.0
-    seconds *= min(1.0, 0.9 / (AVAILABILITY_SHARE + sum(one.share for one in (*asked.asides(), *other_parts))))
+    seconds *= min(1.0, 0.9 / (AVAILABILITY_SHARE + sum(one.share for one in (*asked.side_searches(), *other_parts))))
 
-    def search(part: Part, into: Traces, share: float | None, **more: Any) -> answer.Asked:
+    def search(part: PlannedSearch, into: TraceWriter, share: float | None, **more: Any) -> answer.FinishedSearch:
         limits = replace(options.limits, seconds=share)
         run = searches.run(part.instance, "kafka", into, limits=limits, only=part.only, **more)
         if part is not main_part and run.exploration.stopped == "interrupt":
@@ -430,7 +432,8 @@ def _answer_configuration(options: Options, searches: SearchSession) -> int:
 
     try:
         asides = [
-            search(one, aside_traces, one.share * seconds, want_permitted=PROMISE in one.only) for one in asked.asides()
+            search(one, aside_traces, one.share * seconds, want_permitted=PROMISE in one.only)
+            for one in asked.side_searches()
         ]
         availability = search_availability(asked, searches.from_one, seconds * AVAILABILITY_SHARE)
         others = [search(one, traces, one.share * seconds) for one in other_parts]
@@ -439,7 +442,7 @@ def _answer_configuration(options: Options, searches: SearchSession) -> int:
         return _finish_refused(options, cut, traces, stopped=True)
     main_run = search(main_part, traces, None, patience={PROMISE: PATIENCE} if is_free else {})
     found = answer.Answer(asked, [main_run, *others], asides, availability)
-    told = next((traces.shortest[name] for name in found.told if name in traces.shortest), None)
+    told = next((traces.shortest[name] for name in found.decisive_properties if name in traces.shortest), None)
     history = "" if told is None else "\n".join(view(told))
     traces.failure = traces.failure or aside_traces.failure
     stopped = _was_interrupted([main_run[1].exploration])
@@ -450,7 +453,7 @@ def _answer_configuration(options: Options, searches: SearchSession) -> int:
     )
 
 
-def _finish_refused(options: Options, asked: Question, traces: Traces, *, stopped: bool) -> int:
+def _finish_refused(options: Options, asked: ClusterPlan, traces: TraceWriter, *, stopped: bool) -> int:
     """Of this cluster nothing was searched that decides."""
     return _finish(
         *(options, answer.refusal(asked), answer.refusal_object(asked), traces, UNDECIDED, stopped),

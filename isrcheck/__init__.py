@@ -1,5 +1,68 @@
-"""isrcheck: settle a question about Kafka-style replication.
+"""isrcheck: settle a question about Kafka-style replication. docs/api.md shows how it is used from Python.
+
+    >>> import isrcheck
+    >>> result = isrcheck.check("kafka", protocol="2.1", bound=6)
+    >>> result.verdict
+    'NO VIOLATION TO DEPTH 6'
 
 The folders of the project are the packages `isrcheck.models`, `isrcheck.checker`, `isrcheck.traces` and
-`isrcheck.conformance`. Model files import `isrcheck.language`.
+`isrcheck.conformance`. Model files import `isrcheck.language`. Nothing is loaded before it is used (PEP 562).
 """
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from isrcheck.certified_trace import Trace as Trace
+    from isrcheck.certified_trace import recheck as recheck
+    from isrcheck.certified_trace import trace as trace
+    from isrcheck.checking import check as check
+    from isrcheck.loading import load as load
+    from isrcheck.models.language.model import Instance as Instance
+    from isrcheck.models.language.model import Model as Model
+    from isrcheck.models.messages.errors import UsageError as UsageError
+    from isrcheck.result import PropertyResult as PropertyResult
+    from isrcheck.result import Result as Result
+
+_MODULES = {
+    "Instance": "isrcheck.models.language.model",
+    "Model": "isrcheck.models.language.model",
+    "PropertyResult": "isrcheck.result",
+    "Result": "isrcheck.result",
+    "Trace": "isrcheck.certified_trace",
+    "UsageError": "isrcheck.models.messages.errors",
+    "check": "isrcheck.checking",
+    "load": "isrcheck.loading",
+    "recheck": "isrcheck.certified_trace",
+    "trace": "isrcheck.certified_trace",
+}
+"""Where each public name is defined."""
+
+__all__ = [
+    "Instance",
+    "Model",
+    "PropertyResult",
+    "Result",
+    "Trace",
+    "UsageError",
+    "check",
+    "load",
+    "recheck",
+    "trace",
+]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        """Load a public name when it is used for the first time."""
+        if name not in _MODULES:
+            raise AttributeError(f"module 'isrcheck' has no attribute {name!r}")
+        from importlib import import_module
+
+        value = getattr(import_module(_MODULES[name]), name)
+        globals()[name] = value
+        return value
+
+    def __dir__():
+        """The public names, loaded or not."""
+        return sorted({*globals(), *_MODULES})

@@ -15,6 +15,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from isrcheck.models.language.former_names import former_names
 from isrcheck.models.language.model import Model, assemble, nearest
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.messages.printable import escaped
@@ -67,7 +68,8 @@ def load_file(path: Path) -> Model:
     sys.dont_write_bytecode, sys.pycache_prefix = True, os.devnull
     before = dict(vars(builtins))
     try:
-        specification.loader.exec_module(module)
+        with former_names():
+            specification.loader.exec_module(module)
     except UsageError:
         raise
     except SyntaxError as error:

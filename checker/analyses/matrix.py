@@ -1,11 +1,10 @@
-"""The matrix: every generation against every property, held against what is recorded.
+"""The matrix: every generation against every property, compared with the recorded verdicts.
 
-In:  models/verdicts.toml, and a search of each of its runs: as far as a person asks for, or as the record reaches.
+In:  models/verdicts.toml, and a search for each of its runs, to the requested bound or as deep as the record.
 Out: for each cell whether it is as recorded; the text of the matrix, and the object that `--json` prints.
 
-A generation has one run without a name, with what the matrix is about by default, and may have others: each has a
-configuration of its own and a list of the properties that it judges, which the unnamed run then leaves out. So every
-cell is drawn from exactly one run.
+A generation has one unnamed run with the default configuration of the matrix, and may have named runs. A named run has
+its own configuration and a list of properties; the unnamed run judges all others. So each cell comes from one run.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ KEYS = {
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedRun:
     """One recorded run: the instance, the properties it judges, the depths of its violations and permitted failures.
 
-    `explored` is how deep the record reaches (None: to the end, through so many `states` where that is recorded),
-    `proved` what is proved at any depth.
+    `explored` is the recorded depth (None: exhaustive, with `states` as the number of states if it is recorded);
+    `proved` are the properties that are proved at any depth.
     """
 
     instance: Instance
@@ -56,16 +55,16 @@ class Recorded:
     states: int | None
     proved: tuple[str, ...] = ()
     digest: str | None = None
-    """The digest that the model had when this was recorded."""
+    """The digest of the model at the time of the record."""
 
     @property
     def is_of_another_model(self) -> bool:
-        """Whether the model has been changed since."""
+        """Whether the model has changed since the record."""
         return self.digest is not None and self.digest != self.instance.model.digest
 
     @property
     def column(self) -> str:
-        """The column of the matrix that the run belongs to."""
+        """The column of the run in the matrix."""
         return " ".join(part for part in (self.instance.model.name, self.instance.protocol.name) if part)
 
     @property
@@ -75,26 +74,26 @@ class Recorded:
 
     @cached_property
     def differs(self) -> str:
-        """What of the configuration is not the default one, as it is spelled on the command line."""
+        """The entries that differ from the default configuration, as they are written on the command line."""
         usual = configuration_of(self.instance.model.instance(self.instance.protocol.name))
         own = configuration_of(self.instance)
         return ", ".join(f"{name}={value}" for name, value in own.items() if value != usual[name])
 
     @property
     def reach(self) -> str:
-        """How far the record reaches, in words."""
+        """How far the recorded search went, in words."""
         if self.explored is not None:
             return f"to depth {self.explored}"
         return EXHAUSTED if self.states is None else f"{EXHAUSTED}, {counted(self.states, 'state')}"
 
     def limits(self, left: Limits, runs_left: int) -> Limits:
-        """The limits of this run, where `runs_left` runs share what is left."""
+        """The limits of this run if `runs_left` runs share the remaining ones."""
         depth = self.explored if left.depth is None else left.depth
         seconds = None if left.seconds is None else left.seconds / runs_left
         return replace(left, depth=depth, seconds=seconds)
 
     def only_judged(self, run: Run) -> Run:
-        """The run with the verdicts that the matrix takes from it; nobody records that the declaration is left."""
+        """The run with the verdicts that the matrix takes from it, and with `in_range`, which is never recorded."""
         judged = (*self.judges, IN_RANGE.name)
         return replace(run, verdicts=[verdict for verdict in run.verdicts if verdict.prop.name in judged])
 
@@ -109,15 +108,15 @@ class Match(Enum):
     SAME = "as recorded"
 
 
-Pair = tuple[Recorded, Run]
+Pair = tuple[RecordedRun, Run]
 T = TypeVar("T")
 
 
 # ------------------------------------------------------------------------------------------------------- the record
 
 
-def recorded(path: Path | None = None) -> list[Recorded]:
-    """The recorded runs. Raises UsageError where the file is damaged, or says of a property by which of two runs."""
+def recorded(path: Path | None = None) -> list[RecordedRun]:
+    """The recorded runs. Raises UsageError if the file is damaged, or assigns a property to two runs."""
     path = path or RECORD
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -140,10 +139,10 @@ def recorded(path: Path | None = None) -> list[Recorded]:
 
 def _recorded(
     run: Mapping[str, Any], model: Model, protocol: str | None, listed: Sequence[tuple[str, str | None, str]]
-) -> Recorded:
+) -> RecordedRun:
     unknown = set(run) - KEYS
     if unknown:
-        raise UsageError(f"a run says {', '.join(sorted(unknown))}, which means nothing here")
+        raise UsageError(f"a run has the unknown key {', '.join(sorted(unknown))}")
     protocol, states = run.get("protocol", protocol), run.get("states")
     values = {}
     for name, value in run["configuration"].items():
@@ -168,25 +167,25 @@ def _recorded(
     explored = None if run["explored"] == EXHAUSTED else int(run["explored"])
     instance = model.instance(protocol, values)
     depths = run["violated"], run["permitted"]
-    return Recorded(instance, run.get("name", ""), tuple(judges), *depths, explored, states, proved)
+    return RecordedRun(instance, run.get("name", ""), tuple(judges), *depths, explored, states, proved)
 
 
-def _refuse_doubles(path: Path, run: Recorded, runs: Sequence[Recorded]) -> None:
-    """A cell is drawn from exactly one of the runs of a generation."""
+def _refuse_doubles(path: Path, run: RecordedRun, runs: Sequence[RecordedRun]) -> None:
+    """Check that each cell comes from exactly one run of a generation."""
     for name in run.judges:
         if sum(name in other.judges for other in runs) > 1:
             raise UsageError(f"{path}: {name} is in two runs of {run.column}; leave it in one of them")
     if sum(not other.name for other in runs) != 1:
         raise UsageError(f"{path}: {run.column} needs one run without a name, for what no other run judges")
     if run.name and sum(other.name == run.name for other in runs) > 1:
-        raise UsageError(f"{path}: two runs of {run.column} are called {run.name}; rename one")
+        raise UsageError(f"{path}: two runs of {run.column} have the name {run.name}; rename one")
 
 
 # ------------------------------------------------------------------------------------------------------ the comparison
 
 
-def judge(record: Recorded, run: Run, verdict: Verdict) -> Match:
-    """Hold one cell against its record. A `sometimes` that is unreachable counts as missing."""
+def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
+    """Compare one cell with its record. An unreachable `sometimes` property counts as missing."""
     if verdict.prop.kind is Kind.SOMETIMES:
         return Match.MISSING if verdict.word is Word.UNREACHABLE else Match.SAME
     name = verdict.prop.name
@@ -211,8 +210,8 @@ def judge(record: Recorded, run: Run, verdict: Verdict) -> Match:
     return Match.SAME
 
 
-def judged(record: Recorded, run: Run) -> list[Match | None]:
-    """Every verdict of a run against its record; None for a `sometimes` that is as it has to be."""
+def judged(record: RecordedRun, run: Run) -> list[Match | None]:
+    """Compare every verdict of a run with its record; None for a `sometimes` property without a difference."""
     return [
         None if verdict.prop.kind is Kind.SOMETIMES and match is Match.SAME else match
         for verdict in run.verdicts
@@ -220,14 +219,14 @@ def judged(record: Recorded, run: Run) -> list[Match | None]:
     ]
 
 
-def has_other_states(record: Recorded, run: Run) -> bool:
-    """Whether a search to the end came through another number of states than is recorded."""
+def has_other_states(record: RecordedRun, run: Run) -> bool:
+    """Whether an exhaustive search found another number of states than is recorded."""
     exploration = run.explored
     return record.states is not None and exploration.exhausted and exploration.distinct != record.states
 
 
-def worst(records: Sequence[Recorded], pairs: Sequence[Pair]) -> Match:
-    """The gravest of all cells; a run that never came about is undecided."""
+def worst(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> Match:
+    """The gravest comparison of all cells; a run that did not take place is undecided."""
     matches = {match for record, run in pairs for match in judged(record, run)}
     if any(has_other_states(record, run) for record, run in pairs):
         matches.add(Match.MISSING)
@@ -245,16 +244,16 @@ NOT_SEARCHED = "UNDECIDED, not searched"
 NOT_ATTEMPTED = "not attempted: check --prove"
 
 CLOSING = {
-    Match.SAME: "as recorded: every cell shows what models/verdicts.toml says",
+    Match.SAME: "as recorded: every cell agrees with models/verdicts.toml",
     Match.OPEN: "UNDECIDED: a search was cut short before its bound",
-    Match.MISSING: "NOT FOUND: a recorded violation, a `sometimes` or a number of states does not show",
-    Match.STALE: "UNEXPECTED: every cell shows what models/verdicts.toml says, and it was recorded of another model",
-    Match.NEW: "VIOLATED: a failure shows that is not recorded",
+    Match.MISSING: "NOT FOUND: a recorded violation, `sometimes` property or number of states was not found",
+    Match.STALE: "UNEXPECTED: every cell agrees with models/verdicts.toml, which was recorded of another model",
+    Match.NEW: "VIOLATED: a failure was found that is not recorded",
 }
 
 
 def cell(verdict: Verdict, run: Run) -> str:
-    """A cell as it is printed."""
+    """The text of a cell."""
     match verdict.word:
         case Word.NO_VIOLATION:
             return f"none to {verdict.depth}"
@@ -266,8 +265,8 @@ def cell(verdict: Verdict, run: Run) -> str:
             return verdict.bare
 
 
-def text(records: Sequence[Recorded], pairs: Sequence[Pair]) -> str:
-    """The matrix, what it rests on, how far each run went, the traces, and what differs from the record."""
+def text(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> str:
+    """The matrix, its bounds, how far each run went, the traces, and the differences from the record."""
     lines = [*table(_rows(records, pairs)), ""]
     lines += [*_bounds(records), *_configurations(records), *_reaches(records, pairs)]
     lines += _proofs(pairs)
@@ -276,79 +275,78 @@ def text(records: Sequence[Recorded], pairs: Sequence[Pair]) -> str:
     return "\n".join([*lines, "", *_changed(records), CLOSING[worst(records, pairs)]])
 
 
-def _changed(records: Sequence[Recorded]) -> list[str]:
-    """Which models are others than those of which the verdicts were recorded."""
+def _changed(records: Sequence[RecordedRun]) -> list[str]:
+    """The models that have changed since their verdicts were recorded."""
     models = {record.instance.model.name: record for record in records if record.is_of_another_model}
     return [
-        f"models/verdicts.toml was recorded of another {name} (digest {(record.digest or '')[:8]}, here"
+        f"models/verdicts.toml was recorded of another {name} (digest {(record.digest or '')[:8]}, now"
         f" {record.instance.model.digest[:8]}): check every cell, then write {name} = "
-        f'"{record.instance.model.digest}" under [digest] there'
+        f'"{record.instance.model.digest}" under [digest] in that file'
         for name, record in models.items()
     ]
 
 
-def _rows(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[list[str]]:
-    """The matrix itself: a row for each property, a column for each generation."""
+def _rows(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[list[str]]:
+    """The table: a row for each property, a column for each generation."""
     cells = {(prop.name, record.column): NOT_SEARCHED for record in records for prop in promised(record)}
     for record, run in pairs:
         for verdict in run.verdicts:
             if verdict.prop.kind is not Kind.SOMETIMES:
                 mark = mark_of(judge(record, run, verdict), verdict)
                 cells[verdict.prop.name, record.column] = cell(verdict, run) + (f"  <- {mark}" if mark else "")
-    columns, rows = laid_out(records, cells, "")
+    columns, rows = arrange(records, cells, "")
     return [["", *columns], *([name, *row] for name, row in rows)]
 
 
-def laid_out(
-    records: Sequence[Recorded], cells: Mapping[tuple[str, str], T], empty: T
+def arrange(
+    records: Sequence[RecordedRun], cells: Mapping[tuple[str, str], T], empty: T
 ) -> tuple[list[str], list[tuple[str, list[T]]]]:
-    """Cells by property and generation: the generations, and the properties, each with its row."""
+    """Arrange cells by property and generation: the columns, and the properties with their rows."""
     columns = list(dict.fromkeys(record.column for record in records))
     order = dict.fromkeys(prop.name for record in records for prop in record.instance.model.properties)
     names = [name for name in (*order, IN_RANGE.name) if any(name == known for known, _ in cells)]
     return columns, [(name, [cells.get((name, column), empty) for column in columns]) for name in names]
 
 
-def promised(record: Recorded) -> list[Property]:
-    """The properties that a run judges and that the matrix shows."""
+def promised(record: RecordedRun) -> list[Property]:
+    """The properties of a run that have a row in the matrix."""
     known = {prop.name: prop for prop in record.instance.model.properties}
     return [known[name] for name in record.judges if known[name].kind is not Kind.SOMETIMES]
 
 
 def mark_of(match: Match, verdict: Verdict) -> str:
-    """What a cell says of its record, where that is not plain from the cell."""
+    """How a cell differs from its record; empty if it does not, or if the cell says so itself."""
     return "" if match is Match.SAME or verdict.word is Word.UNDECIDED else match.value
 
 
-def _bounds(records: Sequence[Recorded]) -> list[str]:
-    """What every cell rests on where nothing else is said: sizes, client settings and budgets; switches are the
-    generation's own."""
+def _bounds(records: Sequence[RecordedRun]) -> list[str]:
+    """The default sizes, client settings and budgets of the cells; each generation has its own switches."""
     groups: dict[str, list[str]] = {}
     for record in records:
         usual = configuration_of(record.instance.model.instance(record.instance.protocol.name))
-        told = ", ".join(f"{name}={value}" for name, value in usual.items() if not name.isupper())
-        columns = groups.setdefault(told, [])
+        bounds = ", ".join(f"{name}={value}" for name, value in usual.items() if not name.isupper())
+        columns = groups.setdefault(bounds, [])
         if record.column not in columns:
             columns.append(record.column)
     if len(groups) == 1:
-        return [f"bounds of every cell: {told}" for told in groups]
-    return [f"bounds in {', '.join(columns)}: {told}" for told, columns in groups.items()]
+        return [f"bounds of every cell: {bounds}" for bounds in groups]
+    return [f"bounds in {', '.join(columns)}: {bounds}" for bounds, columns in groups.items()]
 
 
-def _configurations(records: Sequence[Recorded]) -> list[str]:
-    """Which properties rest on which configuration, and in which generations."""
+def _configurations(records: Sequence[RecordedRun]) -> list[str]:
+    """The configurations that differ from the default, with their properties and generations."""
     groups: dict[tuple[str, str], list[str]] = {}
     for record in records:
         kinds = {prop.name: prop.kind for prop in record.instance.model.properties}
         names = ", ".join(name for name in record.judges if kinds[name] is not Kind.SOMETIMES)
-        names = (names or record.name) if record.name else "all else"
+        names = (names or record.name) if record.name else "all others"
         if record.differs:
             groups.setdefault((names, record.differs), []).append(record.column)
     return [f"{names}: {differs} in {', '.join(columns)}" for (names, differs), columns in groups.items()]
 
 
-def _reaches(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[str]:
-    """Which runs came to the end, so that their cells speak of every behaviour, and how far the others came."""
+def _reaches(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[str]:
+    """The exhaustive runs, whose cells hold for every behaviour, and how far the other runs went."""
     whole = []
     part: dict[str, list[str]] = {}
     for record, run in pairs:
@@ -362,12 +360,13 @@ def _reaches(records: Sequence[Recorded], pairs: Sequence[Pair]) -> list[str]:
     for record in records[len(pairs) :]:
         part.setdefault("not searched", []).append(record.title)
     lines = [f"exhaustive: {'; '.join(whole) or 'none'}"]
-    told = [f"{', '.join(titles)} ({far})" for far, titles in part.items()]
-    return [*lines, f"not exhaustive: {'; '.join(told)}"] if told else lines
+    partial = [f"{', '.join(titles)} ({far})" for far, titles in part.items()]
+    return [*lines, f"not exhaustive: {'; '.join(partial)}"] if partial else lines
 
 
 def _proofs(pairs: Sequence[Pair]) -> list[str]:
-    """What is proved, in which generations, and the bounds and budgets that each proof rests on; what was not tried."""
+    """The proved properties, with their generations and the scopes of the proofs; the proofs that were not
+    attempted."""
     lines = []
     for (names, bounds), columns in _proved(pairs).items():
         lines.append(f"proved {names} in {', '.join(columns)}: {bounds}")
@@ -376,7 +375,7 @@ def _proofs(pairs: Sequence[Pair]) -> list[str]:
 
 
 def _proved(pairs: Sequence[Pair]) -> dict[tuple[str, str], list[str]]:
-    """The generations in which properties are proved, by these properties and by what the proofs rest on."""
+    """The generations with proved properties, grouped by these properties and the scope of the proofs."""
     groups: dict[tuple[str, str], list[str]] = {}
     for record, run in pairs:
         names: dict[str, list[str]] = {}
@@ -389,7 +388,7 @@ def _proved(pairs: Sequence[Pair]) -> dict[tuple[str, str], list[str]]:
 
 
 def _unattempted(pairs: Sequence[Pair]) -> dict[str, list[str]]:
-    """The generations in which no proof was looked for, by property."""
+    """The generations in which no proof was attempted, by property."""
     groups: dict[str, list[str]] = {}
     for record, run in pairs:
         for verdict in run.verdicts:
@@ -398,8 +397,8 @@ def _unattempted(pairs: Sequence[Pair]) -> dict[str, list[str]]:
     return groups
 
 
-def _run_lines(record: Recorded, run: Run) -> list[str]:
-    """How much one run searched, against which faults, what it had to reach, and its traces."""
+def _run_lines(record: RecordedRun, run: Run) -> list[str]:
+    """The totals of one run, its faults, its `sometimes` properties, and its traces."""
     exploration = run.explored
     sought = [v for v in run.verdicts if v.prop.kind is Kind.SOMETIMES and v.word is not Word.NOT_APPLICABLE]
     reached = [verdict for verdict in sought if verdict.word is Word.REACHED]
@@ -419,8 +418,8 @@ def _run_lines(record: Recorded, run: Run) -> list[str]:
     return lines + table([["  " + name, run.show(path)] for name, path in run.traces.items()])
 
 
-def as_objects(records: Sequence[Recorded], pairs: Sequence[Pair]) -> dict[str, Any]:
-    """The object of `--json`: the runs, the cells, the gravest comparison and the gravest verdict."""
+def as_objects(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> dict[str, Any]:
+    """The object for `--json`: the runs, the cells, the gravest comparison and the gravest verdict."""
     words = {run.word for _, run in pairs}
     if len(pairs) < len(records):
         words.add(Word.UNDECIDED)
@@ -437,7 +436,7 @@ def as_objects(records: Sequence[Recorded], pairs: Sequence[Pair]) -> dict[str, 
     }
 
 
-def _cell_object(record: Recorded, run: Run, verdict: Verdict, match: Match) -> dict[str, Any]:
+def _cell_object(record: RecordedRun, run: Run, verdict: Verdict, match: Match) -> dict[str, Any]:
     return {
         "model": record.instance.model.name,
         "protocol": record.instance.protocol.name,
@@ -452,7 +451,7 @@ def _cell_object(record: Recorded, run: Run, verdict: Verdict, match: Match) -> 
 
 
 def _proof_word(verdict: Verdict) -> str | None:
-    """What became of a proof: for every length, at any depth, not proved, not attempted, or none was looked for."""
+    """The outcome of a proof: for every length, at any depth, not proved, not attempted; None if none was needed."""
     if verdict.proof is not None:
         return "every length" if verdict.proof.every_length else "any depth"
     return "not proved" if verdict.is_unproved else "not attempted" if verdict.is_unattempted else None

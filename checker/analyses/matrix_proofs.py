@@ -1,7 +1,7 @@
-"""Proofs for the matrix: what no search has broken is proved where that is quick.
+"""Proofs for the matrix: tries to prove the properties that no search has violated, within a short time.
 
 In:  a session, and the pairs of the matrix.
-Out: the pairs, with the proofs that were found.
+Out: the pairs, with the proofs.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.text import Run
 
 PROOF_SECONDS = 20.0
-"""How long proofs are looked for in all; what an earlier run has found takes no time."""
+"""The time for all proofs together, in seconds; a proof in the cache takes no time."""
 
 
 def prove_matrix(session: SearchSession, pairs: list[Pair]) -> tuple[list[Pair], bool]:
-    """Look for proofs of what stands in the matrix, the quick ones first; says whether somebody interrupted it."""
+    """Try to prove the properties of the matrix, quick proofs first; also returns whether the user interrupted it."""
     deadline = time.monotonic() + PROOF_SECONDS
     Memory.limit(session.limits.memory)
     found = {position: Proofs() for position, (record, _) in enumerate(pairs) if not record.name}

@@ -1,12 +1,12 @@
-"""`check mutate`: a model with each of its guards dropped in turn, and which property notices.
+"""`check mutate`: mutation testing of a model. Each mutant drops one guard, and a property should detect that.
 
-In:  an `Instance`, limits for each search, and a way to compile kernels.
-Out: the search of the model as it stands (`Original`), a `Judgement` for each mutant; and both as text and as JSON.
+In:  an `Instance`, limits for each search, and a function that compiles kernels.
+Out: the search of the unmutated model (`Original`) and a `Judgement` for each mutant, as text and as an object.
 
-A mutant is killed where a property gets a worse verdict or the same one in fewer steps; one of them is `in_range`, that
-nothing leaves the model's declaration. The search of a mutant ends with the first level that shows so. It takes every
-step that the model takes: nothing that the model reaches becomes unreachable, and one that takes as many steps as the
-model takes the same ones.
+A mutant is killed if a property gets a worse verdict, or fails after fewer steps; `in_range`, the property that all
+values stay in their declared ranges, counts as well. The search of a mutant ends with the first level that kills it. A
+mutant takes every step of the model: it reaches every state of the model, and if it takes as many steps as the model,
+it takes the same steps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.disabled_actions import switched_off
+from isrcheck.checker.session.disabled_actions import disabled_actions
 from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import configuration_of, faults_line, title
 from isrcheck.checker.session.text import Run, as_object, verdict_line
@@ -41,11 +41,11 @@ from isrcheck.traces.format.erring import error_in_step
 from isrcheck.traces.format.why_false import spell_expression
 
 MOST_MUTANTS = 100
-"""How many mutants one kernel holds: which of them is searched is a run-time value, a signed byte for each action."""
+"""The number of mutants in one kernel: a signed byte for each action selects the mutant at run time."""
 
 
 class Fate(StrEnum):
-    """What became of a mutant."""
+    """The fate of a mutant."""
 
     KILLED = "killed"
     NO_DIFFERENCE = "makes no difference"
@@ -56,14 +56,14 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True)
 class Failure:
-    """A property that fails, VIOLATED or PERMITTED, and the shortest path to that."""
+    """A failing property, VIOLATED or PERMITTED, with a shortest path to the failure."""
 
     name: str
     word: Word
     path: StepPath
 
     def is_worse_than(self, known: Failure | None) -> bool:
-        """Whether it gives the property another verdict than the failure that is known of it, or in fewer steps."""
+        """Whether it is a graver failure of the property than the known one, or the same one after fewer steps."""
         if known is None or self.word is not known.word:
             return known is None or self.word is Word.VIOLATED
         return self.path.depth < known.path.depth
@@ -71,7 +71,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A mutant of an action, the instance that has it in the action's place, and the kernel that explores it."""
+    """A mutant of an action, the instance that uses it instead of the action, and the kernel that explores it."""
 
     slot: int
     mutant: Mutant
@@ -92,9 +92,8 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Original:
-    """The model as it stands: what the search of it did, of each property that fails the gravest failure, and the
-    mutants, with their fate where no search of their own is needed to know it. `cut` is the limit that ended the making
-    of mutants."""
+    """The unmutated model: its search, the gravest failure of each failing property, and the mutants, with their fate
+    if they need no search. `cut` is the limit that ended the generation of mutants."""
 
     exploration: Exploration
     failures: Mapping[str, Failure]
@@ -103,17 +102,17 @@ class Original:
 
     @property
     def limits(self) -> Limits:
-        """How far a mutant can be compared with it: no farther than it was searched itself."""
+        """The limits for a mutant: it can be compared only as far as the model was searched."""
         limits = self.exploration.limits
         return limits if self.exploration.is_complete else replace(limits, depth=self.exploration.judged)
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A mutant and what became of it.
+    """A mutant and its fate.
 
-    One that is killed has the path that shows it, and the property that failed; in `message`, how it left its
-    declaration if it did. The reference has confirmed it.
+    A killed mutant has the failing property and the path to the failure, which the reference semantics has confirmed;
+    `message` says how a value left its declared range, if one did.
     """
 
     candidate: Candidate
@@ -131,8 +130,8 @@ Report = Callable[[Progress], None]
 def search_original(
     instance: Instance, limits: Limits, kernel_of: KernelOf, report: Report, budget: Budget = UNLIMITED
 ) -> Original:
-    """Search the model as it stands, to the end of its bounds, also where every property has failed before; then see
-    which mutants do nothing else in the states that were found.
+    """Search the unmutated model to its bound, even if every property fails earlier; then find the mutants that make no
+    difference in the states that it reaches.
 
     Raises KeyboardInterrupt and Spent.
     """
@@ -144,7 +143,7 @@ def search_original(
     failures: dict[str, Failure] = {}
     for failure in hunt.failures():
         failures.setdefault(failure.name, failure)
-    exploration.limits = limits  # of a mutant, too, which has what is left then
+    exploration.limits = limits  # the limits of the command: each mutant gets what then remains of them
     found, cut = list[tuple[Candidate, Fate | None]](), ""
     try:
         with budget.kept():
@@ -156,7 +155,7 @@ def search_original(
 
 
 def _settled(candidate: Candidate, searched: Search) -> Fate | None:
-    if candidate.slot in switched_off(candidate.instance):
+    if candidate.slot in disabled_actions(candidate.instance):
         return Fate.NOT_ASKED
     if searched.result.is_complete and not _Probe(candidate, searched).takes_more():
         return Fate.NO_DIFFERENCE
@@ -164,9 +163,9 @@ def _settled(candidate: Candidate, searched: Search) -> Fate | None:
 
 
 def candidates(instance: Instance, kernel_of: KernelOf) -> Iterator[Candidate]:
-    """Every mutant of the actions that the protocol has, in the order of the model.
+    """Every mutant of the protocol's actions, in the order of the model.
 
-    Mutants are further alternatives of their action, so that one kernel serves all instances of one such model.
+    Mutants are added to the model as alternatives of their action, so that one kernel serves many mutants.
     """
     chosen = [(slot, instance.function(slot)) for slot in range(len(instance.model.actions))]
     every = [(slot, mutant) for slot, action in chosen if action is not None for mutant in mutants(action)]
@@ -187,10 +186,10 @@ def candidates(instance: Instance, kernel_of: KernelOf) -> Iterator[Candidate]:
 def judgements(
     original: Original, command: str, report: Callable[[Candidate], Report], budget: Budget = UNLIMITED
 ) -> Iterator[Judgement]:
-    """Judge every mutant, in the order of the model; `command` is what repeats that.
+    """Judge every mutant, in the order of the model; `command` is the command that repeats this.
 
-    Raises KeyboardInterrupt, and NotCertifiedError, an AssertionError, where the reference does not confirm what
-    killed a mutant.
+    Raises KeyboardInterrupt, and NotCertifiedError, an AssertionError, if the reference semantics does not confirm the
+    failure that killed a mutant.
     """
     for candidate, fate in original.candidates:
         if fate is None:
@@ -215,23 +214,23 @@ def _judge(original: Original, candidate: Candidate, command: str, report: Repor
     states, steps = _more(original, found)
     steps_that_err = _erring(found) - _erring(original.exploration)
     assert states >= 0 and steps >= 0 and (steps or steps_that_err), (
-        f"the search of a mutant misses steps that it takes (reproduce: {command})"
+        f"the search of a mutant misses steps of the model (reproduce: {command})"
     )
     return Judgement(candidate, Fate.SURVIVES, found)
 
 
 def _more(original: Original, found: Exploration) -> tuple[int, int]:
-    """How many more states, and transitions, than in the model as it stands."""
+    """The number of additional states and transitions, compared with the unmutated model."""
     return found.distinct - original.exploration.distinct, found.generated - original.exploration.generated
 
 
 def _erring(exploration: Exploration) -> int:
-    """How many steps have left the declaration."""
+    """The number of steps in which a value left its declared range."""
     return exploration.findings.get(IN_RANGE.name, Findings()).erred.count
 
 
 class _Hunt(Search):
-    """A search up to the first level in which a property fails worse than known; if nothing is known, to the end."""
+    """A search up to the first level with a graver failure than the known ones; to the bound if none are given."""
 
     def __init__(
         self,
@@ -246,13 +245,13 @@ class _Hunt(Search):
         self.known = known
 
     def is_open(self) -> bool:
-        """Whether the search goes on, also where no property is left to look at: what there is is compared as well."""
+        """Whether the search goes on. It does not end when all properties are decided, as its totals are compared."""
         return self.known is None or self.worse_failure() is None
 
     def failures(self) -> Iterator[Failure]:
-        """Every failure so far, in the order of the properties, what is VIOLATED before what is PERMITTED.
+        """Every failure so far, in the order of the properties, VIOLATED before PERMITTED.
 
-        Whatever leaves the declaration stands before them: it says more than that some promise is broken as well.
+        A value out of its declared range comes first: it explains more than a property that fails as well.
         """
         errors = self.found_errors()
         if errors is not None and errors.path is not None:
@@ -265,14 +264,14 @@ class _Hunt(Search):
                         yield Failure(prop.name, word, path)
 
     def worse_failure(self) -> Failure | None:
-        """The shortest failure that is worse than what is known, and of several the one of the first property."""
+        """The shortest failure that is graver than the known ones; of several, that of the first property."""
         known = self.known or {}
         worse = [failure for failure in self.failures() if failure.is_worse_than(known.get(failure.name))]
         return min(worse, key=lambda failure: failure.path.depth, default=None)
 
 
 class _Probe:
-    """A mutant, and none of the other actions, in every state that the search of the model has expanded."""
+    """Tries a mutant, and no other action, in every state that the search of the model has expanded."""
 
     def __init__(self, candidate: Candidate, searched: Search) -> None:
         alone = [
@@ -285,7 +284,7 @@ class _Probe:
         self.searched = searched.context
 
     def takes_more(self) -> bool:
-        """Whether it takes a step that the action does not take: it takes all that the action does."""
+        """Whether it takes more steps than the action does; it takes all steps of the action."""
         at = 0
         while at < self.searched.expanded:
             at, _ = self.carrier.attempt(at, min(at + CHUNK, self.searched.expanded))
@@ -294,7 +293,7 @@ class _Probe:
         return bool(self.context.results.erring_steps.count) and self._errs_more()
 
     def _errs_more(self) -> bool:
-        """Whether more of its steps err in these states than of the action's."""
+        """Whether more of its steps than of the action's leave a declared range in these states."""
         layout, instance = self.context.kernel.layout, self.searched.instance
         states = self.carrier.visited.states_at(range(self.searched.expanded))
         cells = (layout.unpack([int(word) for word in one]) for one in states)
@@ -309,23 +308,23 @@ class _Probe:
 
 
 def text(original: Run, known: Original, found: Sequence[Judgement]) -> str:
-    """The report: the model as it stands, then a line for each mutant, action by action; the score stands last."""
+    """The text: the unmutated model, then a line for each mutant, grouped by action; the score is the last line."""
     exploration = original.explored
     instance = exploration.instance
     configuration = ", ".join(f"{name}={value}" for name, value in configuration_of(instance).items())
     depth = exploration.limits.depth
-    asked = "until nothing new is found" if depth is None else f"at most {counted(depth, 'step')}"
+    bound = "any number of steps" if depth is None else f"at most {counted(depth, 'step')}"
     lines = [
-        f"{title(instance)}: each guard, and each conjunct of a guard, dropped in turn",
+        f"{title(instance)}: each mutant drops one guard, or one conjunct of a guard",
         "",
         f"configuration  {configuration or 'nothing to configure'}",
         f"faults         {faults_line(instance)}",
-        f"search         breadth first, {asked}, for each mutant up to the level that kills it",
+        f"search         breadth first, {bound}, for each mutant up to the level that kills it",
         f"unmutated      {verdict_line(original)}",
         f"               {counted(exploration.distinct, 'distinct state')}, {exploration.generated:,} generated",
     ]
     if known.failures:
-        lines.append("               what fails already kills a mutant only where it fails worse, or in fewer steps")
+        lines.append("               a property that fails here kills a mutant only by a graver or an earlier failure")
     rows: list[list[str]] = []
     for action, group in groupby(found, key=lambda one: one.candidate.action):
         of_action = list(group)
@@ -334,12 +333,12 @@ def text(original: Run, known: Original, found: Sequence[Judgement]) -> str:
         rows += [[f"  {one.candidate.place}", _outcome(known, one), _dropped(one)] for one in asked_for]
         if len(asked_for) < len(of_action):
             others = counted(len(of_action) - len(asked_for), "mutant")
-            rows.append([f"  {others}", "not asked: switched off by the configuration", ""])
+            rows.append([f"  {others}", "not asked: disabled by the configuration", ""])
     return "\n".join([*lines, *table(rows), "", score_line(known, found)])
 
 
 def _dropped(judgement: Judgement) -> str:
-    """What was dropped, of which helpers and which guard; and what was wrong where the mutant left its declaration."""
+    """The dropped condition, its helper function and its guard; and the error if a value left its declared range."""
     mutant = judgement.candidate.mutant
     dropped, guard = spell_expression(mutant.dropped), spell_expression(mutant.guard)
     inner = "".join(f" of {helper}" for helper in mutant.within[:0:-1])
@@ -348,7 +347,7 @@ def _dropped(judgement: Judgement) -> str:
 
 
 def _outcome(original: Original, judgement: Judgement) -> str:
-    """What became of a mutant that was searched, in a few words."""
+    """The fate of a searched mutant, in a few words."""
     found, failure = judgement.exploration, judgement.failure
     if failure is not None:
         notes = ["permitted"] if failure.word is Word.PERMITTED else []
@@ -361,7 +360,7 @@ def _outcome(original: Original, judgement: Judgement) -> str:
     assert found is not None
     if judgement.fate is Fate.UNDECIDED:
         why = WHY_STOPPED[found.stopped or original.exploration.stopped or ""]
-        return f"undecided: survives to depth {found.judged}, then {why}"
+        return f"undecided: survives to depth {found.judged}; {why}"
     if judgement.fate is Fate.NO_DIFFERENCE:
         return f"makes no difference {_within(original)}"
     states, steps = _more(original, found)
@@ -370,7 +369,7 @@ def _outcome(original: Original, judgement: Judgement) -> str:
 
 
 def _short(message: str) -> str:
-    """What went wrong, without the place before it and the cure behind it."""
+    """The middle part of a message, without the place and the cure."""
     return message.partition(";")[0].rpartition(": ")[2]
 
 
@@ -380,10 +379,10 @@ def _within(original: Original) -> str:
 
 
 def score_line(original: Original, found: Sequence[Judgement]) -> str:
-    """How many mutants there are of each fate, in one line."""
+    """The number of mutants of each fate, as one line."""
     cut = f"UNDECIDED: {WHY_STOPPED[original.cut]}; there may be more mutants" if original.cut else ""
     if not original.candidates:
-        return cut or "there is no guard to drop"
+        return cut or "the model has no guard to drop"
     count = Counter(judgement.fate for judgement in found)
     asked = len(found) - count[Fate.NOT_ASKED]
     words = [f"{count[Fate.KILLED]} of {counted(asked, 'mutant')} killed"]
@@ -401,7 +400,7 @@ def score_line(original: Original, found: Sequence[Judgement]) -> str:
 
 
 def objects(original: Run, known: Original, found: Sequence[Judgement]) -> dict[str, Any]:
-    """The object that `--json` prints: the run of the model as it stands, and the mutants."""
+    """The object for `--json`: the run of the unmutated model, and the mutants."""
     count = Counter(judgement.fate for judgement in found)
     return {
         "runs": [as_object(original)],

@@ -1,7 +1,7 @@
-"""`check published`: the five published models against the figures that TLC gives for them.
+"""`check published`: compares the figures of the five published models with those of TLC.
 
 In:  models/published/tlc.csv.
-Out: for each of its rows our figures beside TLC's, and whether all of them are equal.
+Out: our figures and TLC's for each row of the file, and whether they are equal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FIGURES = ("distinct", "levels", *PROPERTIES)
 
 
 @dataclass(frozen=True)
-class Row:
+class PublishedRow:
     """One row of the table: a variant, its size, and TLC's figures as text (`52@10`: 52 states, first in level 10)."""
 
     variant: str
@@ -39,16 +39,16 @@ class Row:
         return published.MODEL.instance(self.variant, self.sizes)
 
 
-def rows() -> Iterator[Row]:
-    """The rows of the table, in its order."""
+def rows() -> Iterator[PublishedRow]:
+    """The rows of the table, in order."""
     with TABLE.open(encoding="utf-8", newline="") as file:
         for line in csv.DictReader(one for one in file if not one.startswith("#")):
             sizes = {name: int(line[name]) for name in SIZES}
-            yield Row(line["variant"], sizes, {name: line[name] for name in FIGURES})
+            yield PublishedRow(line["variant"], sizes, {name: line[name] for name in FIGURES})
 
 
 def figures_of(exploration: Exploration) -> dict[str, str]:
-    """Our figures, written as the table writes TLC's."""
+    """Our figures, in the notation of the table."""
     figures = {"distinct": str(exploration.distinct), "levels": str(len(exploration.levels))}
     for name in PROPERTIES:
         found = exploration.findings[name].found
@@ -56,14 +56,14 @@ def figures_of(exploration: Exploration) -> dict[str, str]:
     return figures
 
 
-def compare(row: Row, explored: Callable[[Row], Exploration]) -> tuple[Exploration, dict[str, str]]:
-    """Explore the model of a row to the end; returns what was found, and our figures."""
+def compare(row: PublishedRow, explored: Callable[[PublishedRow], Exploration]) -> tuple[Exploration, dict[str, str]]:
+    """Explore the model of a row exhaustively; returns the result and our figures."""
     exploration = explored(row)
     return exploration, figures_of(exploration)
 
 
-def line(row: Row, ours: dict[str, str]) -> list[str]:
-    """The cells of one printed row: a figure once where both agree, `ours != theirs` where they do not."""
+def line(row: PublishedRow, ours: dict[str, str]) -> list[str]:
+    """The cells of one printed row: `ours = theirs` or `ours != theirs` for each figure."""
     cells = [row.variant, *(str(row.sizes[name]) for name in SIZES)]
     for name in FIGURES:
         same = ours[name] == row.figures[name]

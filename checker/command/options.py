@@ -22,7 +22,7 @@ from isrcheck.checker.command.graph_options import (
 )
 from isrcheck.checker.command.option_values import count, memory, seconds, threads, whole
 from isrcheck.checker.command.spark_options import SPARK_OPTIONS, add_spark_options, read_spark_options
-from isrcheck.checker.kafka_config.kafka_keys import Role
+from isrcheck.checker.kafka_config.keys import Role
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.models import registry, settings

@@ -1,6 +1,6 @@
-"""A state graph as vector graphics: nodes in their columns, curves between them, and what the signs mean.
+"""A state graph as SVG: nodes in columns, curves between them, and a legend.
 
-In:  a `StateGraph`. Out: `svg` elements; their colours are those of the page that they stand in (page.css).
+In:  a `StateGraph`. Out: `svg` elements; the page that contains them defines their colours (page.css).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from isrcheck.checker.graph.layout import Layout, Point, laid_out
+from isrcheck.checker.graph.layout import Layout, Point, lay_out
 from isrcheck.checker.graph.state_graph import BROKEN, PERMITTED, Edge, Node, StateGraph
 from isrcheck.checker.graph.text import failing_names, node_lines, node_notes
 from isrcheck.models.messages.printable import escaped
@@ -18,43 +18,43 @@ from isrcheck.traces.drawing.markup import Element, element, group
 
 RADIUS = 13
 RINGS = {"initial": RADIUS + 4, "component": RADIUS + 8}
-"""What is drawn around a node, and how far out."""
+"""The rings around a node, with their radii."""
 
 ACROSS, DOWN = 84, 46
-"""The room of a node that says nothing below itself."""
+"""The space of a node without text below it."""
 
 LINE = 12
 TITLE = 26
-"""The height of a line of text, and of the heading over a column."""
+"""The height of a line of text, and of the heading of a column."""
 
 FREE, NARROW_GAP = 24, 30
-"""What is left free beside text, and between columns whose edges have no labels."""
+"""The free space beside text, and between columns whose edges have no labels."""
 
 MOST_LABELS = 30
-"""Up to so many edges have their labels beside them; of more they are shown where one points at the edge."""
+"""Up to this many edges have visible labels; with more, a label is shown when the pointer is on its edge."""
 
 MOST_LETTERS, MOST_LINES = 28, 4
-"""What is longer is cut; it stands whole beside the drawing, once it is chosen."""
+"""Longer texts are cut; the panel beside the drawing shows the whole text of a chosen node."""
 
 LEAST_WIDTH, LEAST_HEIGHT = 560, 400
-"""A small graph is not enlarged beyond this."""
+"""The minimum size of the drawing, so that a small graph is not enlarged too much."""
 
 PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)
 SIDES = ((-0.5, -1.0), (-0.5, 0.0), (0.0, -0.5), (-1.0, -0.5))
-"""Where on a curve its label is tried: above that point, below it, right and left of it, by shares of its size."""
+"""The positions that are tried for the label of a curve: points of the curve, and on which side of the point."""
 
 HEADS = ("head", "head-violated", "head-near")
-"""Tips of arrows: a line brings its own, of its colour."""
+"""Arrow heads, one for each colour of lines."""
 
 SIGNS = {
-    "violated": "a promise is broken",
+    "violated": "violation",
     "permitted": "permitted failure",
     "initial": "initial",
     "dead": "dead end",
     "open": "at the bound, not expanded",
     "component": "strongly connected components c1, c2, ...",
 }
-"""What can be special about a node, by the class that shows it."""
+"""The legend: what each CSS class of a node means."""
 
 
 def drawing(drawn: StateGraph) -> Element:
@@ -67,7 +67,7 @@ def drawing(drawn: StateGraph) -> Element:
     gap: float = NARROW_GAP
     if any(labels):
         down, gap = down + 2 * LINE, FREE + 1.6 * _width(labels)  # room for several labels beside each other
-    layout = laid_out(drawn, across, down, gap)
+    layout = lay_out(drawn, across, down, gap)
     curves = [_curve(drawn.node(a), drawn.node(b), layout.places[a], layout.places[b]) for a, b, _ in edges]
     taken = [_box_of_node(layout.places[number], lines) for number, lines in below.items()]
     arrows = [_edge(number, *pair) for number, pair in enumerate(zip(edges, curves, strict=True))]
@@ -89,7 +89,7 @@ def drawing(drawn: StateGraph) -> Element:
 
 
 def samples() -> Iterator[tuple[Element, str]]:
-    """For each sign what it looks like, and what it means."""
+    """The entries of the legend: a sample of each kind of node, and its meaning."""
     for kind, meaning in SIGNS.items():
         sample = element("g", *_shape([kind]), class_=f"node {kind}")
         half = _reach([kind]) + 2
@@ -105,7 +105,7 @@ def _columns(layout: Layout) -> Iterator[Element]:
 
 
 def _view(layout: Layout, curves: Sequence[_Curve], boxes: Sequence[Box]) -> str:
-    """The part of the plane in which everything stands."""
+    """The view box that contains the whole drawing."""
     points = [curve.at(share) for curve in curves for share in (0.25, 0.5, 0.75)]
     points += [Point(box.left, box.top) for box in boxes]
     points += [Point(box.left + box.width, box.top + box.height) for box in boxes]
@@ -151,7 +151,7 @@ def _node(drawn: StateGraph, node: Node, place: Point, below: Sequence[str]) -> 
 
 
 def _shape(kinds: Sequence[str], number: str = "") -> Iterator[Element]:
-    """A node around 0."""
+    """The shape of a node, centred at the origin."""
     if "dead" in kinds:
         yield element("rect", x=-RADIUS, y=-RADIUS, width=2 * RADIUS, height=2 * RADIUS, class_="shape")
     else:
@@ -164,7 +164,7 @@ def _shape(kinds: Sequence[str], number: str = "") -> Iterator[Element]:
 
 
 def _below(drawn: StateGraph, node: Node) -> list[str]:
-    """What is written below a node: of a folded one what its states agree on, and how many they are."""
+    """The text below a folded node: the common values of its states, and their number."""
     if not drawn.fold:
         return []
     *values, count = node_lines(drawn, node)
@@ -186,7 +186,7 @@ def _box_of_node(place: Point, below: Sequence[str]) -> Box:
 
 @dataclass(frozen=True)
 class _Curve:
-    """A cubic curve of Bezier's: it begins at the first point and ends at the last, the others pull at it."""
+    """A cubic Bezier curve from the first point to the last; the other two are its control points."""
 
     points: tuple[Point, Point, Point, Point]
 
@@ -205,7 +205,7 @@ class _Curve:
 
 
 def _curve(source: Node, target: Node, start: Point, end: Point) -> _Curve:
-    """What leads on leaves to the right; what leads back runs below that; what stays in a column bows around it."""
+    """Forward edges leave to the right, backward edges run below them, and edges within a column bow outwards."""
     leave, reach = _reach(_kinds(source)), _reach(_kinds(target)) + 1
     if source is target:
         return _Curve((
@@ -227,10 +227,10 @@ def _curve(source: Node, target: Node, start: Point, end: Point) -> _Curve:
 def _edge(number: int, edge: tuple[int, int, Edge], curve: _Curve) -> Element:
     source, target, found = edge
     is_broken = any(word == BROKEN for _, word in found.failing)
-    told = "; ".join([found.label, *([", ".join(failing_names(found.failing))] if found.failing else [])])
+    tooltip = "; ".join([found.label, *([", ".join(failing_names(found.failing))] if found.failing else [])])
     return element(
         "g",
-        element("title", escaped(f"{source} to {target}: {told}")),
+        element("title", escaped(f"{source} to {target}: {tooltip}")),
         element("path", d=curve.path, class_="wide"),
         element("path", d=curve.path),
         class_="edge violated" if is_broken else "edge",
@@ -241,7 +241,7 @@ def _edge(number: int, edge: tuple[int, int, Edge], curve: _Curve) -> Element:
 
 
 def _label(text: str, curve: _Curve, taken: list[Box]) -> Sequence[Element]:
-    """The label of a curve, where nothing else stands; without such a place there is none."""
+    """The label of a curve at a free position; empty if there is none."""
     width, height = _width([text]) + 4, LINE + 4
     for point, (right, down) in product(map(curve.at, PLACES), SIDES) if text else ():
         box = Box(point.x + right * width, point.y + down * height, width, height)
@@ -283,7 +283,7 @@ def _text(text: str, x: float, y: float, kind: str) -> Element:
 
 
 def _lines(lines: Sequence[str], x: float, top: float, kind: str) -> Iterator[Element]:
-    """Lines below each other, on a plate that covers what runs behind them."""
+    """Lines of text on a background that covers the curves behind them."""
     if lines:
         width = _width(lines) + 2
         yield element("rect", x=x - width / 2, y=top, width=width, height=LINE * len(lines), class_="plate")

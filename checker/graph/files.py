@@ -1,8 +1,8 @@
-"""A state graph as a file: DOT for Graphviz, GraphML for Gephi, yEd and others, or a page of its own.
+"""A state graph as a file: DOT for Graphviz, GraphML for Gephi, yEd and others, or an HTML page.
 
-In:  a `StateGraph`. Out: the file, whole or not at all.
+In:  a `StateGraph`. Out: the file, written completely or not at all.
 
-Text from a model is quoted as each format asks for it; control characters become visible ones.
+Text from a model is quoted as each format requires, and control characters are made visible.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from isrcheck.traces.format.output import put
 
 
 def dot(drawn: StateGraph) -> str:
-    """The text of a file for Graphviz."""
+    """The text of a DOT file."""
     return "\n".join(_dot_lines(drawn)) + "\n"
 
 
@@ -69,14 +69,14 @@ def _attributes(attributes: Mapping[str, str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string of DOT: a backslash would begin an escape, and lines are broken with one."""
+    """A DOT string: backslashes and quotes are escaped, and a line break is written as a backslash and n."""
     lines = [escaped(line).replace("\\", "\\\\").replace('"', '\\"') for line in text.split("\n")]
     joined = "\\n".join(lines)
     return f'"{joined}"'
 
 
 def graphml(drawn: StateGraph) -> str:
-    """The text of a file of GraphML, as networkx writes it."""
+    """The text of a GraphML file, as networkx writes it."""
     graph: nx.DiGraph[int] = nx.DiGraph(model=escaped(drawn.instance.model.name))
     for node in drawn.nodes():
         fields = {f"field.{name}": escaped(value) for name, value in node.fields.items()}
@@ -107,16 +107,16 @@ def graphml(drawn: StateGraph) -> str:
 
 
 WRITERS: Mapping[str, Callable[[StateGraph], str]] = {".dot": dot, ".graphml": graphml, ".html": page}
-"""For each kind of file what gives its text."""
+"""For each suffix, the function that makes the text of the file."""
 
 
 def write_graph(drawn: StateGraph, path: Path, *, force: bool) -> None:
-    """Write the file, whole or not at all. Raises UsageError where it is there, or cannot be written."""
+    """Write the file, completely or not at all. Raises UsageError if it exists, or cannot be written."""
     put(path, WRITERS[path.suffix](drawn).encode(), replace=force)
 
 
 def text(drawn: StateGraph, path: Path) -> str:
-    """What a person reads when the file is there."""
+    """The text that `check graph` prints."""
     figures = summary(drawn)
     far = "the whole state space" if not figures["not_expanded"] else f"to depth {drawn.bound}"
     lines = [

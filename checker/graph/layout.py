@@ -1,9 +1,9 @@
-"""Where the nodes of a state graph stand: a column for each depth, and in it an order in which few edges cross.
+"""The layout of a state graph: a column for each depth, ordered so that few edges cross.
 
-In:  a `StateGraph`, and the room that a node takes. Out: a `Layout`.
+In:  a `StateGraph`, and the space that a node takes. Out: a `Layout`.
 
-A column that is much taller than the others stands in several strands, zigzag: edges find their way between the nodes,
-and the whole has about the shape of a screen.
+The nodes of a column that is much taller than the others are placed in a zigzag of several strands: this leaves room
+for edges between the nodes, and gives the drawing about the shape of a screen.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from itertools import groupby, pairwise
 from isrcheck.checker.graph.state_graph import StateGraph
 
 SWEEPS = 6
-"""How often the columns are put in order, from left to right and back."""
+"""The number of passes over the columns, alternately from left to right and back."""
 
 SHAPE = 1.4
-"""Width by height of what a window leaves for a drawing."""
+"""The ratio of width to height of the space that a window leaves for a drawing."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A place in a drawing."""
+    """A point of a drawing."""
 
     x: float
     y: float
@@ -32,7 +32,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Column:
-    """The room of all nodes of one depth."""
+    """The space of all nodes of one depth."""
 
     depth: int
     left: float
@@ -41,15 +41,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each node stands, by its number; columns from left to right, all of one height."""
+    """The place of each node, by its number; columns from left to right, all of the same height."""
 
     places: Mapping[int, Point]
     columns: Sequence[Column]
     height: float
 
 
-def laid_out(drawn: StateGraph, across: float, down: float, gap: float) -> Layout:
-    """Places for nodes that take so much room; the gap is left free between the nodes of two depths."""
+def lay_out(drawn: StateGraph, across: float, down: float, gap: float) -> Layout:
+    """The places of nodes that are `across` wide and `down` high, with a gap between the columns."""
     columns = layers(drawn)
     rows = _rows([len(column) for column in columns], across, down, gap)
     strands = [math.ceil(len(column) / rows) for column in columns]
@@ -66,7 +66,7 @@ def laid_out(drawn: StateGraph, across: float, down: float, gap: float) -> Layou
 
 
 def layers(drawn: StateGraph) -> list[list[int]]:
-    """The nodes of each column, from top to bottom: each near the middle of its neighbours in the column before."""
+    """The nodes of each column, from top to bottom, ordered by the mean position of their neighbours (barycentre)."""
     nodes = sorted(drawn.nodes(), key=lambda node: node.depth)
     columns = [[node.number for node in group] for _, group in groupby(nodes, key=lambda node: node.depth)]
     graph = drawn.graph
@@ -85,7 +85,7 @@ def layers(drawn: StateGraph) -> list[list[int]]:
 
 
 def _rows(sizes: Sequence[int], across: float, down: float, gap: float) -> int:
-    """How tall a strand is at most, so that the whole can be shown as large as possible."""
+    """The maximum height of a strand that lets the whole drawing be shown as large as possible."""
 
     def extent(rows: int) -> float:
         width = sum(math.ceil(size / rows) * across + gap for size in sizes)

@@ -1,7 +1,6 @@
-"""A state graph as one page: a drawing that can be moved and enlarged, and what each node is made of.
+"""A state graph as one HTML page: a drawing that can be moved and enlarged, and the state of each node.
 
-In:  a `StateGraph`. Out: the text of an HTML file that needs nothing from elsewhere, and runs only the script that
-stands beside this file.
+In:  a `StateGraph`. Out: the text of an HTML file that loads nothing, and runs only the script page.js.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def page(drawn: StateGraph) -> str:
             drawing(drawn),
             element("aside", element("p", "Choose a node to see its state."), id="panel", aria_live="polite"),
         ),
-        data("data", _story(drawn)),
+        data("data", _page_data(drawn)),
         element("script", beside("isrcheck.checker.graph", "page.js")),
     )
     head = page_head(title, adaptive_colours() + beside("isrcheck.checker.graph", "page.css"), SCRIPT_SECURITY)
@@ -60,17 +59,17 @@ def _legend() -> Element:
 
 
 def _buttons() -> Element:
-    names = {"in": "larger", "out": "smaller", "fit": "all of it"}
+    names = {"in": "larger", "out": "smaller", "fit": "whole graph"}
     return element(
         "div",
-        element("span", "Drag to move, turn the wheel to enlarge.", class_="quiet"),
+        element("span", "Drag to move, scroll to zoom.", class_="quiet"),
         *(element("button", says, id=name, type="button") for name, says in names.items()),
         id="controls",
     )
 
 
-def _story(drawn: StateGraph) -> dict[str, object]:
-    """What the script shows of each node."""
+def _page_data(drawn: StateGraph) -> dict[str, object]:
+    """The data of nodes and edges for the script."""
     nodes = [
         {
             "depth": node.depth,

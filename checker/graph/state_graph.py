@@ -1,10 +1,10 @@
-"""The state graph of a model: states and steps, where it ends, where it can turn back, and where properties fail.
+"""The state graph of a model: states, transitions, dead ends, strongly connected components, and failing properties.
 
-In:  an instance, a bound, the fields by which states are folded into one node (none: every state is a node).
-Out: a `StateGraph`, whose graph is one of networkx.
+In:  an instance, a bound, and the fields by which states are folded into one node (none: every state is a node).
+Out: a `StateGraph`, which contains a graph of networkx.
 
-The explorer finds the states and, asked again for each state, the steps between them. A dead end is a state from which
-there is no step; a state at the bound was not asked, and is none.
+The explorer finds the states, and then expands each one again for its transitions. A dead end is a state without a
+transition; a state at the bound was not expanded, so it is no dead end.
 """
 
 from __future__ import annotations
@@ -38,24 +38,25 @@ from isrcheck.traces.format.erring import error_in, error_in_step
 from isrcheck.traces.lanes.generic_lanes import spell_part
 
 MOST_STATES = 500_000
-"""States that a folded graph may have been made of; their steps are looked at one by one."""
+"""The maximum number of states behind a folded graph: each of their transitions is visited."""
 
 MOST_COUNTED = 100_000
-"""A search goes on to a level of so many states, to tell how many there are where they are too many to be drawn."""
+"""If there are too many states to draw, the search goes on to this number, so that the message can give their
+number."""
 
 BROKEN, PERMITTED = "VIOLATED", "PERMITTED"
 
 
 class CutShortError(Exception):
-    """A limit ended the search before the graph was whole."""
+    """A limit ended the search before the graph was complete."""
 
 
 @dataclass
 class Node:
-    """A state, or all states that agree on the chosen fields: how many, and how many of them are of which kind.
+    """A state, or all states with the same values of the chosen fields: their number, and how many are of each kind.
 
-    `failing` maps a property and what its failure is to the number of states; `component` numbers the strongly
-    connected component where that has several nodes. `depth` is the least of the states'.
+    `failing` maps a property and its verdict to the number of states; `component` is the number of the strongly
+    connected component if it has several nodes. `depth` is the smallest depth of the states.
     """
 
     number: int
@@ -71,20 +72,20 @@ class Node:
 
 @dataclass
 class Edge:
-    """All steps from one node to another: how many of each action, and the properties that some of them break."""
+    """All steps from one node to another: the number for each action, and the properties that some of them violate."""
 
     actions: Counter[str] = field(default_factory=Counter)
     failing: dict[tuple[str, str], int] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
-        """The actions, with their numbers where there are several of one."""
+        """The actions, each with its number of steps if there are several."""
         return ", ".join(f"{name} x{count}" if count > 1 else name for name, count in self.actions.items())
 
 
 @dataclass(frozen=True)
 class StateGraph:
-    """Nodes are numbers; each has its Node under `node`, each edge its Edge under `edge`."""
+    """The graph: its nodes are numbers with a Node under the attribute `node`, its edges have an Edge under `edge`."""
 
     instance: Instance
     fold: tuple[str, ...]
@@ -95,7 +96,7 @@ class StateGraph:
     components: int
 
     def node(self, number: int) -> Node:
-        """The node of a number."""
+        """The node with this number."""
         found: Node = self.graph.nodes[number]["node"]
         return found
 
@@ -109,7 +110,7 @@ class StateGraph:
 
     @property
     def failing(self) -> dict[tuple[str, str], int]:
-        """For each property that fails, and how, the number of states or transitions."""
+        """The number of states or transitions, for each failing property and its verdict."""
         found: Counter[tuple[str, str]] = Counter()
         for node in self.nodes():
             found.update(node.failing)
@@ -125,7 +126,7 @@ def state_graph(
     asked: GraphAsked,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> StateGraph:
-    """Search and draw. Raises UsageError where that is more than a person can look at; CutShortError,
+    """Search the states and build their graph. Raises UsageError if it is too large to look at, CutShortError and
     KeyboardInterrupt."""
     fold, most = asked.fold, asked.most
     for name in fold:
@@ -137,11 +138,12 @@ def state_graph(
     search = Search(SearchContext(instance, limits, kernel, request, report))
     found = search.run()
     _refuse_part(search, fold, most)
-    made = _Drawing(search, fold)
+    made = _GraphBuilder(search, fold)
     if len(made.nodes) > most:
         raise UsageError(
-            f"folded, {found.distinct:,} states make {len(made.nodes):,} nodes, more than {most:,};"
-            f" fold by fewer fields, {_smaller_bound(search, most)}, or insist with --at-most {len(made.nodes)}"
+            f"{found.distinct:,} states fold into {len(made.nodes):,} nodes, more than {most:,};"
+            f" fold by fewer fields, {_smaller_bound(search, most)},"
+            f" or raise the limit with --at-most {len(made.nodes)}"
         )
     made.connect()
     made.judge()
@@ -150,35 +152,35 @@ def state_graph(
 
 
 def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
-    """Half a graph would mislead: where the search ended early there is none."""
+    """Refuse an incomplete graph, which would mislead."""
     found, limits = search.result, search.context.limits
     if found.stopped == "interrupt":
         raise KeyboardInterrupt
     if found.stopped is not None:
         raise CutShortError(
-            f"{WHY_STOPPED[found.stopped]} at {found.distinct:,} states, and half a graph would mislead; give a smaller"
-            " --bound, or more of it"
+            f"{WHY_STOPPED[found.stopped]} at {found.distinct:,} states, and an incomplete graph would mislead; give a"
+            " smaller --bound, or a higher limit"
         )
     is_cut = found.frontier > 0 and (limits.depth is None or found.depth < limits.depth)
     some = "more than " if is_cut else ""
     if fold:
         if is_cut or found.distinct > MOST_STATES:
             raise UsageError(
-                f"there are {some}{found.distinct:,} states, more than the {MOST_STATES:,} that are folded;"
+                f"there are {some}{found.distinct:,} states, more than the {MOST_STATES:,} that can be folded;"
                 f" {_smaller_bound(search, MOST_STATES)}"
             )
     elif is_cut or found.distinct > most:
         insist = "N" if is_cut else found.distinct
         field = next(iter(search.context.instance.layouts))
         raise UsageError(
-            f"the graph has {some}{found.distinct:,} states, more than the {most:,} that are drawn;"
-            f" {_smaller_bound(search, most)}, make one node of those that agree in some fields, as in --fold {field},"
-            f" or insist with --at-most {insist}"
+            f"the graph has {some}{found.distinct:,} states, more than the limit of {most:,};"
+            f" {_smaller_bound(search, most)}, fold states by some fields, as in --fold {field},"
+            f" or raise the limit with --at-most {insist}"
         )
 
 
 def _smaller_bound(search: Search, most: int) -> str:
-    """The cure for too many states: the largest bound within which there are at most so many."""
+    """The cure for too many states: the largest bound with at most this number of states."""
     states = np.cumsum(search.result.levels)
     depth = int(np.searchsorted(states, most, side="right")) - 1
     if depth < 0:
@@ -186,8 +188,8 @@ def _smaller_bound(search: Search, most: int) -> str:
     return f"give a smaller --bound ({depth}: {counted(int(states[depth]), 'state')})"
 
 
-class _Drawing:
-    """A graph that is being made of what a search has seen."""
+class _GraphBuilder:
+    """Builds the graph from a finished search."""
 
     def __init__(self, search: Search, fold: tuple[str, ...]) -> None:
         self.search = search
@@ -204,7 +206,7 @@ class _Drawing:
         self.node_of = self._fold_states()
 
     def _fold_states(self) -> NDArray[np.int64]:
-        """For each state its node; nodes are numbered in the order of their first states."""
+        """The node of each state; nodes are numbered in the order of their first states."""
         depths = np.repeat(np.arange(len(self.search.result.levels)), self.search.result.levels)
         node_of = np.arange(self.count)
         first_states = node_of
@@ -236,7 +238,7 @@ class _Drawing:
         return {name: spell_part(self.instance, self.instance.layouts[name], cells) for name in names}
 
     def connect(self) -> None:
-        """Put in the edges, and see where there are none."""
+        """Add the edges, and count the dead ends."""
         has_step = np.zeros(self.count, bool)
         for states, steps, targets in self._transitions():
             self.transitions += len(states)
@@ -261,7 +263,7 @@ class _Drawing:
         return self.edges.setdefault((source, target), Edge())
 
     def _transitions(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """The states, steps and states thereafter of everything that can be done, in the order of the states."""
+        """Batches of all transitions as source states, steps and target states, in the order of the source states."""
         context = SearchContext(self.instance, self.search.context.limits, self.kernel, EVERY_STATE)
         again = SingleThread(context, self.visited)
         batch, at = again.batch, 0
@@ -272,7 +274,7 @@ class _Drawing:
             yield batch.parents[:size].astype(np.int64), batch.steps[:size].astype(np.int64), targets
 
     def judge(self) -> None:
-        """See which properties fail in which states, and on which steps."""
+        """Record which properties fail in which states, and on which steps."""
         for prop in self.instance.properties:
             if prop.kind is Kind.SOMETIMES:
                 continue
@@ -293,7 +295,8 @@ class _Drawing:
                     _count(self._edge(*self._ends(state, step)).failing, (name, word))
 
     def judge_range(self) -> None:
-        """See in which states a step errs, or a property cannot be asked; and on which steps one cannot."""
+        """Record the states in which a step or a property leaves a declared range, and the steps on which a property
+        does."""
         for state in range(self.count) if self.errs else ():
             cells = self._cells(state)
             tried = self.instance.steps if state < self.expanded else ()
@@ -306,7 +309,7 @@ class _Drawing:
                     _count(self._edge(*self._ends(state, step.number)).failing, (IN_RANGE.name, BROKEN))
 
     def _errs(self, states: Sequence[Cells], steps: Sequence[Step]) -> bool:
-        """Whether a property of a state, or one of a step, cannot be asked."""
+        """Whether a property of this state, or of this step, leaves a declared range."""
         asked = (prop for prop in self.instance.properties if prop.of_steps == bool(steps))
         return any(error_in(self.instance, prop, states, steps, len(steps)) is not None for prop in asked)
 
@@ -317,8 +320,8 @@ class _Drawing:
         return int(self.node_of[state]), int(self.node_of[target])
 
     def graph(self, loops: bool) -> StateGraph:
-        """The graph, its components numbered; folded nodes have edges to themselves where that is asked for, or
-        something fails on them."""
+        """The graph with numbered components. A folded node has an edge to itself only if `loops` asks for it, or if a
+        property fails on it."""
         graph: nx.DiGraph[int] = nx.DiGraph()
         for node in self.nodes:
             graph.add_node(node.number, node=node)

@@ -1,4 +1,4 @@
-"""What stands at the nodes and edges of a state graph, whatever it is drawn in.
+"""The labels and notes of nodes and edges, the same in every file format.
 
 In:  nodes and edges. Out: text.
 """
@@ -11,7 +11,7 @@ from isrcheck.checker.graph.state_graph import Node, StateGraph
 
 
 def node_lines(drawn: StateGraph, node: Node) -> list[str]:
-    """What a node is called: its number; folded, what its states agree on, and how many they are."""
+    """The label of a node: its number; of a folded node the common values of its states, and their number."""
     if not drawn.fold:
         return [str(node.number)]
     values = [f"{name} {value}" for name, value in node.fields.items()]
@@ -19,7 +19,7 @@ def node_lines(drawn: StateGraph, node: Node) -> list[str]:
 
 
 def node_notes(drawn: StateGraph, node: Node) -> list[str]:
-    """What is special about a node; of a folded one, of how many of its states."""
+    """The notes on a node, such as "dead end"; on a folded node, with the number of states concerned."""
 
     def noted(count: int, what: str) -> str:
         return f"{count:,} of {node.states:,} states: {what}" if drawn.fold else what
@@ -37,5 +37,5 @@ def node_notes(drawn: StateGraph, node: Node) -> list[str]:
 
 
 def failing_names(failing: Mapping[tuple[str, str], int]) -> list[str]:
-    """The properties that fail, and how."""
+    """The failing properties, each with its verdict."""
     return [f"{name} {word}" for name, word in failing]

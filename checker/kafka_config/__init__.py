@@ -1,6 +1,6 @@
-"""From Kafka's own configuration to an answer about that cluster.
+"""Answers for a cluster, from Kafka's own configuration files.
 
-In:  property files, and what kafka-topics and kafka-configs print.
-Out: the searches that decide about the cluster, and the answer that they add up to.
+In:  property files, and the output of kafka-topics and kafka-configs.
+Out: the searches for the cluster, and the answer that follows from them.
 May import: session and everything below it.
 """

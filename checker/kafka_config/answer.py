@@ -1,8 +1,8 @@
-"""`check --config`: the answer for a cluster, as people and scripts read it.
+"""`check --config`: the answer for a cluster as text and as an object.
 
-In:  a `Question` (checker/kafka_config/cluster_plan.py), and the runs of its searches.
-Out: what was understood, which promise holds and which can break, with the shortest history, how far that reaches, and
-     how many brokers may be down.
+In:  a `ClusterPlan` (checker/kafka_config/cluster_plan.py), and the runs of its searches.
+Out: the settings and their meaning, the promises that hold or can break, with a shortest counterexample and the depth
+of the search, and the availability of the cluster.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from typing import Any
 
 from isrcheck.checker.kafka_config.availability import Availability
 from isrcheck.checker.kafka_config.cluster import Cluster
-from isrcheck.checker.kafka_config.cluster_plan import COMPLETE, MAIN, MOVED, PROMISE, Part, Question
+from isrcheck.checker.kafka_config.cluster_plan import COMPLETE, MAIN, MOVED, PROMISE, ClusterPlan, PlannedSearch
 from isrcheck.checker.kafka_config.generation import NEWEST_MODELLED
 from isrcheck.checker.kafka_config.ignored import WhyIgnored
-from isrcheck.checker.kafka_config.kafka_keys import NEWEST_LISTED_RELEASE
-from isrcheck.checker.kafka_config.kafka_versions import version_of_binaries
+from isrcheck.checker.kafka_config.keys import NEWEST_LISTED_RELEASE
+from isrcheck.checker.kafka_config.releases import version_of_binaries
 from isrcheck.checker.outcome.verdict import Verdict, Word, exit_code, overall
 from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import faults_line
-from isrcheck.checker.session.text import Run, as_object, asked_of, range_lines, totals
+from isrcheck.checker.session.text import Run, as_object, range_lines, search_summary, totals
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 
 FAULT_ACTIONS = {"broker_loses_power", "broker_loses_disk"}
 
-Asked = tuple[Part, Run]
-"""A search with what came of it."""
+FinishedSearch = tuple[PlannedSearch, Run]
+"""A planned search with its run."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Everything that was searched for a cluster; the first of the deciding runs is the cluster as configured."""
+    """All searches for a cluster; the first of the deciding ones is the cluster as configured."""
 
-    question: Question
-    deciding: Sequence[Asked]
-    asides: Sequence[Asked]
+    plan: ClusterPlan
+    deciding: Sequence[FinishedSearch]
+    side_searches: Sequence[FinishedSearch]
     availability: Availability
 
     @cached_property
     def promises(self) -> list[Verdict]:
-        """The verdicts on what is promised: of each property the gravest of the deciding runs."""
-        undecided = self.question.cluster.undecided_properties
+        """The verdict on each promise: the gravest one of the deciding runs."""
+        undecided = self.plan.cluster.undecided_properties
         found = []
         for position, verdict in enumerate(self.deciding[0][1].verdicts):
             if verdict.prop.kind is Kind.SOMETIMES or verdict.prop is IN_RANGE:
@@ -59,37 +59,37 @@ class Answer:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every deciding search did all that was asked of it."""
+        """Whether every deciding search reached its bound."""
         return all(run.explored.is_complete for _, run in self.deciding)
 
     def fails_at(self, name: str) -> int | None:
-        """The step at which a property fails as the cluster is configured, if any was found."""
+        """The step at which a property fails in the deciding runs, if it does."""
         verdict = next(verdict for verdict in self.promises if verdict.prop.name == name)
         return verdict.depth if verdict.word in (Word.VIOLATED, Word.PERMITTED) else None
 
     @property
     def searched(self) -> Word:
-        """The verdict on what was searched: for the cluster's own generation, or for the nearest one."""
+        """The verdict of the searches, which are for the cluster's own generation or for the nearest one."""
         return overall(self.promises, is_complete=self.is_complete)
 
     @property
     def word(self) -> Word:
         """The verdict for the cluster."""
-        return Word.UNDECIDED if self.question.is_nearest else self.searched
+        return Word.UNDECIDED if self.plan.is_nearest else self.searched
 
     def code(self, *, strict: bool) -> int:
         """The exit code."""
-        return exit_code(self.word, strict=strict, found=() if self.question.is_nearest else self.promises)
+        return exit_code(self.word, strict=strict, found=() if self.plan.is_nearest else self.promises)
 
     @property
-    def told(self) -> list[str]:
-        """The properties whose histories show why the verdict is what it is, the best known first."""
+    def decisive_properties(self) -> list[str]:
+        """The properties that decide the verdict, the main promise first."""
         names = [verdict.prop.name for verdict in self.promises if verdict.word is self.searched]
         return sorted(names, key=lambda name: name != PROMISE)
 
     @property
     def traces(self) -> Mapping[str, tuple[Run, Path]]:
-        """Every history of the deciding runs, by what it shows."""
+        """Every trace of the deciding runs, by the property that it is about."""
         found: dict[str, tuple[Run, Path]] = {}
         for part, run in self.deciding:
             for name, path in run.traces.items():
@@ -106,28 +106,28 @@ def _gravest(found: Sequence[Verdict]) -> Verdict:
 # --------------------------------------------------------------------------------------------------------------- text
 
 
-def first_lines(question: Question) -> list[str]:
-    """What has to be known before anything else: whose answer this is."""
-    cluster = question.cluster
+def first_lines(plan: ClusterPlan) -> list[str]:
+    """Remarks that come first: what was assumed about the cluster, and for which generation the answer is."""
+    cluster = plan.cluster
     lines = []
     if cluster.kafka_version is None:
         lines.append(
-            f"No Kafka version was told: taken for {NEWEST_MODELLED}, the newest that is modelled; "
+            f"No Kafka version is given: {NEWEST_MODELLED} is assumed, the newest modelled version; "
             "give --kafka-version VERSION, or inter.broker.protocol.version in a broker's file"
         )
-    if not cluster.is_replication_told and question.protocol is not None:
+    if not cluster.is_replication_given and plan.protocol is not None:
         lines.append(
-            f"No replication factor was told: taken for {cluster.replication_factor.value}, Kafka's default; "
+            f"No replication factor is given: {cluster.replication_factor.value} is assumed, Kafka's default; "
             "give replication.factor, or default.replication.factor in a broker's file"
         )
-    if question.is_nearest:
-        lines.append(f"UNDECIDED for this cluster: {question.why_undecided}")
-        lines.append(f"What follows is the answer for the nearest generation, {question.protocol}")
+    if plan.is_nearest:
+        lines.append(f"UNDECIDED for this cluster: {plan.why_undecided}")
+        lines.append(f"The following answer is for the nearest generation, {plan.protocol}")
     return [*lines, ""] if lines else []
 
 
 def understood_lines(cluster: Cluster) -> list[str]:
-    """What was given, and what was not used and why."""
+    """The settings that the answer uses, and those that it ignores, with the reasons."""
     lines = [
         "Understood",
         *table([[f"{u.key}={u.value}", u.meaning, f"({u.source})"] for u in cluster.understood], "  "),
@@ -143,59 +143,59 @@ def understood_lines(cluster: Cluster) -> list[str]:
             lines += ["", f"Ignored, {why.value}:", *(f"  {one}" for one in found)]
     newest = version_of_binaries(NEWEST_LISTED_RELEASE)
     if cluster.kafka_version and version_of_binaries(cluster.kafka_version.value).is_newer_than(newest):
-        lines += ["", f"The settings of Kafka are listed here up to {newest}; later ones are not known"]
+        lines += ["", f"Settings that are newer than Kafka {newest} are not known here"]
     return lines
 
 
-def refusal(question: Question) -> str:
-    """The answer where nothing can be searched."""
-    lines = [*first_lines(question), *understood_lines(question.cluster), "", f"UNDECIDED: {question.why_undecided}"]
+def refusal(plan: ClusterPlan) -> str:
+    """The answer if the cluster cannot be searched."""
+    lines = [*first_lines(plan), *understood_lines(plan.cluster), "", f"UNDECIDED: {plan.why_undecided}"]
     return "\n".join(lines)
 
 
 def first_sentence(verdict: Verdict) -> str:
-    """What the property says, in one sentence."""
+    """The first sentence of a property's documentation."""
     documentation = verdict.prop.function.documentation.split("\n\n")[0].replace("\n", " ")
     return " ".join(documentation.split())
 
 
-def text(answer: Answer, history: str) -> str:
-    """The whole answer; `history` is the shortest one that breaks a promise, drawn."""
-    question, (_, main) = answer.question, answer.deciding[0]
+def text(answer: Answer, counterexample: str) -> str:
+    """The whole answer; `counterexample` is the text of a shortest trace that breaks a promise."""
+    plan, (_, main) = answer.plan, answer.deciding[0]
     instance = main.exploration.instance
-    lines = [*first_lines(question), *understood_lines(question.cluster), ""]
+    lines = [*first_lines(plan), *understood_lines(plan.cluster), ""]
     sizes = instance.configuration
     lines.append(f"Searched  {counted(sizes.replicas, 'broker')}, {counted(sizes.records, 'record')}")
-    lines.append(f"          bounds and settings: {asked_of(main)[0]}")
+    lines.append(f"          bounds and settings: {search_summary(main)[0]}")
     for part, run in answer.deciding:
         indent = "          "
         if part.says != MAIN:
             lines.append(f"{indent}{part.says}")
         lines.append(f"{indent}faults considered: {faults_line(part.instance)}")
         lines += table([["  " + one] for one in totals(run.explored)])
-    lines += [f"  {note}" for note in question.notes]
+    lines += [f"  {note}" for note in plan.notes]
     rows = [[v.prop.name, v.text, first_sentence(v)] for v in answer.promises]
     lines += ["", "Promises", *table(rows, "  "), *range_lines(answer.promises)]
-    if cannot_acknowledge(question.cluster):
+    if cannot_acknowledge(plan.cluster):
         reached = next(v for v in main.verdicts if v.prop.name == "a_write_is_acknowledged")
         lines += [
             "",
             f"No acks=all write is ever acknowledged ({reached.text}):"
             + " min.insync.replicas is above the number of replicas.",
         ]
-    if history:
-        lines += ["", "The shortest history", "", *(f"  {line}".rstrip() for line in history.splitlines())]
-    lines += ["", "Beside the verdict (each with one such fault more)"]
-    lines += [f"  {part.says}: {aside_line(part, run, answer)}" for part, run in answer.asides]
-    lines += ["", *answer.availability.lines(question)]
+    if counterexample:
+        lines += ["", "Shortest trace", "", *(f"  {line}".rstrip() for line in counterexample.splitlines())]
+    lines += ["", "Side searches, which do not count (each with one additional fault)"]
+    lines += [f"  {part.says}: {side_search_line(part, run, answer)}" for part, run in answer.side_searches]
+    lines += ["", *answer.availability.lines(plan)]
     if answer.traces:
         shown = [[name, run.show(path)] for name, (run, path) in answer.traces.items()]
-        lines += ["", "Histories", *table(shown, "  ")]
+        lines += ["", "Traces", *table(shown, "  ")]
     return "\n".join([*lines, "", *verdict_lines(answer)])
 
 
-def aside_line(part: Part, run: Run, answer: Answer) -> str:
-    """What one fault more does: to acknowledged records, or to the ISR."""
+def side_search_line(part: PlannedSearch, run: Run, answer: Answer) -> str:
+    """The result of a side search: what one additional fault can do to acknowledged records, or to the ISR."""
     (name,) = part.only
     verdict = next(v for v in run.verdicts if v.prop.name == name)
     can, cannot, none = {
@@ -232,8 +232,8 @@ def _uses_a_fault(run: Run, steps: Sequence[int]) -> bool:
 
 
 def not_counted(answer: Answer) -> str:
-    """What Kafka does by default and this verdict leaves out, and whether that breaks a promise; empty: nothing."""
-    aside = next(((part, run) for part, run in answer.asides if part.says == MOVED), None)
+    """A default behaviour of Kafka that the verdict does not count, and whether it breaks a promise; empty if none."""
+    aside = next(((part, run) for part, run in answer.side_searches if part.says == MOVED), None)
     if aside is None or answer.searched is Word.VIOLATED:
         return ""
     part, run = aside
@@ -242,12 +242,12 @@ def not_counted(answer: Answer) -> str:
 
 
 def cannot_acknowledge(cluster: Cluster) -> bool:
-    """Whether no write of the cluster's producer can ever be acknowledged, whatever happens."""
+    """Whether no write of the cluster's producer can ever be acknowledged."""
     return not cluster.can_acknowledge_acks_all and cluster.producer.acks.value == "all"
 
 
 def never_acknowledged(cluster: Cluster) -> str:
-    """What to add to a verdict that holds because no write is ever acknowledged; empty: some can be."""
+    """A remark on a verdict if no write can be acknowledged; empty if some can be."""
     if not cannot_acknowledge(cluster):
         return ""
     least, replicas = cluster.min_insync_replicas.value, counted(cluster.replication_factor.value, "replica")
@@ -255,62 +255,63 @@ def never_acknowledged(cluster: Cluster) -> str:
 
 
 def verdict_lines(answer: Answer) -> list[str]:
-    """The verdict, in one line for the person who runs the cluster; that of the nearest generation above it."""
-    found = verdict_line(answer) + never_acknowledged(answer.question.cluster) + not_counted(answer)
-    if not answer.question.is_nearest:
+    """The verdict as one line; for the nearest generation, its verdict comes first."""
+    found = verdict_line(answer) + never_acknowledged(answer.plan.cluster) + not_counted(answer)
+    if not answer.plan.is_nearest:
         return [found]
     return [
-        f"For the nearest generation, {answer.question.protocol}: {found}",
-        f"UNDECIDED: {answer.question.why_undecided}",
+        f"For the nearest generation, {answer.plan.protocol}: {found}",
+        f"UNDECIDED: {answer.plan.why_undecided}",
     ]
 
 
 def verdict_line(answer: Answer) -> str:
-    """The verdict on what was searched, in one line."""
+    """The verdict of the searches as one line."""
     word = answer.searched
     failing = [verdict for verdict in answer.promises if verdict.word is word and verdict.depth is not None]
     names = ", ".join(f"{verdict.prop.name} at step {verdict.depth}" for verdict in failing)
     depth = min(run.explored.judged for _, run in answer.deciding)
     match word:
         case Word.VIOLATED:
-            return f"VIOLATED: this configuration promises it, and it can break: {names}"
+            return f"VIOLATED: a promise of this configuration can break: {names}"
         case Word.PERMITTED:
-            return f"PERMITTED: it can break, and this configuration promises nothing else: {names}"
+            return f"PERMITTED: it can break only where this configuration makes no promise: {names}"
         case Word.UNDECIDED:
             return f"UNDECIDED: {_undecided(answer, depth)}"
         case Word.NO_VIOLATION:
-            left = f"{sum(run.explored.frontier for _, run in answer.deciding):,} frontier states were left"
-            return f"NO VIOLATION TO DEPTH {depth}: nothing that is promised breaks so far; {left}"
+            left = f"{sum(run.explored.frontier for _, run in answer.deciding):,} frontier states left"
+            return f"NO VIOLATION TO DEPTH {depth}: no promise breaks; {left}"
         case _:
-            return "HOLDS: nothing that is promised breaks, in the whole state space of these bounds"
+            return "HOLDS: no promise breaks in the whole state space within these bounds"
 
 
 def _undecided(answer: Answer, depth: int) -> str:
-    """What is open: properties that hang on a mechanism that is not modelled, by name, or what time did not reach."""
-    undecided = answer.question.cluster.undecided_properties
+    """The undecided part: properties that depend on a mechanism that is not modelled, or the unsearched depths."""
+    undecided = answer.plan.cluster.undecided_properties
     named = "; ".join(f"{', '.join(undecided)}: {why}" for why in dict.fromkeys(undecided.values()))
     if not answer.is_complete:
-        reach = f"that is promised breaks within {depth} steps; more was not searched" if depth >= 0 else "was searched"
-        return f"{named}; nothing else {reach}" if named else f"nothing {reach}"
+        other = "other " if named else ""
+        reach = f"no {other}promise breaks within {depth} steps; longer behaviours were not searched"
+        return "; ".join([*([named] if named else []), reach if depth >= 0 else "nothing was searched"])
     rest = overall([one for one in answer.promises if one.word is not Word.UNDECIDED], is_complete=True)
     how_far = {
-        Word.PERMITTED: "nothing breaks that this configuration promises",
-        Word.NO_VIOLATION: f"nothing breaks to depth {depth}",
-        Word.HOLDS: "nothing breaks, in the whole state space of these bounds",
+        Word.PERMITTED: "no other promise of this configuration breaks",
+        Word.NO_VIOLATION: f"no other promise breaks to depth {depth}",
+        Word.HOLDS: "no other promise breaks in the whole state space within these bounds",
     }
-    return f"{named}; of the rest: {how_far[rest]}"
+    return f"{named}; {how_far[rest]}"
 
 
 # --------------------------------------------------------------------------------------------------------------- json
 
 
-def _cluster_object(question: Question) -> dict[str, Any]:
-    cluster = question.cluster
+def _cluster_object(plan: ClusterPlan) -> dict[str, Any]:
+    cluster = plan.cluster
     partition = cluster.partition
     return {
         "kafka_version": cluster.kafka_version.value if cluster.kafka_version else None,
-        "protocol": question.protocol,
-        "is_nearest": question.is_nearest,
+        "protocol": plan.protocol,
+        "is_nearest": plan.is_nearest,
         "partition": partition
         and {
             "topic": partition.topic,
@@ -331,36 +332,36 @@ def _cluster_object(question: Question) -> dict[str, Any]:
     }
 
 
-def refusal_object(question: Question) -> dict[str, Any]:
-    """The object of `--json` where nothing can be searched."""
+def refusal_object(plan: ClusterPlan) -> dict[str, Any]:
+    """The object for `--json` if the cluster cannot be searched."""
     return {
-        "cluster": _cluster_object(question),
+        "cluster": _cluster_object(plan),
         "runs": [],
         "verdict": Word.UNDECIDED.value,
-        "why": question.why_undecided,
+        "why": plan.why_undecided,
     }
 
 
 def answer_object(answer: Answer) -> dict[str, Any]:
-    """The object of `--json`: the cluster as understood, the deciding runs first, then those on the side."""
-    question = answer.question
-    undecided = question.cluster.undecided_properties
+    """The object for `--json`: the cluster, then the deciding runs, then the side searches."""
+    plan = answer.plan
+    undecided = plan.cluster.undecided_properties
     runs = []
     for part, run in answer.deciding:
-        # What hangs on a mechanism that is not modelled was not looked at: its verdict is never that of the search.
+        # A property of a mechanism that is not modelled was not searched: it has no verdict of a search.
         verdicts = [
             Verdict(v.prop, Word.UNDECIDED, note=undecided[v.prop.name]) if v.prop.name in undecided else v
             for v in run.verdicts
         ]
         runs.append(
-            as_object(replace(run, verdicts=verdicts)) | {"question": part.says, "decides": not question.is_nearest}
+            as_object(replace(run, verdicts=verdicts)) | {"question": part.says, "decides": not plan.is_nearest}
         )
     runs += [
-        as_object(run) | {"question": part.says, "decides": False, "answer": aside_line(part, run, answer)}
-        for part, run in answer.asides
+        as_object(run) | {"question": part.says, "decides": False, "answer": side_search_line(part, run, answer)}
+        for part, run in answer.side_searches
     ]
     content: dict[str, Any] = {
-        "cluster": _cluster_object(question),
+        "cluster": _cluster_object(plan),
         "runs": runs,
         "promises": [
             {"name": v.prop.name, "verdict": v.word.value, "depth": v.depth, "note": v.note or None}
@@ -369,9 +370,9 @@ def answer_object(answer: Answer) -> dict[str, Any]:
         "availability": answer.availability.as_objects(),
         "verdict": answer.word.value,
     }
-    if question.is_nearest:
+    if plan.is_nearest:
         content |= {
-            "why": question.why_undecided,
-            "nearest": {"protocol": question.protocol, "verdict": answer.searched.value},
+            "why": plan.why_undecided,
+            "nearest": {"protocol": plan.protocol, "verdict": answer.searched.value},
         }
     return content

@@ -1,11 +1,11 @@
-"""How many brokers may be down for good before a partition cannot be written or read: the other side of the answer.
+"""Availability: how many brokers can fail permanently before a partition cannot be written or read.
 
-In:  a `Question` (checker/kafka_config/cluster_plan.py), and a search.
-Out: an `Availability`: for every number of brokers, and every choice of so many, whether a write can still be
-     acknowledged and a committed record still be read. It is searched like everything else, and decides no verdict.
+In:  a `ClusterPlan` (checker/kafka_config/cluster_plan.py), and a function that searches.
+Out: an `Availability`: for every set of failed brokers, whether a write can still be acknowledged and a committed
+record still be read. These searches do not decide the verdict.
 
-The cluster starts with one committed record on all replicas, all of them in the ISR (or in the ISR that was described);
-elections happen as they are needed, unclean ones where the configuration allows them.
+The cluster starts with one committed record on all replicas and all replicas in the ISR, or with the described ISR.
+Elections happen as needed, and unclean elections if the configuration allows them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.checker.kafka_config.cluster_plan import Question
+from isrcheck.checker.kafka_config.cluster_plan import ClusterPlan
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.session.formatting import table
@@ -24,15 +24,15 @@ from isrcheck.models.language.model import Instance
 WRITES, READS = "a_write_is_acknowledged", "a_committed_record_is_read"
 
 AVAILABILITY_SHARE = 0.1
-"""The part of the time of an answer that it takes at most."""
+"""The maximum share of the time of an answer that availability takes."""
 
-Search = Callable[[Instance, Sequence[str], int, float], Exploration]
-"""SearchSession an instance for some properties, from one of its initial states, for so many seconds at most."""
+SearchFromState = Callable[[Instance, Sequence[str], int, float], Exploration]
+"""Searches an instance for some properties from one of its initial states, for at most a number of seconds."""
 
 
 @dataclass(frozen=True)
-class Choices:
-    """Of so many choices of brokers: in how many it works, and how many the search left open; None: nothing to ask."""
+class BrokerChoices:
+    """Of all sets of brokers of one size: for how many it works, and for how many the search is undecided."""
 
     total: int
     works: int
@@ -40,7 +40,7 @@ class Choices:
 
     @property
     def text(self) -> str:
-        """The answer in a cell of the table."""
+        """The text of a cell of the table."""
         if self.open:
             return f"undecided ({self.works} of {self.total} so far)" if self.works else "undecided"
         if self.works in (0, self.total):
@@ -49,33 +49,33 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class Row:
-    """What works with so many brokers down."""
+class AvailabilityRow:
+    """What works with this number of brokers down; None if the property does not apply."""
 
     down: int
-    writes: Choices | None
-    reads: Choices | None
+    writes: BrokerChoices | None
+    reads: BrokerChoices | None
 
 
 @dataclass(frozen=True)
 class Availability:
-    """A row for each number of brokers that can be down while one is left."""
+    """A row for each number of failed brokers, from none to all but one."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[AvailabilityRow, ...]
     seconds: float
 
-    def lines(self, question: Question) -> list[str]:
-        """The table as it is printed."""
-        start = "the ISR shown above" if question.cluster.partition else "all replicas in sync"
-        cells = [["with so many brokers down", *(str(row.down) for row in self.rows)]]
+    def lines(self, plan: ClusterPlan) -> list[str]:
+        """The table as text."""
+        start = "the ISR shown above" if plan.cluster.partition else "all replicas in sync"
+        cells = [["number of brokers down", *(str(row.down) for row in self.rows)]]
         for says, answers in (
             ("a write is acknowledged", [row.writes for row in self.rows]),
             ("a committed record is read", [row.reads for row in self.rows]),
         ):
             cells.append([says, *(_NOTHING if answer is None else answer.text for answer in answers)])
-        lines = [f"Availability (brokers down for good, every choice of them, from {start})", *table(cells, "  ")]
-        if question.cluster.producer.acks.value == "0":
-            lines.append("  with acks=0 a producer takes every record for written, whoever is there")
+        lines = [f"Availability (every set of brokers that fail permanently, from {start})", *table(cells, "  ")]
+        if plan.cluster.producer.acks.value == "0":
+            lines.append("  with acks=0 a producer considers every record written, whichever brokers are up")
         return lines
 
     def as_objects(self) -> list[dict[str, Any]]:
@@ -88,42 +88,42 @@ class Availability:
 _NOTHING = "n/a"
 
 
-def _object(answer: Choices | None) -> dict[str, int] | None:
+def _object(answer: BrokerChoices | None) -> dict[str, int] | None:
     return None if answer is None else {"choices": answer.total, "works": answer.works, "undecided": answer.open}
 
 
-def search_availability(question: Question, search: Search, seconds: float) -> Availability:
-    """Search every choice of brokers, sharing the time evenly among those that are left."""
-    replicas = question.values["replicas"]
-    rows: list[Row] = []
+def search_availability(plan: ClusterPlan, search: SearchFromState, seconds: float) -> Availability:
+    """Search every set of failed brokers; the remaining time is divided evenly among the remaining searches."""
+    replicas = plan.values["replicas"]
+    rows: list[AvailabilityRow] = []
     left, spent = sum(math.comb(replicas, down) for down in range(replicas)), 0.0
-    # What is quick to decide goes first, and leaves its time to the others.
+    # The quick searches come first and leave their time to the others.
     for down in reversed(range(replicas)):
-        instance = _instance(question, down)
+        instance = _instance(plan, down)
         found: list[Exploration] = []
         for choice in range(len(instance.initial_states)):
             found.append(search(instance, (WRITES, READS), choice, max(seconds - spent, 0.0) / left))
             spent += found[-1].seconds
             left -= 1
-        rows.append(Row(down, _answer(found, WRITES), _answer(found, READS)))
+        rows.append(AvailabilityRow(down, _answer(found, WRITES), _answer(found, READS)))
     return Availability(tuple(reversed(rows)), spent)
 
 
-def _instance(question: Question, down: int) -> Instance:
-    replicas = question.values["replicas"]
-    return question.instance(
+def _instance(plan: ClusterPlan, down: int) -> Instance:
+    replicas = plan.values["replicas"]
+    return plan.instance(
         common_records=1,
         brokers_down=down,
-        start_isr=question.values["start_isr"] or (1 << replicas) - 1,
-        unclean_elections=down * question.values["unclean_elections"],
+        start_isr=plan.values["start_isr"] or (1 << replicas) - 1,
+        unclean_elections=down * plan.values["unclean_elections"],
         bounces=0,
         crashes=0,
     )
 
 
-def _answer(found: Sequence[Exploration], name: str) -> Choices | None:
+def _answer(found: Sequence[Exploration], name: str) -> BrokerChoices | None:
     words = [verdict.word for exploration in found for verdict in verdicts(exploration) if verdict.prop.name == name]
     if Word.NOT_APPLICABLE in words:
         return None
     works = words.count(Word.REACHED)
-    return Choices(len(words), works, len(words) - works - words.count(Word.UNREACHABLE))
+    return BrokerChoices(len(words), works, len(words) - works - words.count(Word.UNREACHABLE))

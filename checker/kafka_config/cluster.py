@@ -1,11 +1,11 @@
-"""From Kafka's own configuration to what the checker needs to know about a cluster.
+"""Reads what the checker needs to know about a cluster from Kafka's own configuration.
 
-In:  property files, each a broker's, a topic's, a producer's or a consumer's; what `kafka-topics --describe` and
-     `kafka-configs --describe` print; and the Kafka version if it was told.
-Out: a Cluster: the settings on which the safety of replication hangs, each with the place it comes from, the protocol
-     generation, where the search starts, and what was ignored and why; for checker/kafka_config/answer.py.
+In:  property files of brokers, topics, producers or consumers; the output of `kafka-topics --describe` and
+     `kafka-configs --describe`; and the Kafka version if it is given.
+Out: a Cluster: the settings on which the safety of replication depends, with their sources, the generation, the
+partition from which the search starts, and the ignored settings with the reasons; for checker/kafka_config/answer.py.
 
-The topic's value goes before the broker's. What is not set has the default of the version that was told.
+A topic's value takes precedence over the broker's. A setting that is not given has the default of the given version.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from isrcheck.checker.kafka_config.cluster_settings import Setting, Settings, Understood, file_section
+from isrcheck.checker.kafka_config.cluster_settings import Setting, Settings, UnderstoodSetting, file_section
 from isrcheck.checker.kafka_config.describe import Partition, read_described
 from isrcheck.checker.kafka_config.generation import Generation, Versions, format_keys, read_generation, read_versions
 from isrcheck.checker.kafka_config.ignored import Ignored, Keys, read_ignored
-from isrcheck.checker.kafka_config.kafka_keys import Role, default
+from isrcheck.checker.kafka_config.keys import Role, default
 from isrcheck.checker.kafka_config.producer_rules import (
     ACKS,
     DELIVERY_TIMEOUT,
@@ -37,11 +37,11 @@ from isrcheck.checker.kafka_config.values import READERS
 T = TypeVar("T")
 
 UNDECIDED_WITH_IDEMPOTENCE = ("no_duplicates", "order_preserved")
-"""The properties that hang on what an idempotent producer does, which is not modelled yet."""
+"""The properties that depend on the idempotent producer, which is not modelled yet."""
 
-NO_REPLICAS_TOLD = (
-    "how many replicas the topic has is not told; "
-    "add what kafka-topics --describe prints, or replication.factor in a file"
+NO_REPLICAS_GIVEN = (
+    "the number of the topic's replicas is not given; "
+    "add the output of kafka-topics --describe, or replication.factor in a file"
 )
 
 
@@ -50,13 +50,13 @@ _REBALANCE = (Role.BROKER, "auto.leader.rebalance.enable")
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster, as far as the safety of its replication goes.
+    """A cluster, as far as the safety of its replication is concerned.
 
-    `generation` is the modelled protocol that it speaks, or the nearest to it; its `why_undecided` says which.
-    `kafka_version` is None if no version was told: it is then taken for the newest that is modelled.
-    `is_replication_told` is False where the number of replicas is only Kafka's default. `moves_leadership` is False
-    where brokers are told not to move leadership back to the preferred replica. `partition` is where the search starts,
-    if one was described; `why_unavailable` says why none can be searched from.
+    `generation` is the modelled generation of the cluster, or the nearest one, as its `why_undecided` says.
+    `kafka_version` is None if no version is given: the newest modelled one is then assumed.
+    `is_replication_given` is False if the number of replicas is only Kafka's default. `moves_leadership` is False if
+    brokers are configured not to return leadership to the preferred replica. `partition` is the described partition
+    from which the search starts, if any; `why_unavailable` says why no search can start.
     """
 
     kafka_version: Setting[str] | None
@@ -65,22 +65,22 @@ class Cluster:
     isolation_level: Setting[str]
     min_insync_replicas: Setting[int]
     replication_factor: Setting[int]
-    is_replication_told: bool
+    is_replication_given: bool
     unclean_election: Setting[bool]
     moves_leadership: bool
     partition: Partition | None
     why_unavailable: str | None
-    understood: tuple[Understood, ...]
+    understood: tuple[UnderstoodSetting, ...]
     ignored: tuple[Ignored, ...]
 
     @property
     def can_acknowledge_acks_all(self) -> bool:
-        """Kafka accepts that more replicas are required than there are; no acks=all write then ever succeeds."""
+        """Whether an acks=all write can succeed: Kafka accepts a min.insync.replicas above the number of replicas."""
         return self.min_insync_replicas.value <= self.replication_factor.value
 
     @property
     def undecided_properties(self) -> Mapping[str, str]:
-        """The properties that hang on a mechanism that is not modelled, each with the reason."""
+        """The properties that depend on a mechanism that is not modelled, each with the reason."""
         if not self.producer.is_idempotent.value:
             return {}
         return dict.fromkeys(UNDECIDED_WITH_IDEMPOTENCE, "the idempotent producer is not modelled yet")
@@ -92,9 +92,9 @@ def read_cluster(
     described: Sequence[str] = (),
     topic: str | None = None,
 ) -> Cluster:
-    """Reads the files, each with its role or with None where its keys are to tell it, and puts the cluster together.
+    """Read the files and determine the cluster. A file has a role, or None if its keys determine it.
 
-    `described` are files with what `--describe` printed (- is standard input), `topic` is the one meant among several.
+    `described` are files with the output of `--describe` (- is standard input), `topic` selects one of several topics.
     Raises PropertiesError.
     """
     description = read_described(described, topic)
@@ -104,27 +104,27 @@ def read_cluster(
     replication_factor, replication_factor_line = _decide(_REPLICATION_FACTOR, settings, versions)
     min_insync_replicas, min_insync_replicas_line = _decide(_MIN_INSYNC_REPLICAS, settings, versions)
     if versions.release.has("3.7") and min_insync_replicas.value > replication_factor.value:
-        # Since 3.7 no more replicas are required than there are (KAFKA-15583).
+        # Since 3.7 Kafka requires at most as many replicas as there are (KAFKA-15583).
         min_insync_replicas = Setting(replication_factor.value, min_insync_replicas.source)
-        meaning = f"since 3.7 no more than the replicas: {_MIN_INSYNC_REPLICAS.meaning(replication_factor.value)}"
+        meaning = f"since 3.7 at most the number of replicas: {_MIN_INSYNC_REPLICAS.meaning(replication_factor.value)}"
         min_insync_replicas_line = replace(min_insync_replicas_line, meaning=meaning)
     unclean_election, unclean_election_line = _decide(_UNCLEAN_ELECTION, settings, versions)
     record_format, ignored_formats = format_keys(settings, versions)
     producer = read_producer(settings, versions)
     isolation_level, isolation_level_lines = read_isolation_level(settings, versions)
     rebalance = settings.get(*_REBALANCE)
-    is_replication_told = settings.first(_REPLICATION_FACTOR.keys) is not None
+    is_replication_given = settings.first(_REPLICATION_FACTOR.keys) is not None
     why_unavailable = description.why_unavailable
-    if described and not is_replication_told and why_unavailable is None:
-        why_unavailable = NO_REPLICAS_TOLD
+    if described and not is_replication_given and why_unavailable is None:
+        why_unavailable = NO_REPLICAS_GIVEN
     return Cluster(
-        kafka_version=Setting(str(versions.release), versions.binaries.source) if versions.is_told else None,
+        kafka_version=Setting(str(versions.release), versions.binaries.source) if versions.is_given else None,
         generation=generation,
         producer=producer,
         isolation_level=isolation_level,
         min_insync_replicas=min_insync_replicas,
         replication_factor=replication_factor,
-        is_replication_told=is_replication_told,
+        is_replication_given=is_replication_given,
         unclean_election=unclean_election,
         moves_leadership=rebalance is None or rebalance.text.lower() != "false",
         partition=description.partition,
@@ -144,7 +144,7 @@ def read_cluster(
 
 @dataclass(frozen=True)
 class _Rule(Generic[T]):
-    """How a setting comes about: the first of its keys that is given decides, else the default of the last one."""
+    """How a setting is determined: by the first of its keys that is given, else by the default of the last one."""
 
     keys: Keys
     meaning: Callable[[T], str]
@@ -156,13 +156,13 @@ _MIN_INSYNC_REPLICAS: _Rule[int] = _Rule(
 )
 _REPLICATION_FACTOR: _Rule[int] = _Rule(
     keys=((Role.TOPIC, "replication.factor"), (Role.BROKER, "default.replication.factor")),
-    meaning="brokers that hold a replica: {}".format,
+    meaning="number of brokers with a replica: {}".format,
 )
 _UNCLEAN_ELECTION: _Rule[bool] = _Rule(
     keys=((Role.TOPIC, "unclean.leader.election.enable"), (Role.BROKER, "unclean.leader.election.enable")),
     meaning={
-        True: "a replica outside the ISR may be elected when no member of it runs",
-        False: "only a member of the ISR is elected",
+        True: "a replica outside the ISR can be elected if no member of the ISR is up",
+        False: "only a member of the ISR can be elected",
     }.__getitem__,
 )
 
@@ -176,7 +176,7 @@ _DECISIVE: Sequence[Keys] = (
 )
 
 
-def _decide(rule: _Rule[T], settings: Settings, versions: Versions) -> tuple[Setting[T], Understood]:
+def _decide(rule: _Rule[T], settings: Settings, versions: Versions) -> tuple[Setting[T], UnderstoodSetting]:
     found = settings.first(rule.keys)
     if found:
         key, text, source, note = found.key, found.text, found.source, found.note
@@ -184,4 +184,4 @@ def _decide(rule: _Rule[T], settings: Settings, versions: Versions) -> tuple[Set
         key = rule.keys[-1][1]
         text, source, note = default(key, versions.release), f"Kafka {versions.release}'s default", ""
     value: T = READERS[key](text)  # type: ignore[assignment]
-    return Setting(value, source), Understood(key, text, rule.meaning(value) + note, source)
+    return Setting(value, source), UnderstoodSetting(key, text, rule.meaning(value) + note, source)

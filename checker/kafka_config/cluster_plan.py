@@ -1,10 +1,10 @@
-"""`check --config`: from a cluster to the searches that answer for it.
+"""`check --config`: plans the searches for a cluster.
 
 In:  a `Cluster` (checker/kafka_config/cluster.py).
-Out: a `Question`: instances of the model, some of which decide the verdict, and others that are asked on the side.
+Out: a `ClusterPlan`: instances of the model. Some of the searches decide the verdict, the side searches do not.
 
-What would make the one search too large has a search of its own, with fewer faults: a request that is sent again, and a
-transaction. The verdict rests on all of them.
+Resends and transactions would make the main search too large, so each has a search of its own with fewer faults. The
+verdict depends on all of these searches.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck.checker.kafka_config.cluster import Cluster, read_cluster
-from isrcheck.checker.kafka_config.kafka_keys import Role
+from isrcheck.checker.kafka_config.keys import Role
 from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.state.fields import Acks, IsolationLevel, Truncation
 from isrcheck.models.language.model import Instance, parse
 
 SECONDS = 60.0
-"""How long an answer may take unless the person says otherwise."""
+"""The default time limit of an answer, in seconds."""
 
 PATIENCE = 3.0
-"""How long the search goes on for lesser promises once an acknowledged record is lost, unless the person says how long
-it may take."""
+"""How many seconds the search for lesser promises goes on after the loss of an acknowledged record, if the user sets no
+time limit."""
 
 PROMISE = "acked_not_lost"
 
 MOST_IN_FLIGHT_SEARCHED = 5
-"""More requests in flight than this make no difference to so few records."""
+"""More requests in flight make no difference for the few records of a search."""
 
 MODELLED: Mapping[str, tuple[str, Callable[[Any], int]]] = {
     "replication.factor": ("replicas", int),
@@ -40,25 +40,25 @@ MODELLED: Mapping[str, tuple[str, Callable[[Any], int]]] = {
         lambda requests: min(requests, MOST_IN_FLIGHT_SEARCHED),
     ),
 }
-"""Kafka's keys that the model spells otherwise: its entry, and what a value that checker/kafka_config/values.py read is
-there. One unclean election is allowed where Kafka allows any."""
+"""Kafka keys that the model represents by an entry of another name, and how a value is converted. If Kafka allows
+unclean elections, the model allows one."""
 
 MAIN = "as configured"
 RESENDS = "where a request is sent again"
 TRANSACTIONS = "where records belong to a transaction"
-ASIDES = {
+SIDE_SEARCHES = {
     "power_losses": "one broker loses its unflushed data (power)",
     "disk_losses": "one broker comes back with an empty disk",
 }
 MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, which Kafka has on)"
 MOVED_BY_HAND = "leadership moves while the leader lives (kafka-leader-election; auto.leader.rebalance.enable is off)"
 COMPLETE = "isr_is_complete"
-"""The promise that one such move can break; the loss of an acknowledged record takes one election more."""
+"""The promise that one such move can break; the loss of an acknowledged record needs one more election."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """One search: what it asks, of which instance, for which properties, and its share of the time (0: the rest)."""
+class PlannedSearch:
+    """One search: its description, its instance, its properties, and its share of the time (0: the remaining time)."""
 
     says: str
     instance: Instance
@@ -67,10 +67,10 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Question:
-    """A cluster, and the model of it. Where there is none (`protocol` is None), `why_undecided` says why.
+class ClusterPlan:
+    """A cluster and its model. If it has no model (`protocol` is None), `why_undecided` gives the reason.
 
-    With a protocol and `why_undecided`, it is the nearest one, and its answer is not that of the cluster.
+    If both are given, the model is that of the nearest generation, and its answer is not the answer for the cluster.
     """
 
     cluster: Cluster
@@ -80,16 +80,15 @@ class Question:
 
     @property
     def is_nearest(self) -> bool:
-        """Whether there is an answer, but for another generation than the cluster's."""
+        """Whether the model is that of the nearest generation, not of the cluster's own."""
         return self.protocol is not None and self.why_undecided is not None
 
     def instance(self, **values: int) -> Instance:
-        """The model of the cluster, with some entries set anew."""
+        """The model of the cluster, with other values for some entries."""
         return MODEL.instance(self.protocol, {**self.values, **values})
 
-    def deciding(self) -> list[Part]:
-        """The searches on which the verdict rests; the first is the cluster as it is configured, and has the rest of
-        the time."""
+    def deciding(self) -> list[PlannedSearch]:
+        """The searches that decide the verdict; the first one is the cluster as configured, with the remaining time."""
         parts = [self._part(MAIN, 0.0)]
         if self.cluster.producer.retries.value and self.cluster.producer.acks.value != "0":
             parts.append(self._part(RESENDS, 0.35, retries=1, crashes=0))
@@ -99,58 +98,62 @@ class Question:
 
     @property
     def _has_epochs(self) -> bool:
-        """Whether records have the format of 0.11, without which the model has no transactions either."""
+        """Whether records have the format of 0.11, which transactions need."""
         return self.instance().configuration.TRUNC != Truncation.HW
 
     @property
     def notes(self) -> list[str]:
-        """What was not searched, and why."""
+        """What the searches leave out, with the reason."""
         if self.cluster.producer.has_transactions.value and not self._has_epochs:
             return ["transactions are not searched: they need records in the format of 0.11"]
         return []
 
-    def asides(self) -> list[Part]:
-        """The questions on the side, which do not decide the verdict: one more fault each."""
-        parts = [Part(says, self.instance(**{fault: 1}), (PROMISE,), 0.1) for fault, says in ASIDES.items()]
+    def side_searches(self) -> list[PlannedSearch]:
+        """The side searches, which do not decide the verdict: each has one additional fault."""
+        parts = [
+            PlannedSearch(says, self.instance(**{fault: 1}), (PROMISE,), 0.1) for fault, says in SIDE_SEARCHES.items()
+        ]
         if self.values["replicas"] > 1:
             says = MOVED if self.cluster.moves_leadership else MOVED_BY_HAND
-            parts.append(Part(says, self.instance(preferred_elections=1), (COMPLETE,), 0.1))
+            parts.append(PlannedSearch(says, self.instance(preferred_elections=1), (COMPLETE,), 0.1))
         return parts
 
-    def _part(self, says: str, share: float, **values: int) -> Part:
+    def _part(self, says: str, share: float, **values: int) -> PlannedSearch:
         instance = self.instance(**values)
         left_out = self.cluster.undecided_properties
-        return Part(says, instance, tuple(p.name for p in instance.properties if p.name not in left_out), share)
+        return PlannedSearch(
+            says, instance, tuple(p.name for p in instance.properties if p.name not in left_out), share
+        )
 
 
-def read_question(
+def read_plan(
     files: Sequence[tuple[Role | None, Path]],
     kafka_version: str | None,
     described: Sequence[str] = (),
     topic: str | None = None,
-) -> Question:
-    """Read what was given and model the cluster. Raises PropertiesError, UsageError."""
+) -> ClusterPlan:
+    """Read the configuration of a cluster and plan its searches. Raises PropertiesError, UsageError."""
     cluster = read_cluster(files, kafka_version, described, topic)
     generation, producer = cluster.generation, cluster.producer
     most = MODEL.entries["replicas"].most or 0
     replicas = cluster.replication_factor.value
     why = cluster.why_unavailable
     if why is None and replicas > most:
-        why = f"{replicas} replicas are more than the model takes ({most})"
+        why = f"{replicas} replicas are more than the model supports ({most})"
     if why is not None:
-        return Question(cluster, None, {}, why)
-    told = {
+        return ClusterPlan(cluster, None, {}, why)
+    kafka_values = {
         "replication.factor": replicas,
         "unclean.leader.election.enable": cluster.unclean_election.value,
         "max.in.flight.requests.per.connection": producer.in_flight.value,
     }
     values = {
         **{name: parse(name, MODEL.entries[name], value) for name, value in generation.switches.items()},
-        **{entry: meaning(told[key]) for key, (entry, meaning) in MODELLED.items()},
+        **{entry: meaning(kafka_values[key]) for key, (entry, meaning) in MODELLED.items()},
         "acks": {"all": Acks.ALL, "0": Acks.ZERO, "1": Acks.ONE}[producer.acks.value],
-        # More than all of them is never reached, whatever the number.
+        # Every number above that of the replicas has the same effect: the ISR never reaches it.
         "min_insync_replicas": min(cluster.min_insync_replicas.value, replicas + 1),
         "isolation_level": IsolationLevel[cluster.isolation_level.value.upper()],
         "start_isr": cluster.partition.isr_number if cluster.partition else 0,
     }
-    return Question(cluster, generation.protocol, values, generation.why_undecided)
+    return ClusterPlan(cluster, generation.protocol, values, generation.why_undecided)

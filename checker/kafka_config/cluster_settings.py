@@ -1,12 +1,12 @@
-"""What a person gave: settings with their owners and places, gathered from files and from what Kafka's tools print.
+"""The settings of a cluster, with their roles and places, from property files and the output of Kafka's tools.
 
-In:  `Section`s: a property file each, or a part of what `--describe` prints (checker/kafka_config/describe.py).
-Out: `Settings`: what is said about each key of each role, where, and which of several values counts.
+In:  `Section`s: a property file each, or a part of the `--describe` output (checker/kafka_config/describe.py).
+Out: `Settings`: the values of each key of each role, their places, and which of several values takes effect.
 
-Whose file it is, the person tells, or its keys do. A key that one role alone has is that role's wherever it stands
-(`acks` is always the producer's), so that one file may hold a topic's settings and its producers' `acks`.
-One key with two values in one role is an error, unless every broker or client has its own value of it (broker.id,
-client.id, ...) and the values stand in different files. What brokers were told while they run goes before their files.
+The user states the role of a file, or its keys determine it. A key that only one role has belongs to that role in every
+file (`acks` is always the producer's), so that one file can hold a topic's settings and its producers' `acks`.
+Two values of one key in one role are an error, unless each broker or client has its own value (broker.id, client.id,
+...) and the values are in different files. Dynamic settings of brokers take precedence over their files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from isrcheck.checker.kafka_config.kafka_keys import OF_ONE_MEMBER, Role, roles_that_know
+from isrcheck.checker.kafka_config.keys import OF_ONE_MEMBER, Role, roles_that_know
 from isrcheck.checker.kafka_config.properties_file import PropertiesError, Property, read_properties
 from isrcheck.checker.kafka_config.values import READERS, WHAT_JAVA_TRIMS, printable, shown
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Layer(IntEnum):
-    """How a setting reached its owner; what comes later here goes before."""
+    """How a setting was made; a later layer takes precedence over an earlier one."""
 
     FILE = 0
     CLUSTER = 1
@@ -34,7 +34,7 @@ class Layer(IntEnum):
 
 @dataclass(frozen=True)
 class Section:
-    """Settings of one owner. `member` tells one broker or client from the others; the keys tell a role that is None."""
+    """Settings of one broker, topic or client, `member`. If the role is None, the keys determine it."""
 
     role: Role | None
     member: str
@@ -44,15 +44,15 @@ class Section:
 
 @dataclass(frozen=True)
 class Setting(Generic[T]):
-    """A value that decides something, and where it comes from: FILE:LINE, an option, or a default of Kafka's."""
+    """A value in effect, and its source: FILE:LINE, an option, or a default of Kafka."""
 
     value: T
     source: str
 
 
 @dataclass(frozen=True)
-class Understood:
-    """One thing that was understood: a setting in Kafka's words, what it means for replication, where it comes from."""
+class UnderstoodSetting:
+    """A setting that the answer uses: its key and value, its meaning for replication, and its source."""
 
     key: str
     value: str
@@ -61,8 +61,8 @@ class Understood:
 
 
 @dataclass(frozen=True)
-class Given:
-    """What is said about one key of one role, perhaps in several places but with one value."""
+class GivenSetting:
+    """One value of one key of one role, which may be given in several places."""
 
     role: Role
     key: str
@@ -74,48 +74,48 @@ class Given:
 
     @property
     def source(self) -> str:
-        """Every place that says so."""
+        """Every place that gives this value."""
         return " and ".join(dict.fromkeys(self.places))
 
     @property
     def spelled(self) -> str:
-        """KEY=VALUE, fit to be shown."""
+        """KEY=VALUE, safe to print."""
         return f"{printable(self.key)}={shown(self.key, self.text)}"
 
     @property
     def note(self) -> str:
-        """What to add where the key stands in a file of another role."""
+        """A remark if the key is in a file of another role."""
         return "" if self.role is self.file_role else f" (taken as the {self.role.value}'s)"
 
 
-# A role and its key, how it got there, and whose it is where every member of the role has its own.
+# A role, a key and a layer, and the member if each member of the role has its own value.
 _Holder = tuple[Role, str, Layer, str | None]
 
 
 class Settings:
-    """Everything that was given."""
+    """All settings of a cluster."""
 
     def __init__(self, sections: Iterable[Section]) -> None:
-        self._given: dict[_Holder, Given] = {}
+        self._given: dict[_Holder, GivenSetting] = {}
         for section in sections:
             file_role = section.role or role_of(section.properties, section.member)
             for each in section.properties:
                 new = _given(each, file_role, section.layer)
-                # What brokers were told while they run may differ from one to the next, if it decides nothing.
+                # Dynamic settings may differ between brokers, if the answer does not depend on them.
                 is_own = new.key in OF_ONE_MEMBER or (new.layer is Layer.RUNNING and new.key not in READERS)
                 holder = new.role, new.key, new.layer, section.member if is_own else None
                 self._given[holder] = _agreeing(self._given[holder], new) if holder in self._given else new
 
-    def __iter__(self) -> Iterator[Given]:
+    def __iter__(self) -> Iterator[GivenSetting]:
         return iter(self._given.values())
 
-    def get(self, role: Role, key: str) -> Given | None:
-        """What counts of a key; of several members the first."""
+    def get(self, role: Role, key: str) -> GivenSetting | None:
+        """The value of a key in effect; of several members, that of the first."""
         found = [each for each in self if each.role is role and each.key == key]
         return max(found, key=lambda each: each.layer, default=None)
 
-    def first(self, keys: Sequence[tuple[Role, str]]) -> Given | None:
-        """What counts of several keys: the first that is given."""
+    def first(self, keys: Sequence[tuple[Role, str]]) -> GivenSetting | None:
+        """The value in effect of the first of these keys that is given."""
         return next((found for role, key in keys if (found := self.get(role, key))), None)
 
 
@@ -124,50 +124,50 @@ def file_section(role: Role | None, path: Path) -> Section:
     return Section(role, str(path), tuple(read_properties(path)))
 
 
-# --- Whose file, whose key --------------------------------------------------------------------------------------------
+# --- The role of a file -----------------------------------------------------------------------------------------------
 
 _ROLES_BY_PRECEDENCE = (Role.TOPIC, Role.BROKER, Role.PRODUCER, Role.CONSUMER)
 
 
 def role_of(properties: Sequence[Property], path: Path | str) -> Role:
-    """Whose file this is: the role that has the most of its keys.
+    """The role of a file: the role that has most of its keys.
 
-    Where several have as many, a key must tell: one that a single role has, or that only a topic and its broker have
-    (which makes it the topic's, unless other keys are the broker's).
+    If several roles have equally many, a key must decide: one that a single role has, or one that only topics and
+    brokers have (which makes it a topic's file, unless other keys are the broker's).
     """
     known_by = [roles_that_know(each.key) for each in properties]
     count = {role: sum(role in roles for roles in known_by) for role in _ROLES_BY_PRECEDENCE}
     best = [role for role in _ROLES_BY_PRECEDENCE if count[role] == max(count.values())]
     if len(best) > 1 and not any(len(roles) == 1 or roles == {Role.TOPIC, Role.BROKER} for roles in known_by):
         raise PropertiesError(
-            f"{path}: no key in it tells whether it is a broker's, a topic's, a producer's or a consumer's file; "
+            f"{path}: no key decides whether this is a broker's, a topic's, a producer's or a consumer's file; "
             "give it as --broker FILE, --topic FILE, --producer FILE or --consumer FILE"
         )
     return best[0]
 
 
 def _role_of_key(key: str, file_role: Role) -> Role:
-    """The file's role, unless only others have the key."""
+    """The role of the file, unless only other roles have the key."""
     roles = roles_that_know(key)
     if file_role in roles or not roles:
         return file_role
     return next(role for role in _ROLES_BY_PRECEDENCE if role in roles)
 
 
-def _given(each: Property, file_role: Role, layer: Layer) -> Given:
+def _given(each: Property, file_role: Role, layer: Layer) -> GivenSetting:
     text = each.value.strip(WHAT_JAVA_TRIMS)
     try:
         value = READERS.get(each.key, str)(text)
     except ValueError as error:
         raise PropertiesError(f"{each.place}: {each.key}: {error}") from None
     role = _role_of_key(each.key, file_role)
-    return Given(role, each.key, text, value, (each.place,), file_role, layer)
+    return GivenSetting(role, each.key, text, value, (each.place,), file_role, layer)
 
 
-def _agreeing(old: Given, new: Given) -> Given:
+def _agreeing(old: GivenSetting, new: GivenSetting) -> GivenSetting:
     if old.value != new.value:
         raise PropertiesError(
             f"{new.source}: {new.spelled} contradicts {old.spelled} in {old.source}; "
-            f"one {new.role.value} cannot have both, keep one of them"
+            f"one {new.role.value} cannot have both; keep one of them"
         )
     return replace(old, places=old.places + new.places)

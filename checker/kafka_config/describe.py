@@ -1,11 +1,11 @@
-"""Reads what `kafka-topics --describe` and `kafka-configs --describe` print, of 0.10 to 3.9, as it was printed.
+"""Reads the unchanged output of `kafka-topics --describe` and `kafka-configs --describe`, of Kafka 0.10 to 3.9.
 
-In:  files with their output, perhaps one after the other in one file; - is standard input.
-Out: a `Description`: the settings of the topic and of the brokers, with the line that each stands on, and the partition
-     that the search starts from: its leader and its ISR.
+In:  files with outputs, several of which may be in one file; - is standard input.
+Out: a `Description`: the settings of the topic and of the brokers, with their lines, and the partition from which the
+     search starts, with its leader and its ISR.
 
-Of several partitions it is the one with the smallest ISR; of several topics the person names one. Lines about other
-topics, users and clients are passed over, and so are the warnings that the tools print; any other line is an error.
+Of several partitions, the one with the smallest ISR is used; of several topics, the user selects one. Lines about other
+topics, users and clients, and warnings of the tools, are skipped; any other line is an error.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from isrcheck.checker.kafka_config.cluster_settings import Layer, Section, Setting, Understood
+from isrcheck.checker.kafka_config.cluster_settings import Layer, Section, Setting, UnderstoodSetting
 from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
-from isrcheck.checker.kafka_config.kafka_keys import Role
+from isrcheck.checker.kafka_config.keys import Role
 from isrcheck.checker.kafka_config.properties_file import LINE_END, PropertiesError, Property, decode, read_text
 from isrcheck.checker.kafka_config.values import printable, quoted
 
@@ -27,12 +27,12 @@ STANDARD_INPUT = Path("standard input")
 NO_LEADER = ("none", "-1")
 
 NO_ELR = "N/A"
-"""What newer tools print in the column Elr for a cluster that has no eligible leader replicas."""
+"""The value of the field Elr for a cluster without eligible leader replicas, in newer tools."""
 
 
 @dataclass(frozen=True)
 class Partition:
-    """One partition as it was described; `replicas` are broker ids, the preferred leader first."""
+    """A described partition; `replicas` are broker ids, the preferred leader first."""
 
     topic: str
     number: int
@@ -44,32 +44,32 @@ class Partition:
 
     @property
     def name(self) -> str:
-        """As Kafka's own log lines name it."""
+        """The name of the partition in Kafka's log lines."""
         return f"{self.topic}-{self.number}"
 
     @property
     def brokers(self) -> tuple[int, ...]:
-        """Broker ids in the order of the model's brokers: the leader, then the others as they are assigned."""
+        """Broker ids in the order of the model's brokers: the leader, then the others in the order of assignment."""
         return tuple(sorted(self.replicas, key=lambda broker: broker != self.leader))
 
     @property
     def isr_number(self) -> int:
-        """The ISR as a number whose bit r says whether the model's broker r is in it."""
+        """The ISR as a bit set: bit r is set if the model's broker r is in it."""
         return sum(1 << place for place, broker in enumerate(self.brokers) if broker in self.isr)
 
 
 @dataclass(frozen=True)
 class Description:
-    """What was described.
+    """The described topic and brokers.
 
-    `evidence` are the releases that the output itself shows, and `not_modelled` says which mechanism it shows that the
-    model does not have.
+    `evidence` are Kafka versions that follow from the output itself; `not_modelled` is a mechanism that appears in the
+    output, but is not modelled.
     """
 
     sections: tuple[Section, ...] = ()
     partition: Partition | None = None
     why_unavailable: str | None = None
-    understood: tuple[Understood, ...] = ()
+    understood: tuple[UnderstoodSetting, ...] = ()
     ignored: tuple[Ignored, ...] = ()
     evidence: tuple[Setting[str], ...] = ()
     not_modelled: str | None = None
@@ -78,28 +78,28 @@ class Description:
 def read_described(names: Sequence[str], topic: str | None = None) -> Description:
     """Read the outputs in these files. Raises PropertiesError."""
     if names.count("-") > 1:
-        raise PropertiesError("--describe -: standard input can be read once; leave the other one out")
+        raise PropertiesError("--describe -: standard input can be read only once; give - once")
     found = _Found()
     for name in names:
         path = STANDARD_INPUT if name == "-" else Path(name)
         text = _standard_input() if name == "-" else read_text(path)
-        # A byte order mark is the shell's that wrote the file, not Kafka's.
+        # A byte order mark comes from the shell that wrote the file, not from Kafka.
         _Reader(path, found).read(LINE_END.split(text.removeprefix("\ufeff")))
     return _chosen(found, topic) if names else Description()
 
 
 def _standard_input() -> str:
     if sys.stdin is None:
-        raise PropertiesError("--describe -: there is no standard input; give a file, or pipe the output in")
+        raise PropertiesError("--describe -: there is no standard input; give a file, or pipe the output to check")
     return decode(sys.stdin.buffer.read(), STANDARD_INPUT)
 
 
-# --- Which topic, which partition -------------------------------------------------------------------------------------
+# --- The topic and the partition --------------------------------------------------------------------------------------
 
 
 @dataclass
 class _Found:
-    """Everything that stands in the outputs, whatever the topic."""
+    """The contents of all outputs, for every topic."""
 
     topics: dict[str, list[Property]] = field(default_factory=dict)
     headers: dict[str, tuple[int, str]] = field(default_factory=dict)
@@ -129,7 +129,7 @@ def _chosen(found: _Found, topic: str | None) -> Description:
     ]
     ignored = [one for name, one in found.ignored if name == topic]
     if partition is not None and partition.is_reassigned:
-        reason = "a reassignment is not modelled: the answer is for the replicas as they are shown"
+        reason = "a reassignment is not modelled: the answer is for the replicas that are shown"
         ignored.append(Ignored("Adding Replicas", "", WhyIgnored.NOT_MODELLED, reason, partition.place))
     evidence = [Setting("2.8", f"{place}: a TopicId is shown since 2.8") for place in found.topic_ids[:1]]
     not_modelled = None
@@ -153,11 +153,11 @@ def _topic(found: _Found, topic: str | None) -> str | None:
     listed = ", ".join(map(printable, names))
     if topic is not None:
         if topic not in names:
-            there = f"there are: {listed}" if names else "no topic is"
-            raise PropertiesError(f"--topic-name {printable(topic)}: no such topic is described; {there}")
+            there = f"the described topics are {listed}" if names else "no topic is described"
+            raise PropertiesError(f"--topic-name {printable(topic)}: there is no such topic; {there}")
         return topic
     if len(names) > 1:
-        raise PropertiesError(f"several topics are described ({listed}); choose one with --topic-name NAME")
+        raise PropertiesError(f"several topics are described ({listed}); select one with --topic-name NAME")
     return names[0] if names else None
 
 
@@ -171,21 +171,23 @@ def _why_unavailable(partitions: Sequence[Partition], chosen: Partition | None) 
         return None
     first = partitions[0]
     return (
-        f"{first.name} has no leader ({first.place}): it is unavailable, nothing can be written or read now; "
-        "describe it again once a broker of its ISR is back"
+        f"{first.name} has no leader ({first.place}), so nothing can be written or read now; "
+        "describe it again once a broker of its ISR is up"
     )
 
 
-def _understood(chosen: Partition, partitions: Sequence[Partition]) -> Iterator[Understood]:
+def _understood(chosen: Partition, partitions: Sequence[Partition]) -> Iterator[UnderstoodSetting]:
     value = f"leader {chosen.leader}, replicas {_ids(chosen.replicas)}, ISR {_ids(chosen.isr)}"
-    among = f" (of {len(partitions)} partitions the one with the smallest ISR)" if len(partitions) > 1 else ""
+    among = f" (the one with the smallest ISR of {len(partitions)} partitions)" if len(partitions) > 1 else ""
     mapping = ", ".join(f"{number} is {broker}" for number, broker in enumerate(chosen.brokers))
-    meaning = f"the search starts from it{among}; in its histories broker {mapping}"
-    yield Understood(f"partition {printable(chosen.name)}", value, meaning, chosen.place)
+    meaning = f"the search starts from it{among}; in traces, broker {mapping}"
+    yield UnderstoodSetting(f"partition {printable(chosen.name)}", value, meaning, chosen.place)
     for one in partitions:
         if one.leader is None:
             value = f"leader none, replicas {_ids(one.replicas)}, ISR {_ids(one.isr)}"
-            yield Understood(f"partition {printable(one.name)}", value, "unavailable now: it has no leader", one.place)
+            yield UnderstoodSetting(
+                f"partition {printable(one.name)}", value, "unavailable now: it has no leader", one.place
+            )
 
 
 def _ids(brokers: Iterable[int]) -> str:
@@ -209,7 +211,7 @@ _CONFIG = re.compile(r"\s+(?P<key>[^\s=]+)=(?P<value>.*?) sensitive=(?:true|fals
 _OF_TOPIC = re.compile(r"topic '(?P<name>.*)'|topics:(?P<old>.*)")
 _OF_BROKER = re.compile(r"brokers? '?(?P<name>\d+)'?|brokers:(?P<old>\d+)")
 
-# What the tools, the shell and Java print beside; none of it is about a cluster.
+# Other lines of the tools, the shell and Java, which do not describe a cluster.
 _NOISE = re.compile(
     r"\s*$|[$#>] |\[|(?:Warning|WARNING|Note|NOTE|WARN|SLF4J|OpenJDK|Java HotSpot|Picked up|Use --bootstrap-server)\b"
     r"|(?:Quota|SCRAM credential) configs for "
@@ -217,7 +219,7 @@ _NOISE = re.compile(
 
 
 class _Reader:
-    """Reads one file, line by line; what stands below a heading of kafka-configs belongs to it."""
+    """Reads one file, line by line; lines below a heading of kafka-configs belong to it."""
 
     def __init__(self, path: Path, found: _Found) -> None:
         self.path = path
@@ -227,7 +229,7 @@ class _Reader:
         self.has_heading = False
 
     def read(self, lines: Sequence[str]) -> None:
-        """Reads every line. Raises PropertiesError where one cannot be understood, and where there is none."""
+        """Read every line. Raises PropertiesError for an unknown line, and if nothing is described."""
         is_empty = True
         for self.line, line in enumerate(lines, start=1):
             labels = _fields(line)
@@ -240,12 +242,12 @@ class _Reader:
             elif _NOISE.match(line):
                 continue
             else:
-                raise self._error(f"{quoted(line.strip())} is none of their lines")
+                raise self._error(f"{quoted(line.strip())} is not a line of these tools")
             is_empty = False
         if is_empty:
             raise PropertiesError(
-                f"{self.path}: nothing is described in it; give what kafka-topics --describe or kafka-configs "
-                "--describe prints"
+                f"{self.path}: it describes nothing; give the output of kafka-topics --describe or kafka-configs "
+                "--describe"
             )
 
     @property
@@ -254,7 +256,7 @@ class _Reader:
 
     def _error(self, what: str) -> PropertiesError:
         return PropertiesError(
-            f"{self._place}: {what}; give what kafka-topics --describe and kafka-configs --describe print, unchanged"
+            f"{self._place}: {what}; give the unchanged output of kafka-topics --describe and kafka-configs --describe"
         )
 
     # kafka-topics
@@ -268,7 +270,7 @@ class _Reader:
         if "TopicId" in labels:
             self.found.topic_ids.append(self._place)
         if labels.get("MarkedForDeletion") == "true":
-            reason = "the topic is about to be deleted: the answer is for one that stays"
+            reason = "the topic is marked for deletion: the answer is for a topic that stays"
             self.found.ignored.append(
                 (name, Ignored("MarkedForDeletion", "true", WhyIgnored.NOT_MODELLED, reason, self._place))
             )
@@ -282,7 +284,7 @@ class _Reader:
             raise self._error(f"{topic}-{number} has no replicas")
         for broker in isr:
             if broker not in replicas:
-                raise self._error(f"broker {broker} is in the ISR and no replica")
+                raise self._error(f"broker {broker} is in the ISR, but not a replica")
         if leader is not None and leader not in isr:
             raise self._error(f"leader {leader} is not in the ISR")
         if labels.get("Elr", NO_ELR) != NO_ELR:
@@ -292,7 +294,7 @@ class _Reader:
         for old in self.found.partitions:
             if old.name == new.name and (old.leader, old.replicas, old.isr) != (leader, replicas, isr):
                 raise PropertiesError(
-                    f"{self._place}: {new.name} is described otherwise in {old.place}; keep the later of the two"
+                    f"{self._place}: {new.name} differs from its description in {old.place}; keep the later one"
                 )
         self.found.topics.setdefault(topic, [])
         if all(old.name != new.name for old in self.found.partitions):
@@ -300,18 +302,18 @@ class _Reader:
 
     def _word(self, labels: dict[str, str], label: str) -> str:
         if not labels.get(label):
-            raise self._error(f"there is no {label} in this line")
+            raise self._error(f"this line has no {label}")
         return labels[label]
 
     def _number(self, labels: dict[str, str], label: str, least: int) -> int:
         text = self._word(labels, label)
         if re.fullmatch(r"\d{1,9}", text, re.ASCII) is None or int(text) < least:
-            raise self._error(f"{label} {quoted(text)} is not a whole number from {least} on")
+            raise self._error(f"{label} {quoted(text)} is not a whole number of at least {least}")
         return int(text)
 
     def _brokers(self, labels: dict[str, str], label: str) -> tuple[int, ...]:
         if label not in labels:
-            raise self._error(f"there is no {label} in this line")
+            raise self._error(f"this line has no {label}")
         if re.fullmatch(r"(?:\d{1,9}(?:,\d{1,9})*)?", labels[label], re.ASCII) is None:
             raise self._error(f"{label} {quoted(labels[label])} is not a list of broker ids")
         brokers = tuple(int(text) for text in labels[label].split(",") if text)
@@ -352,7 +354,7 @@ class _Reader:
         if config is None:
             return False
         if not self.has_heading:
-            raise self._error(f"{quoted(config['key'])} stands under no heading such as 'All configs for topic t are:'")
+            raise self._error(f"{quoted(config['key'])} has no heading above it such as 'All configs for topic t are:'")
         if self.heading is not None and config["value"] != "null":  # null: not set, or a secret
             role, name, layer = self.heading
             each = Property(config["key"], config["value"], self.path, self.line)
@@ -363,7 +365,7 @@ class _Reader:
         return True
 
     def _pairs(self, text: str) -> list[Property]:
-        """KEY=VALUE,KEY=VALUE; what has no = goes on with the value before it, as in cleanup.policy=compact,delete."""
+        """KEY=VALUE,KEY=VALUE; a piece without = continues the value before, as in cleanup.policy=compact,delete."""
         pairs: list[tuple[str, str]] = []
         for piece in text.split(",") if text.strip() else []:
             key, equals, value = piece.partition("=")
@@ -372,12 +374,12 @@ class _Reader:
             elif pairs:
                 pairs[-1] = pairs[-1][0], f"{pairs[-1][1]},{piece}"
             else:
-                raise self._error(f"{quoted(piece)} is no KEY=VALUE")
+                raise self._error(f"{quoted(piece)} is not KEY=VALUE")
         return [Property(key, value, self.path, self.line) for key, value in pairs]
 
 
 def _fields(line: str) -> dict[str, str]:
-    """The labelled fields of a line of kafka-topics, by label; tabs may have become spaces on the way."""
+    """The labelled fields of a line of kafka-topics, by label; tabs may have been replaced by spaces."""
     found = list(_LABEL.finditer(line))
     starts = [label.start() for label in found]
     return {

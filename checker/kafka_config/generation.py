@@ -1,14 +1,15 @@
-"""Which generation of the replication protocol a cluster speaks, and how far it departs from it.
+"""Determines the generation of a cluster's replication protocol, and how the cluster differs from it.
 
-In:  `Settings`, and the version of the brokers if it was told.
-Out: a `Generation`: the modelled protocol, the switches in which this cluster differs from it, and, where the model
-     does not carry what the cluster does, why the answer can only be that of the nearest generation.
+In:  `Settings`, and the version of the brokers if it is given.
+Out: a `Generation`: the modelled generation, the switches in which the cluster differs from it, and, if the cluster is
+     not modelled, why the answer can only be that of the nearest generation.
 
-Where no version is told, the settings show the oldest that it can be, the first release that has all of them.
+If no version is given, it is the first release that has all given settings, or the newest modelled one if that is
+newer.
 
-Two versions matter: that of the binaries (`--kafka-version`) decides the defaults and most of what brokers do;
-`inter.broker.protocol.version` and the format of the records decide how followers truncate. Where one is not told, the
-other stands in for it. A release that is told without the number of its patch is its first one: 2.0 is 2.0.0.
+Two versions matter: that of the binaries (`--kafka-version`) decides the defaults and most of the brokers' behaviour;
+`inter.broker.protocol.version` and the record format decide how followers truncate. If one is not given, the other is
+used for it. A release without a patch number is its first one: 2.0 is 2.0.0.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.kafka_config.cluster_settings import Given, Setting, Settings, Understood
-from isrcheck.checker.kafka_config.kafka_keys import Role, first_release
-from isrcheck.checker.kafka_config.kafka_versions import Version, version_of_binaries, version_of_inter_broker_protocol
+from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Setting, Settings, UnderstoodSetting
+from isrcheck.checker.kafka_config.keys import Role, first_release
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
+from isrcheck.checker.kafka_config.releases import Version, version_of_binaries, version_of_inter_broker_protocol
 
 NEWEST_MODELLED = "2.1"
-"""The newest modelled release: what a cluster is taken for that does not tell."""
+"""The newest modelled release, which is assumed if no version is given."""
 
 NEAREST_TO_OLDER, NEAREST_TO_NEWER = "0.10", "2.1"
 
@@ -30,22 +31,22 @@ _INTER_BROKER_PROTOCOL = (Role.BROKER, "inter.broker.protocol.version")
 _TOPIC_FORMAT = (Role.TOPIC, "message.format.version")
 _BROKER_FORMAT = (Role.BROKER, "log.message.format.version")
 
-# Each of them makes a cluster that keeps its metadata in a quorum of controllers.
+# Each of these keys makes a cluster keep its metadata in a quorum of controllers.
 _KRAFT = (
     (Role.BROKER, "process.roles"),
     (Role.BROKER, "controller.quorum.voters"),
     (Role.BROKER, "controller.quorum.bootstrap.servers"),
 )
 
-# How followers truncate, oldest first: since which inter-broker protocol, in which generation, and in words.
+# How followers truncate, oldest first: the switch, the first inter-broker protocol, the generation, and in words.
 _TRUNCATIONS = (
     ("HW", "0.8.0", "0.10", "followers truncate to the high watermark"),
     ("KIP101", "0.11.0-IV2", "0.11", "followers reconcile by leader epochs as in 0.11 (KIP-101)"),
-    ("KIP279", "2.0-IV0", "2.0", "followers reconcile by leader epochs as in 2.0 (KIP-279), and are not fenced"),
+    ("KIP279", "2.0-IV0", "2.0", "followers reconcile by leader epochs as in 2.0 (KIP-279), without fencing"),
     ("KIP320", "2.1-IV2", "2.1", ""),
 )
 
-# 2.0.1 has most of what came with 2.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415), but no fencing.
+# 2.0.1 has most fixes of 2.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415), but no fencing.
 _OF_2_0_1 = {
     "EPOCH_AT_BECOME_LEADER": "on",
     "EPOCH_CACHE_ASSIGN": "REPLACE_CONFLICTING",
@@ -55,19 +56,19 @@ _OF_2_0_1 = {
     "OUT_OF_RANGE_HALTS": "off",
 }
 
-_REPAIRED_IN_2_0_1 = "what 2.0.1 repaired (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415)"
+_REPAIRED_IN_2_0_1 = "the fixes of 2.0.1 (KAFKA-7128, KAFKA-7164, KAFKA-7414, KAFKA-7415)"
 
-# Releases in which the patch decides about what is modelled, or about what a producer does.
+# Releases whose patch number matters for the model, or for the defaults of a producer.
 _PATCH_MATTERS = ("2.0", "3.0", "3.1")
 
 
 @dataclass(frozen=True)
 class Versions:
-    """The version of the binaries and that of the protocol between brokers; `is_told` is false where it is assumed."""
+    """The versions of the binaries and of the inter-broker protocol; `is_given` is False if they are assumed."""
 
     binaries: Setting[Version]
     protocol: Setting[Version]
-    is_told: bool
+    is_given: bool
 
     @property
     def release(self) -> Version:
@@ -77,9 +78,9 @@ class Versions:
 
 @dataclass(frozen=True)
 class Generation:
-    """A modelled protocol with switches, NAME -> value as on the command line.
+    """A modelled generation with switches, NAME -> value as on the command line.
 
-    Where `why_undecided` is not None, it is the nearest to a cluster that is not modelled, and that says why.
+    If `why_undecided` is not None, the cluster is not modelled, for that reason, and this is the nearest generation.
     """
 
     protocol: str
@@ -88,7 +89,7 @@ class Generation:
 
 
 def read_versions(settings: Settings, kafka_version: str | None, evidence: Iterable[Setting[str]] = ()) -> Versions:
-    """The versions, as far as they are told. `evidence` are releases that something else than a setting shows."""
+    """The versions, as far as they are given. `evidence` are versions that follow from the `--describe` output."""
     binaries = protocol = None
     if kafka_version is not None:
         try:
@@ -100,23 +101,23 @@ def read_versions(settings: Settings, kafka_version: str | None, evidence: Itera
     if binaries and protocol and protocol.value.is_newer_than(binaries.value):
         raise PropertiesError(
             f"{protocol.source}: inter.broker.protocol.version: Kafka {binaries.value} refuses {protocol.value}, "
-            f"which is newer; write {binaries.value.release_name} or older, or give the right --kafka-version"
+            f"which is newer; write {binaries.value.release_name} or older, or correct --kafka-version"
         )
     if binaries:
-        return Versions(binaries, protocol or binaries, is_told=True)
+        return Versions(binaries, protocol or binaries, is_given=True)
     if protocol:
         release = Setting(version_of_binaries(protocol.value.release_name), protocol.source)
-        return Versions(release, protocol, is_told=True)
-    newest = Setting(version_of_binaries(NEWEST_MODELLED), "not told: the newest that is modelled")
+        return Versions(release, protocol, is_given=True)
+    newest = Setting(version_of_binaries(NEWEST_MODELLED), "not given: the newest modelled version")
     for one in (*evidence, *_shown_by_keys(settings)):
         shown = Setting(version_of_binaries(one.value), one.source)
         if shown.value.is_newer_than(newest.value):
             newest = shown
-    return Versions(newest, newest, is_told=newest.value.text != NEWEST_MODELLED)
+    return Versions(newest, newest, is_given=newest.value.text != NEWEST_MODELLED)
 
 
 def _shown_by_keys(settings: Settings) -> Iterator[Setting[str]]:
-    """The releases that settings of brokers and topics show: the first that has each of them."""
+    """The versions that follow from settings of brokers and topics: the first release that has each of them."""
     for each in settings:
         since = first_release(each.role, each.key)
         if each.role in (Role.BROKER, Role.TOPIC) and since is not None:
@@ -125,10 +126,10 @@ def _shown_by_keys(settings: Settings) -> Iterator[Setting[str]]:
 
 def read_generation(
     settings: Settings, versions: Versions, not_modelled: str | None = None
-) -> tuple[Generation, list[Understood]]:
-    """The generation, and what to say about the settings that it follows from. Raises PropertiesError.
+) -> tuple[Generation, list[UnderstoodSetting]]:
+    """The generation, and the meaning of the settings that determine it. Raises PropertiesError.
 
-    `not_modelled` names a mechanism that the cluster shows elsewhere and that the model does not have.
+    `not_modelled` is a mechanism of the cluster that is not modelled, if the `--describe` output shows one.
     """
     release = versions.release
     protocol, why = _nearest(release)
@@ -144,8 +145,10 @@ def read_generation(
     if truncation < own:
         meaning += f", but {_TRUNCATIONS[truncation][3]}"
     lines = [
-        Understood("Kafka version", str(release), _decides(release), versions.binaries.source),
-        Understood("inter.broker.protocol.version", str(versions.protocol.value), meaning, versions.protocol.source),
+        UnderstoodSetting("Kafka version", str(release), _decides(release), versions.binaries.source),
+        UnderstoodSetting(
+            "inter.broker.protocol.version", str(versions.protocol.value), meaning, versions.protocol.source
+        ),
     ]
     keys, _ = format_keys(settings, versions)
     record_format = settings.first(keys)
@@ -162,7 +165,7 @@ def read_generation(
 
 
 def _nearest(release: Version) -> tuple[str, str | None]:
-    """The modelled generation of a release; where it has none, the nearest one and why."""
+    """The modelled generation of a release; if it has none, the nearest one and the reason."""
     why = f"the replication protocol of Kafka {release} is not modelled yet; those of 0.10 to {NEWEST_MODELLED} are"
     if release.release[:2] < (0, 10):
         return NEAREST_TO_OLDER, why
@@ -175,7 +178,7 @@ def _nearest(release: Version) -> tuple[str, str | None]:
 
 
 def _why_kraft(settings: Settings) -> str | None:
-    """Why the answer is only that of the nearest generation, where the cluster has no ZooKeeper."""
+    """Why the answer is only that of the nearest generation, if the cluster has no ZooKeeper."""
     given = next((found for key in _KRAFT if (found := settings.get(*key)) and found.text), None)
     if given is None:
         return None
@@ -188,15 +191,15 @@ def _decides(release: Version) -> str:
     return "decides the defaults"
 
 
-# --- The format of the records ----------------------------------------------------------------------------------------
-# Records carry leader epochs since 0.11.0. A topic's format that is newer than the inter-broker protocol is ignored;
-# a broker that is configured so does not start. Since 3.0 every record has the newest format.
+# --- The record format ------------------------------------------------------------------------------------------------
+# Records have leader epochs since 0.11.0. Kafka ignores a topic's format that is newer than the inter-broker protocol;
+# a broker with such a format does not start. Since 3.0 every record has the newest format.
 
 
 def format_keys(
     settings: Settings, versions: Versions
 ) -> tuple[Sequence[tuple[Role, str]], Mapping[tuple[Role, str], str]]:
-    """The keys of which the first that is given decides the format, and why each of the others does not."""
+    """The keys that determine the format, the first given one first, and why other keys do not."""
     agreed = versions.protocol.value
     if agreed.release >= version_of_binaries("3.0").release:
         return (), dict.fromkeys(
@@ -213,7 +216,7 @@ def format_keys(
     return (_TOPIC_FORMAT, _BROKER_FORMAT), {}
 
 
-def _refuse_format(given: Given, versions: Versions) -> None:
+def _refuse_format(given: GivenSetting, versions: Versions) -> None:
     agreed = versions.protocol.value
     is_newer = _version(given).is_newer_than(agreed)
     if versions.release.has("1.1"):
@@ -226,31 +229,31 @@ def _refuse_format(given: Given, versions: Versions) -> None:
         )
 
 
-def _version(given: Given) -> Version:
+def _version(given: GivenSetting) -> Version:
     assert isinstance(given.value, Version)
     return given.value
 
 
 def _record_version(version: Version) -> int:
-    """Kafka's RecordVersion: 2 is the first with leader epochs."""
+    """Kafka's RecordVersion; 2 is the first one with leader epochs."""
     return int(version.has("0.10.0")) + int(version.has("0.11.0-IV0"))
 
 
-def _has_old_format(given: Given, versions: Versions) -> bool:
+def _has_old_format(given: GivenSetting, versions: Versions) -> bool:
     return _record_version(_version(given)) < 2 and versions.release.has("0.11.0")
 
 
-def _format_line(given: Given, is_old: bool) -> Understood:
-    meaning = "records carry leader epochs"
+def _format_line(given: GivenSetting, is_old: bool) -> UnderstoodSetting:
+    meaning = "records have leader epochs"
     if is_old:
-        meaning = "records carry no leader epochs: followers truncate to the high watermark"
+        meaning = "records have no leader epochs: followers truncate to the high watermark"
     elif _record_version(_version(given)) < 2:
-        meaning = "records carry no leader epochs, which came with 0.11"
-    return Understood(given.key, given.text, meaning + given.note, given.source)
+        meaning = "records have no leader epochs, which came with 0.11"
+    return UnderstoodSetting(given.key, given.text, meaning + given.note, given.source)
 
 
-def _why_inexact(given: Given, release: Version) -> str | None:
-    """Releases that use leader epochs in some other way where records carry none; in the others they have no part."""
+def _why_inexact(given: GivenSetting, release: Version) -> str | None:
+    """Why the model is not exact for records without leader epochs: some releases use the epochs in other ways."""
     if not release.has("1.0"):
         is_fixed = release.has_patch("0.11.0.3")
     elif not release.has("2.0"):
@@ -264,7 +267,7 @@ def _why_inexact(given: Given, release: Version) -> str | None:
         )
     if release.has_patch("2.0.1") and not release.has_patch("2.1.1"):
         return (
-            f"with {given.spelled} a leader of Kafka {release} enters its leader epoch all the same (KAFKA-7897), "
+            f"with {given.spelled} a leader of Kafka {release} still records its leader epoch (KAFKA-7897), "
             "which is not modelled"
         )
     return None

@@ -1,7 +1,7 @@
-"""What the answer does not rest on, and why: nothing that a person gave is passed over in silence.
+"""The settings that the answer ignores, with the reasons: no given setting is ignored silently.
 
-In:  `Settings`, and which of them decided something.
-Out: an `Ignored` for each of the others.
+In:  `Settings`, and the keys that the answer uses.
+Out: an `Ignored` for each other setting.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from isrcheck.checker.kafka_config.cluster_settings import Given, Settings
+from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Settings
 from isrcheck.checker.kafka_config.generation import Versions
-from isrcheck.checker.kafka_config.kafka_keys import NEWEST_LISTED_RELEASE, Role, first_release, keys_of, knows
-from isrcheck.checker.kafka_config.kafka_versions import version_of_binaries
+from isrcheck.checker.kafka_config.keys import NEWEST_LISTED_RELEASE, Role, first_release, keys_of, knows
+from isrcheck.checker.kafka_config.releases import version_of_binaries
 from isrcheck.checker.kafka_config.values import printable, shown
 
 
 class WhyIgnored(Enum):
-    """Why a property of the files bears nothing on the verdict."""
+    """Why the verdict does not depend on a setting."""
 
     NO_BEARING = "no bearing on replication"
     ASSUMED = "what the model assumes"
@@ -30,7 +30,7 @@ class WhyIgnored(Enum):
 
 @dataclass(frozen=True)
 class Ignored:
-    """A property that the verdict does not rest on. Its value is fit to be shown: on one line, and no secret."""
+    """A setting on which the verdict does not depend. Its value is safe to print: one line, and no secret."""
 
     key: str
     value: str
@@ -40,18 +40,18 @@ class Ignored:
 
 
 Keys = Sequence[tuple[Role, str]]
-"""Keys of which the first that is given decides something."""
+"""Keys of which the first given one takes effect."""
 
-# Settings that could change the answer, and whose mechanism the model does not carry yet.
+# Settings that could change the answer, but whose mechanism is not modelled yet.
 _COMPACTION = "compaction is not modelled: the answer is for a log that keeps every record"
-_FLUSH = "forced flushes are not modelled: a power loss may take all that was appended since the start"
-_TIERED = "tiered storage is not modelled: the answer is for a log that brokers keep themselves"
+_FLUSH = "forced flushes are not modelled: a power loss can lose everything appended since the start"
+_TIERED = "tiered storage is not modelled: the answer is for a log on the brokers' own disks"
 _RETENTION = "retention is not modelled: the answer is for records that it has not deleted yet"
 _KRAFT = "KRaft is not modelled"
-_PREFERRED = "preferred elections are searched beside the verdict, whatever this setting says"
-_SHUTDOWN = "a controlled shutdown is not modelled as a step of its own"
-_OFFSETS_TOPIC = "the topic of consumers' offsets is not modelled: it has replicas of its own"
-_TRANSACTIONS_TOPIC = "the topic of transactions' states is not modelled: it has replicas of its own"
+_PREFERRED = "preferred elections are a side search, whatever the value of this setting"
+_SHUTDOWN = "a controlled shutdown is not modelled as a separate step"
+_OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is not modelled"
+_TRANSACTIONS_TOPIC = "the topic of transaction states, which has its own replicas, is not modelled"
 _NO_CLOCK = "time is not modelled: the answer covers every value"
 _OLD_PRODUCER = "the old Scala producer is not modelled; give the acks of the Java producer"
 _NOT_MODELLED: Mapping[str, str] = {
@@ -133,7 +133,7 @@ _NOT_MODELLED: Mapping[str, str] = {
     ),
 }
 
-# Where such a setting switches its mechanism off, the model is exact.
+# The model is exact for these values, which disable the mechanism.
 _ASSUMED: Mapping[str, str] = {
     "cleanup.policy": "delete",
     "log.cleanup.policy": "delete",
@@ -159,8 +159,8 @@ _INTERNAL_TOPICS = ("offsets.", "transaction.state.log.")
 def read_ignored(
     settings: Settings, versions: Versions, decisive: Sequence[Keys], reasons: Mapping[tuple[Role, str], str]
 ) -> Iterator[Ignored]:
-    """Whatever was given and decides nothing. `decisive` are the keys that decide something, where Kafka knows them;
-    `reasons` say of others why they do not here."""
+    """The given settings on which the answer does not depend. `decisive` are the keys that it uses, if Kafka knows
+    them; `reasons` explains other keys."""
     winners = [settings.first(keys) for keys in decisive]
     for each in settings:
         overridden = None
@@ -175,11 +175,11 @@ def read_ignored(
         yield Ignored(printable(each.key), shown(each.key, each.text), why, reason, each.source)
 
 
-def _place(each: Given) -> tuple[Role, str, int]:
+def _place(each: GivenSetting) -> tuple[Role, str, int]:
     return each.role, each.key, each.layer
 
 
-def _why_ignored(each: Given, versions: Versions, winner: Given | None) -> tuple[WhyIgnored, str]:
+def _why_ignored(each: GivenSetting, versions: Versions, winner: GivenSetting | None) -> tuple[WhyIgnored, str]:
     if winner is not None:
         return WhyIgnored.OVERRIDDEN, f"overridden by the {winner.role.value}'s {winner.key} in {winner.source}"
     if not knows(versions.release, each.role, each.key):
@@ -189,17 +189,17 @@ def _why_ignored(each: Given, versions: Versions, winner: Given | None) -> tuple
     if each.key in _NOT_MODELLED:
         return WhyIgnored.NOT_MODELLED, _NOT_MODELLED[each.key]
     if each.key.startswith(_INTERNAL_TOPICS):
-        return WhyIgnored.NO_BEARING, "is about an internal topic, not about this one"
+        return WhyIgnored.NO_BEARING, "concerns an internal topic, not this one"
     return WhyIgnored.NO_BEARING, "has no bearing on replication"
 
 
-def _why_unknown(each: Given, versions: Versions) -> str:
+def _why_unknown(each: GivenSetting, versions: Versions) -> str:
     release, newest = versions.release, version_of_binaries(NEWEST_LISTED_RELEASE)
     since = first_release(each.role, each.key)
     if since:
         return f"Kafka {release} does not know this {each.role.value} setting, which is new in {since}"
     if release.is_newer_than(newest):
-        return f"no {each.role.value} setting of Kafka up to {newest}; newer settings are not listed here"
+        return f"not a {each.role.value} setting of Kafka up to {newest}; newer settings are not known here"
     alike = difflib.get_close_matches(each.key, sorted({key for role in Role for key in keys_of(role)}), 1, cutoff=0.9)
     hint = f"; did you mean {alike[0]}?" if alike else ""
-    return f"Kafka {release if versions.is_told else f'up to {newest}'} has no such {each.role.value} setting{hint}"
+    return f"Kafka {release if versions.is_given else f'up to {newest}'} has no such {each.role.value} setting{hint}"

@@ -1,10 +1,11 @@
-"""What a producer makes of its settings: what is unset becomes something, and some mixtures Kafka refuses.
+"""The settings in effect for a producer: defaults that depend on other settings, and combinations that Kafka refuses.
 
 In:  `Settings`, and the version of Kafka.
-Out: a `Producer`, or a PropertiesError where the client does not start (KafkaProducer, ProducerConfig of each release).
+Out: a `Producer`, or a PropertiesError if the client does not start (KafkaProducer, ProducerConfig of each release).
 
-A producer that is idempotent, or that has a transactional.id, needs acks=all, retries, and few requests in flight.
-Whether that was asked for, or was only the default (since 3.0.1, 3.1.1 and 3.2), decides who gives way.
+A producer that is idempotent, or that has a transactional.id, needs acks=all, retries, and few requests in flight. If
+idempotence is only the default (since 3.0.1, 3.1.1 and 3.2), a conflicting setting disables it; if it was requested,
+the client refuses the conflicting setting.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.checker.kafka_config.cluster_settings import Given, Setting, Settings, Understood
+from isrcheck.checker.kafka_config.cluster_settings import GivenSetting, Setting, Settings, UnderstoodSetting
 from isrcheck.checker.kafka_config.generation import Versions
-from isrcheck.checker.kafka_config.kafka_keys import Role, default, knows
-from isrcheck.checker.kafka_config.kafka_versions import Version
+from isrcheck.checker.kafka_config.keys import Role, default, knows
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
+from isrcheck.checker.kafka_config.releases import Version
 from isrcheck.checker.kafka_config.values import MOST, READERS
 
 MOST_IN_FLIGHT = 5
-"""Of an idempotent producer, since 1.0; of one of 0.11, 1."""
+"""The limit for an idempotent producer since 1.0; in 0.11 it is 1."""
 
 ACKS = "acks"
 RETRIES = "retries"
@@ -34,18 +35,18 @@ DELIVERY_TIMEOUT = "delivery.timeout.ms"
 
 @dataclass(frozen=True)
 class Producer:
-    """A producer as it runs; `is_idempotent` and `has_transactions` say what else it uses."""
+    """The settings in effect for a producer, and whether it is idempotent and uses transactions."""
 
     acks: Setting[str]
     retries: Setting[int]
     in_flight: Setting[int]
     is_idempotent: Setting[bool]
     has_transactions: Setting[bool]
-    understood: tuple[Understood, ...]
+    understood: tuple[UnderstoodSetting, ...]
 
 
 def read_producer(settings: Settings, versions: Versions) -> Producer:
-    """The producer that these settings make. Raises PropertiesError where Kafka refuses them."""
+    """The producer with these settings. Raises PropertiesError if Kafka refuses them."""
     rules = _Rules(settings, versions)
     idempotence, wants = rules.idempotence()
     acks = rules.setting(ACKS, "all" if wants else None, wants)
@@ -60,14 +61,14 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
     ]
     if rules.knows(IDEMPOTENCE):
         meaning = (
-            "a leader knows a resend by its number: not modelled yet"
+            "a leader recognises a resend by its sequence number: not modelled yet"
             if idempotence.value
-            else "a leader takes a resend for a new record"
+            else "a leader appends a resend as a new record"
         )
         lines.append(_line(IDEMPOTENCE, idempotence, rules.given(IDEMPOTENCE), meaning))
     if identified:
         lines.append(
-            Understood(
+            UnderstoodSetting(
                 TRANSACTIONAL_ID, identified.text, f"records belong to transactions{identified.note}", identified.source
             )
         )
@@ -76,8 +77,8 @@ def read_producer(settings: Settings, versions: Versions) -> Producer:
     return Producer(acks, retries, in_flight, idempotence, transactions, tuple(lines))
 
 
-def read_isolation_level(settings: Settings, versions: Versions) -> tuple[Setting[str], list[Understood]]:
-    """How far consumers read, and what to say about it: before 0.11 there is nothing to choose."""
+def read_isolation_level(settings: Settings, versions: Versions) -> tuple[Setting[str], list[UnderstoodSetting]]:
+    """The isolation level of consumers, and its meaning; before 0.11 there is no such setting."""
     level = _Rules(settings, versions, Role.CONSUMER).setting(ISOLATION_LEVEL, None, None)
     if not knows(versions.release, Role.CONSUMER, ISOLATION_LEVEL):
         return level, []
@@ -90,9 +91,9 @@ def read_isolation_level(settings: Settings, versions: Versions) -> tuple[Settin
 
 @dataclass(frozen=True)
 class _Obstacle:
-    """A setting that an idempotent producer cannot have, what it needs instead, and what to write."""
+    """A setting that an idempotent producer cannot have, the value that it needs, and the cure."""
 
-    given: Given
+    given: GivenSetting
     need: str
     cure: str
 
@@ -113,12 +114,12 @@ class _Rules:
         """Whether this release has the key at all."""
         return knows(self.release, self.role, key)
 
-    def given(self, key: str) -> Given | None:
-        """What was given for a key that this release knows."""
+    def given(self, key: str) -> GivenSetting | None:
+        """The given setting of a key, if this release knows the key."""
         return self.settings.get(self.role, key) if self.knows(key) else None
 
-    def setting(self, key: str, becomes: Any, wants: Given | None) -> Setting[Any]:
-        """The value of a key; unset, and asked by `wants`, it `becomes` something else than its default."""
+    def setting(self, key: str, becomes: Any, wants: GivenSetting | None) -> Setting[Any]:
+        """The value of a key. If it is not given, it `becomes` another value than its default because of `wants`."""
         if found := self.given(key):
             return Setting(found.value, found.source)
         usual = READERS[key](default(key, self.release))
@@ -126,8 +127,8 @@ class _Rules:
             return Setting(becomes, f"becomes {becomes} because of {wants.spelled} in {wants.source}")
         return Setting(usual, f"Kafka {self.release}'s default")
 
-    def idempotence(self) -> tuple[Setting[bool], Given | None]:
-        """Whether the producer is idempotent, and the setting that asks for it, if one does."""
+    def idempotence(self) -> tuple[Setting[bool], GivenSetting | None]:
+        """Whether the producer is idempotent, and the setting that requests it, if any."""
         explicit, identified = self.given(IDEMPOTENCE), self.given(TRANSACTIONAL_ID)
         if explicit and not explicit.value:
             if identified:
@@ -149,28 +150,28 @@ class _Rules:
             if wants is explicit:
                 because, undo = f"{wants.spelled} ({wants.source})", "write enable.idempotence=false"
             else:
-                because = f"{wants.spelled} ({wants.source}), which switches idempotence on,"
+                because = f"{wants.spelled} ({wants.source}), which enables idempotence,"
                 undo = "leave transactional.id out"
             raise self._refusal(obstacle.given, f"{because} needs {obstacle.need}", f"{obstacle.cure}, or {undo}")
         if wants is explicit:
             return Setting(True, explicit.source), wants
         return Setting(True, f"becomes true because of {wants.spelled} in {wants.source}"), wants
 
-    def _idempotence_by_default(self, identified: Given | None) -> Setting[bool]:
-        """It is only the default, and gives way to other settings; but not where a transactional.id needs it."""
+    def _idempotence_by_default(self, identified: GivenSetting | None) -> Setting[bool]:
+        """Idempotence by default: a conflicting setting disables it, unless a transactional.id needs it."""
         obstacle = next(iter(self._obstacles()), None)
         if obstacle is None:
             return Setting(True, f"Kafka {self.release}'s default")
         if identified:
             raise self._refusal(
                 obstacle.given,
-                f"it switches idempotence off, which {identified.spelled} ({identified.source}) needs",
+                f"it disables idempotence, which {identified.spelled} ({identified.source}) needs",
                 f"{obstacle.cure}, or leave transactional.id out",
             )
-        return Setting(False, f"switched off because of {obstacle.given.spelled} in {obstacle.given.source}")
+        return Setting(False, f"disabled because of {obstacle.given.spelled} in {obstacle.given.source}")
 
     def _obstacles(self) -> Iterator[_Obstacle]:
-        """What is given that an idempotent producer cannot have."""
+        """The given settings that an idempotent producer cannot have."""
         retries, acks, in_flight = (self.given(key) for key in (RETRIES, ACKS, IN_FLIGHT))
         if retries and retries.value == 0:
             yield _Obstacle(retries, "retries above 0", "leave retries out")
@@ -182,14 +183,14 @@ class _Rules:
             most = f"{IN_FLIGHT} of at most {MOST_IN_FLIGHT}"
             yield _Obstacle(in_flight, most, f"write {IN_FLIGHT}={MOST_IN_FLIGHT}")
 
-    def _refusal(self, given: Given, because: str, cure: str) -> PropertiesError:
+    def _refusal(self, given: GivenSetting, because: str, cure: str) -> PropertiesError:
         return PropertiesError(
             f"{given.source}: {given.spelled}: a producer of Kafka {self.release} refuses to start with it, "
             f"because {because}; {cure}"
         )
 
-    def delivery_timeout(self) -> Sequence[Understood]:
-        """Since 2.1 a producer gives up on a record after so long; Kafka wants room for one request in it."""
+    def delivery_timeout(self) -> Sequence[UnderstoodSetting]:
+        """The delivery timeout, since 2.1; Kafka requires that it is long enough for one request."""
         given = self.given(DELIVERY_TIMEOUT)
         if given is None:
             return []
@@ -201,31 +202,31 @@ class _Rules:
                 f"it has to be at least linger.ms + request.timeout.ms, {linger} + {request}",
                 f"write {DELIVERY_TIMEOUT}={linger + request} or more",
             )
-        meaning = f"ends the resends of a record: the model has no clock, any of them can be the last{given.note}"
-        return [Understood(DELIVERY_TIMEOUT, given.text, meaning, given.source)]
+        meaning = f"limits the resends of a record; the model has no clock, so any resend can be the last{given.note}"
+        return [UnderstoodSetting(DELIVERY_TIMEOUT, given.text, meaning, given.source)]
 
 
 _ACKS_MEAN = {
-    "0": "the producer waits for nobody",
-    "1": "the leader alone acknowledges",
+    "0": "the producer waits for no acknowledgement",
+    "1": "the leader acknowledges a record alone",
     "all": "a record is acknowledged once the whole ISR has it",
 }
 
 
 def _retries_mean(count: int, acks: str) -> str:
     if count and acks == "0":
-        return "with acks=0 the producer hears of no failure, and sends nothing again"
+        return "with acks=0 the producer learns of no failure and resends nothing"
     return "a failed request is sent again (one resend is searched)" if count else "a failed request is not sent again"
 
 
 def _in_flight_means(count: int) -> str:
-    return "one request at a time" if count == 1 else f"up to {count} requests of a producer at once"
+    return "one request at a time" if count == 1 else f"up to {count} requests of a producer at a time"
 
 
-def _line(key: str, setting: Setting[Any], given: Given | None, meaning: str) -> Understood:
-    """The key with the value that it has, as it was written where it was."""
+def _line(key: str, setting: Setting[Any], given: GivenSetting | None, meaning: str) -> UnderstoodSetting:
+    """A setting with its meaning; a given value is shown as it was written."""
     is_as_written = given is not None and setting.source == given.source
     text = given.text if given and is_as_written else str(setting.value)
     if isinstance(setting.value, bool) and not is_as_written:
         text = text.lower()
-    return Understood(key, text, meaning + (given.note if given and is_as_written else ""), setting.source)
+    return UnderstoodSetting(key, text, meaning + (given.note if given and is_as_written else ""), setting.source)

@@ -1,13 +1,13 @@
-"""Reads a Java `.properties` file exactly as Kafka does, that is as java.util.Properties.load(InputStream).
+"""Reads a Java `.properties` file exactly as Kafka does, with java.util.Properties.load(InputStream).
 
 In:  the path of a file.
-Out: its properties in file order, each with the place where it stands, for checker/kafka_config/cluster.py.
+Out: its properties in file order, each with its place, for checker/kafka_config/cluster.py.
 
-Three deliberate differences. A byte order mark at the beginning is left out: Java would take it for a part of the first
-key, and editors put it there unasked. A repeated key is kept: java.util.Properties lets the last one win in silence;
-here whoever reads the list judges it. Bytes that are valid UTF-8 are read as UTF-8, where Java would read every byte as
-one latin-1 character: Kafka's own keys and the values that this project understands are ASCII and so the same in both
-readings, and a client.id or a path is shown as its author wrote it. Bytes that are not UTF-8 are read as latin-1.
+There are three deliberate differences. A byte order mark at the beginning is dropped: Java would read it as a part of
+the first key, but editors insert it without asking. All values of a repeated key are kept: Java silently uses the last
+one, but the caller should judge that. Valid UTF-8 is read as UTF-8, while Java reads each byte as a latin-1 character:
+Kafka's keys and the values used here are ASCII, which is the same in both, and a client.id or a path is shown as its
+author wrote it. Other bytes are read as latin-1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from isrcheck.models.messages.errors import UsageError
 
-# Java's idea of a line end and of white space; str.splitlines and str.strip know several more of both.
+# Java's line ends and white space; str.splitlines and str.strip know more of both.
 LINE_END = re.compile(r"\r\n|\r|\n")
 WHITE_SPACE = " \t\f"
 
@@ -30,12 +30,12 @@ NAMED_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class PropertiesError(UsageError, ValueError):
-    """A property file that cannot be read, or that contradicts itself: one line with what, where and the cure."""
+    """A property file is unreadable or contradictory; the message is one line with what, where and the cure."""
 
 
 @dataclass(frozen=True)
 class Property:
-    """One key with its value, both without escapes, and the physical line (from 1) on which it begins."""
+    """A key and its value, with escapes resolved, and the physical line (from 1) on which the key begins."""
 
     key: str
     value: str
@@ -54,7 +54,7 @@ def read_properties(path: Path) -> list[Property]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file. Raises PropertiesError where there is none."""
+    """The text of a file. Raises PropertiesError if it cannot be read."""
     return decode(_read(path), path)
 
 
@@ -64,20 +64,18 @@ def _read(path: Path) -> bytes:
     except FileNotFoundError:
         raise PropertiesError(f"{path}: no such file; check the path") from None
     except IsADirectoryError:
-        raise PropertiesError(f"{path}: this is a directory; name a file in it") from None
+        raise PropertiesError(f"{path}: is a directory; give a file in it") from None
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise PropertiesError(f"{path}: cannot be read ({reason}); give a file that you may read") from None
+        raise PropertiesError(f"{path}: cannot be read ({reason}); give a readable file") from None
 
 
 def decode(content: bytes, path: Path) -> str:
-    """Bytes that came from `path` as text: UTF-8, or else latin-1."""
+    """Decode the bytes of `path` as UTF-8, or else as latin-1."""
     content = content.removeprefix(codecs.BOM_UTF8)
     if b"\0" in content:
         line = len(LINE_END.findall(content[: content.index(b"\0")].decode("latin-1"))) + 1
-        raise PropertiesError(
-            f"{path}:{line}: not a text file (it has NUL bytes); save it as plain ASCII or UTF-8 text"
-        )
+        raise PropertiesError(f"{path}:{line}: not a text file (it contains NUL bytes); save it as ASCII or UTF-8 text")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
@@ -85,16 +83,16 @@ def decode(content: bytes, path: Path) -> str:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Joins continued lines; leaves out blank lines and comments. Yields the number of the first physical line too."""
+    """The logical lines, each with the number of its first physical line; blank lines and comments are left out."""
     numbered = enumerate(LINE_END.split(text), start=1)
     for line_number, line in numbered:
         logical_line = line.lstrip(WHITE_SPACE)
-        # A lone backslash counts as blank. (As the last thing in a file, some Javas make an empty key of it.)
+        # A single backslash counts as blank. (At the end of a file, some versions of Java read an empty key.)
         if logical_line in ("", "\\") or logical_line[0] in "#!":
             continue
         parts = [logical_line]
         while _is_continued(parts[-1]):
-            # A blank continuation adds nothing and ends the logical line; one that starts with # is no comment.
+            # A blank continuation line ends the logical line; a continuation that starts with # is not a comment.
             _, continuation = next(numbered, (0, ""))
             parts[-1] = parts[-1][:-1]
             parts.append(continuation.lstrip(WHITE_SPACE))
@@ -102,14 +100,14 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_continued(line: str) -> bool:
-    """An even number of backslashes at the end are escaped backslashes."""
+    """Whether a line ends with an odd number of backslashes; an even number are escaped backslashes."""
     backslashes = len(line) - len(line.rstrip("\\"))
     return backslashes % 2 == 1
 
 
 def _property(logical_line: str, path: Path, line_number: int) -> Property:
     parts = KEY_AND_VALUE.fullmatch(logical_line)
-    assert parts is not None, "every line without an odd backslash at its end has a key and a value"
+    assert parts is not None, "the pattern matches every line that is not continued"
     return Property(
         key=_without_escapes(parts["key"], path, line_number),
         value=_without_escapes(parts["value"], path, line_number),
@@ -121,12 +119,12 @@ def _property(logical_line: str, path: Path, line_number: int) -> Property:
 def _without_escapes(text: str, path: Path, line_number: int) -> str:
     def character(escape: re.Match[str]) -> str:
         name = escape[1]
-        if name == "u":  # not followed by four hexadecimal digits. The text is not shown: it may be a password.
+        if name == "u":  # without four hexadecimal digits; the text is not shown, as it may be a password
             raise PropertiesError(
                 rf"{path}:{line_number}: malformed \uXXXX escape; write \u and four hexadecimal digits, "
                 r"or \\ for a backslash"
             )
         return chr(int(name[1:], 16)) if len(name) > 1 else NAMED_ESCAPES.get(name, name)
 
-    # Java's strings are UTF-16: two escapes that are a surrogate pair are one character.
+    # Java strings are UTF-16: two escapes that form a surrogate pair are one character.
     return ESCAPE.sub(character, text).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

@@ -1,7 +1,7 @@
-"""Values of Kafka's settings: read and validated as Kafka does, and shown so that no secret gets out.
+"""Values of Kafka's settings: reads and validates them as Kafka does, and prints them without secrets.
 
-In:  the text behind a key.
-Out: what it means as a Python value, or a ValueError that says what is wrong and what to write; text fit to be printed.
+In:  the text of a value.
+Out: the value in Python, or a ValueError with the reason and the cure; text that is safe to print.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from isrcheck.checker.kafka_config.kafka_versions import version_of_inter_broker_protocol
+from isrcheck.checker.kafka_config.releases import version_of_inter_broker_protocol
 
 WHAT_JAVA_TRIMS = "".join(map(chr, range(33)))
-"""String.trim, which Kafka applies to every value."""
+"""The characters that Java's String.trim removes; Kafka trims every value."""
 
 MOST = 2**31 - 1
 """Integer.MAX_VALUE."""
@@ -22,45 +22,45 @@ MOST = 2**31 - 1
 
 
 def read_acks(text: str) -> str:
-    """`acks`, with -1 as all."""
+    """Read `acks`; -1 means all."""
     if text not in ("all", "-1", "0", "1"):
-        raise ValueError(f"{quoted(text)} is no acks; write all (or -1), 1 or 0")
+        raise ValueError(f"{quoted(text)} is not a value of acks; write all (or -1), 1 or 0")
     return "all" if text == "-1" else text
 
 
 def read_true_or_false(text: str) -> bool:
-    """A boolean setting, in any mixture of capitals."""
+    """Read a boolean setting, in upper or lower case."""
     if text.lower() not in ("true", "false"):
-        raise ValueError(f"{quoted(text)} is neither true nor false; write one of them")
+        raise ValueError(f"{quoted(text)} is neither true nor false; write one of these")
     return text.lower() == "true"
 
 
 def read_isolation_level(text: str) -> str:
-    """`isolation.level`, which Kafka wants in small letters."""
+    """Read `isolation.level`, which must be in lower case."""
     if text not in ("read_committed", "read_uncommitted"):
-        raise ValueError(f"{quoted(text)} is no isolation.level; write read_committed or read_uncommitted")
+        raise ValueError(f"{quoted(text)} is not an isolation level; write read_committed or read_uncommitted")
     return text
 
 
 def read_transactional_id(text: str) -> str:
-    """`transactional.id`, which must not be empty."""
+    """Read `transactional.id`, which must not be empty."""
     if not text:
-        raise ValueError("Kafka refuses an empty one; give it a name, or leave the key out")
+        raise ValueError("Kafka refuses an empty value; write a name, or leave the key out")
     return text
 
 
 def read_count(text: str) -> int:
-    """How many: at least 1."""
+    """Read a count, at least 1."""
     return _whole(text, 1, "write for example 2")
 
 
 def read_requests(text: str) -> int:
-    """How many requests: at least 1."""
+    """Read a number of requests, at least 1."""
     return _whole(text, 1, "write for example 5")
 
 
 def read_times(text: str) -> int:
-    """How often, or how many milliseconds: at least 0."""
+    """Read a number of retries or of milliseconds, at least 0."""
     return _whole(text, 0, "write for example 0")
 
 
@@ -88,17 +88,17 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "log.message.format.version": version_of_inter_broker_protocol,
     "message.format.version": version_of_inter_broker_protocol,
 }
-"""The keys whose values bear on the answer; every other value is taken as it stands."""
+"""How to read the values of the keys that affect the answer; other values are not interpreted."""
 
 
 # --- Showing ----------------------------------------------------------------------------------------------------------
 
-# Over-cautious on purpose: a password under a misspelt key is a password still.
+# Deliberately too cautious: the value of a misspelt password key is still a password.
 _SECRET = re.compile(r"pas+w|pass|pwd|secret|jaas|credential|token|\.key$", re.IGNORECASE)
 
 
 def shown(key: str, value: str) -> str:
-    """A value on one line. Kafka itself prints a password as [hidden]."""
+    """A value on one line; a secret is printed as [hidden], as Kafka does."""
     return "[hidden]" if _SECRET.search(key) else printable(value)
 
 
@@ -108,5 +108,5 @@ def printable(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Text as it is named in a message: printable, in quotes, not too long."""
+    """Text for a message: printable, in quotes, not too long."""
     return f"'{printable(text if len(text) <= 60 else text[:60] + '...')}'"

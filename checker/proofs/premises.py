@@ -73,8 +73,8 @@ def without_premise(proofs: Proofs) -> Proofs:
 def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exploration) -> Sequence[Verdict]:
     """The verdicts, with one on the premise if it is open: it is then a goal of its own, which must not pass."""
     is_asked = any(one.proof is not None or one.is_unproved or one.is_unattempted for one in found)
-    is_told = any(one.prop is IN_RANGE for one in found)
-    if not is_asked or is_told or how_in_range(proofs, exploration) is not Established.OPEN:
+    is_given = any(one.prop is IN_RANGE for one in found)
+    if not is_asked or is_given or how_in_range(proofs, exploration) is not Established.OPEN:
         return found
     is_cut = proofs.stopped is not None
     row = Verdict(IN_RANGE, Word.NO_VIOLATION, exploration.judged, is_unproved=not is_cut, is_unattempted=is_cut)

@@ -1,9 +1,9 @@
-"""What a report tells, whatever form of `check` it is about.
+"""The content of a report, for every form of `check`.
 
 In:  built by gather.py. Out: read by page.py, junit.py, sarif.py and regressions.py.
 
-How a build server counts a verdict is said here, once, and follows the exit code: where `check` exits with 0 nothing
-fails, and where it does not, something does.
+This file alone defines how a build server counts a verdict. It agrees with the exit code: nothing fails if `check`
+exits with 0, and something fails if it does not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isrcheck.traces.format.trace import Trace
 
 
 class Outcome(Enum):
-    """What a build server makes of something, gravest first."""
+    """How a build server counts a result, gravest first."""
 
     FAILED = "failed"
     ERROR = "error"
@@ -29,7 +29,7 @@ class Outcome(Enum):
 
 
 def outcome_of(verdict: Verdict, *, strict: bool) -> Outcome:
-    """How a verdict counts. What is not known is an error; what says nothing against or for the promise is skipped."""
+    """How a verdict counts: an unknown result is an error; one that says nothing about the promise is skipped."""
     if verdict.is_unproved or verdict.is_unattempted:
         return Outcome.ERROR
     match verdict.word:
@@ -46,54 +46,53 @@ def outcome_of(verdict: Verdict, *, strict: bool) -> Outcome:
 
 
 @dataclass(frozen=True)
-class History:
-    """A trace that a search wrote: the file, and what stands in it."""
+class TraceFile:
+    """A trace that a search wrote: the path of its file, and its content."""
 
     path: Path
     trace: Trace
 
     @property
     def name(self) -> str:
-        """What the file and its page are called, without what comes after the point."""
+        """The name of the file, and of its page, without the suffix."""
         return self.path.name.removesuffix(".itf.json")
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One property of one search: its verdict, what a cell of the table says of it, how it counts, and the histories
-    that show it.
+class PropertyResult:
+    """One property of one search: its verdict, the text of its cell in the table, how it counts, and its traces.
 
-    `is_recorded` says that a failure is one that the project's record knows of; `mark` what differs from the record.
+    `is_recorded` marks a failure that models/verdicts.toml expects; `mark` says what differs from that record.
     """
 
     verdict: Verdict
     text: str
     outcome: Outcome
-    histories: tuple[History, ...] = ()
+    traces: tuple[TraceFile, ...] = ()
     is_recorded: bool = False
     mark: str = ""
 
     @property
-    def shown(self) -> tuple[History, ...]:
-        """The histories that show the verdict itself, not a graver or a lesser one beside it."""
-        return tuple(one for one in self.histories if one.trace.verdict == self.verdict.word.value)
+    def shown(self) -> tuple[TraceFile, ...]:
+        """The traces that show this verdict, and not another failure of the same property."""
+        return tuple(one for one in self.traces if one.trace.verdict == self.verdict.word.value)
 
 
 @dataclass(frozen=True)
-class Search:
-    """One search: of what, what it did (`run` is None where it did not take place), what became of its properties, and
-    how the search itself counts, with the reason. `others` are histories that show no verdict: of proofs that failed.
+class SearchReport:
+    """One search: its instance, its run (None if it did not take place), the results of its properties, and how the
+    search itself counts, with the reason in `says`. `others` are traces of failed proofs, which show no verdict.
 
-    What is searched on the side does not decide; its properties count for nothing.
+    A side search does not decide the verdict: it has no properties here.
     """
 
     title: str
     instance: Instance | None
     run: Run | None
-    judged: tuple[Judged, ...]
+    judged: tuple[PropertyResult, ...]
     outcome: Outcome = Outcome.PASSED
     says: str = ""
-    others: tuple[History, ...] = ()
+    others: tuple[TraceFile, ...] = ()
     lines: tuple[str, ...] = ()
 
     @property
@@ -102,18 +101,18 @@ class Search:
         return None if self.instance is None else self.instance.model
 
     @property
-    def histories(self) -> tuple[History, ...]:
+    def traces(self) -> tuple[TraceFile, ...]:
         """Every trace of the search."""
-        return (*(history for one in self.judged for history in one.histories), *self.others)
+        return (*(trace_file for one in self.judged for trace_file in one.traces), *self.others)
 
 
-Cell = Judged | str
-"""A cell of a table: a verdict with its histories, or text."""
+Cell = PropertyResult | str
+"""A cell of the table: a verdict with its traces, or text."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """A row of the table: the headings before it, and a cell for each column; one cell alone goes over all of them."""
+class GridRow:
+    """A row of the table: its headings, and a cell for each column; a single cell spans all columns."""
 
     headings: tuple[str, ...]
     cells: tuple[Cell, ...]
@@ -121,36 +120,39 @@ class Row:
 
 @dataclass(frozen=True)
 class Grid:
-    """The table that a report begins with: the titles of the headings, those of the columns, the rows."""
+    """The table at the top of a report: the titles of the row headings, the titles of the columns, and the rows."""
 
     corner: tuple[str, ...]
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[GridRow, ...]
 
 
 MEANS = {
-    SAFE: "nothing that is promised was broken",
+    SAFE: "no promise was broken",
     UNEXPECTED: "an expected figure or counterexample was not found",
     UNDECIDED: "undecided",
     USAGE: "bad input, or something could not be written",
     VIOLATED: "violated",
     INTERRUPTED: "interrupted",
 }
-"""What the exit codes of `check` mean."""
+"""The meaning of each exit code of `check`."""
 
-UNFINISHED = "check has not finished: what was found is not known"
+UNFINISHED = "check has not finished: there are no results yet"
 
 
 @dataclass(frozen=True)
-class Told:
-    """Everything that a report tells. `words` is the command as it was typed, `text` what was printed, the verdict
-    last; `is_cut` says that somebody interrupted it, `failure` what could not be written."""
+class ReportContent:
+    """The content of a report. `command` is the command as it was typed, `text` what it printed, ending with the
+    verdict.
+
+    `is_cut` says that the user interrupted it, `failure` which file could not be written.
+    """
 
     heading: str
-    words: str
+    command: str
     text: str
     grid: Grid
-    searches: tuple[Search, ...]
+    searches: tuple[SearchReport, ...]
     code: int = SAFE
     is_cut: bool = False
     failure: str = ""
@@ -158,41 +160,41 @@ class Told:
 
     @property
     def summary(self) -> str:
-        """The verdict, in one line."""
+        """The verdict as one line."""
         return self.text.rstrip().rpartition("\n")[2] if self.text.strip() else UNFINISHED
 
     @property
     def means(self) -> str:
-        """What the exit code means."""
+        """The meaning of the exit code."""
         if self.code == SAFE and any(one.is_recorded for search in self.searches for one in search.judged):
-            return "everything is as recorded, what is broken as well"
+            return "everything is as recorded, including the recorded failures"
         return MEANS.get(self.code, "an error")
 
     @property
     def gravest(self) -> Word | None:
-        """The gravest word of what was found, as long as that was not expected."""
+        """The gravest verdict among those that the record does not expect."""
         words = {one.verdict.word for search in self.searches for one in search.judged if not one.is_recorded}
         return next((word for word in Word if word in words), None)
 
     @property
     def outcomes(self) -> set[Outcome]:
-        """How everything counts that was found."""
+        """Every way in which a search or a property of this report counts."""
         searched = {search.outcome for search in self.searches}
         return searched | {one.outcome for search in self.searches for one in search.judged}
 
     @property
-    def beside(self) -> str:
-        """Why the command does not end with 0 where nothing that was searched says so; empty where something does."""
+    def other_reason(self) -> str:
+        """Why the exit code is not 0 although no search and no property failed; otherwise empty."""
         if self.code == SAFE or self.outcomes & {Outcome.FAILED, Outcome.ERROR}:
             return ""
         return self.failure or f"exit code {self.code}: {self.means}: {self.summary}"
 
 
-def unfinished(words: str, code: int) -> Told:
-    """The report that stands in the folder until there is another one."""
-    return Told("check", words, "", Grid((), (), ()), (), code)
+def unfinished(command: str, code: int) -> ReportContent:
+    """The report that lies in the folder until `check` has finished."""
+    return ReportContent("check", command, "", Grid((), (), ()), (), code)
 
 
-def by_property(histories: Sequence[History], name: str) -> tuple[History, ...]:
-    """The histories of one property."""
-    return tuple(one for one in histories if one.trace.property_name == name)
+def by_property(traces: Sequence[TraceFile], name: str) -> tuple[TraceFile, ...]:
+    """The traces of one property."""
+    return tuple(one for one in traces if one.trace.property_name == name)

@@ -1,10 +1,10 @@
-"""The folder of a report: whose it is, and how a report comes into it.
+"""The folder of a report: who owns it, and how a report is written into it.
 
-In:  a folder, a `Told` (told.py). Out: files.
+In:  a folder, a `ReportContent` (content.py). Out: files.
 
-The report of an earlier run is replaced: everything is written beside it first, then file for file takes its place, and
-what is left of the earlier one goes. Nothing else in the folder is touched. While a search goes on, and where it dies,
-the folder says that it has not finished: yesterday's report must not pass for today's.
+A new report replaces the earlier one: all files are written beside it first; then each file is moved into place, and
+the remaining files of the earlier report are deleted. No other file in the folder is touched. While a search runs, and
+after a crash, the folder says that `check` has not finished, so that an old report is not mistaken for a new one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from isrcheck.checker.outcome.verdict import UNDECIDED
-from isrcheck.checker.reports.content import Told, unfinished
+from isrcheck.checker.reports.content import ReportContent, unfinished
 from isrcheck.checker.reports.junit import junit
 from isrcheck.checker.reports.page import page
 from isrcheck.checker.reports.regressions import regressions
@@ -36,25 +36,24 @@ TRACES = "traces"
 OURS = re.compile(
     rf"index\.html|junit\.xml|results\.sarif|test_regressions\.py|{TRACES}/[\w.-]+({re.escape(SUFFIX)}|\.html)"
 )
-"""The files of a report; a marker that names any other one is not believed."""
+"""The files of a report. Other names in a marker are ignored, so that they are never deleted."""
 
 CURE = "move it away, or give another folder with --report DIR"
 
 
-def begin(folder: Path, words: str) -> None:
-    """Take a folder for the report of a command that begins; it says so until there is one. Raises UsageError where the
-    folder is somebody else's, or cannot be written to."""
+def begin(folder: Path, command: str) -> None:
+    """Claim a folder for the report of a command. Raises UsageError if it holds other files or is not writable."""
     try:
         _refuse_strangers(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        _put(folder, unfinished(words, UNDECIDED))
+        _put(folder, unfinished(command, UNDECIDED))
     except OSError as error:
         where = f"{error.filename or folder}: {error.strerror}"
         raise UsageError(f"{where}; give another folder with --report DIR") from None
 
 
-def write(folder: Path, make: Callable[[], Told]) -> str:
-    """Put a report into its folder; returns what kept it from being written, or nothing."""
+def write(folder: Path, make: Callable[[], ReportContent]) -> str:
+    """Write a report into its folder. Returns the reason if that fails, else an empty text."""
     try:
         _put(folder, make())
     except OSError as error:
@@ -65,15 +64,15 @@ def write(folder: Path, make: Callable[[], Told]) -> str:
     return ""
 
 
-def _put(folder: Path, told: Told) -> None:
-    files = dict(_files(folder, told))
+def _put(folder: Path, report: ReportContent) -> None:
+    files = dict(_files(folder, report))
     earlier = _named(folder)
     draft = draft_in(folder)
     try:
         draft.mkdir(0o700)
         for name, content in files.items():
             _write(draft / name, content)
-        # First the marker, with the names of both: a report that was half replaced is still known for ours.
+        # The marker comes first and names the files of both reports: a half-replaced report is still recognised.
         _write(draft / MARKER, _marker({**dict.fromkeys(earlier, b""), **files}))
         (draft / MARKER).replace(folder / MARKER)
         (folder / TRACES).mkdir(exist_ok=True)
@@ -87,17 +86,17 @@ def _put(folder: Path, told: Told) -> None:
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _files(folder: Path, told: Told) -> Mapping[str, bytes]:
-    """Every file of a report by its name, traces first."""
+def _files(folder: Path, report: ReportContent) -> Mapping[str, bytes]:
+    """The content of every file of a report, by name."""
     found: dict[str, bytes] = {}
-    for history in (one for search in told.searches for one in search.histories):
-        found[f"{TRACES}/{history.path.name}"] = history.path.read_bytes()
-        found[f"{TRACES}/{history.name}.html"] = _encoded(trace_page(history.trace))
+    for trace_file in (one for search in report.searches for one in search.traces):
+        found[f"{TRACES}/{trace_file.path.name}"] = trace_file.path.read_bytes()
+        found[f"{TRACES}/{trace_file.name}.html"] = _encoded(trace_page(trace_file.trace))
     now = datetime.now(UTC)
-    found["junit.xml"] = _encoded(junit(told, now.strftime("%Y-%m-%dT%H:%M:%S")))
-    found["results.sarif"] = _encoded(sarif(told))
-    found["test_regressions.py"] = _encoded(regressions(told, folder))
-    found["index.html"] = _encoded(page(told, now.strftime("%Y-%m-%d %H:%M UTC")))
+    found["junit.xml"] = _encoded(junit(report, now.strftime("%Y-%m-%dT%H:%M:%S")))
+    found["results.sarif"] = _encoded(sarif(report))
+    found["test_regressions.py"] = _encoded(regressions(report, folder))
+    found["index.html"] = _encoded(page(report, now.strftime("%Y-%m-%d %H:%M UTC")))
     return found
 
 
@@ -114,26 +113,26 @@ def _write(path: Path, content: bytes) -> None:
     write_through(path, content)
 
 
-# ---------------------------------------------------------------------------------------------- what is there already
+# ------------------------------------------------------------------------------------------------- an existing folder
 
 
 def _named(folder: Path) -> list[str]:
-    """The files that the marker of a folder names; none where there is no marker. Raises UsageError, OSError."""
+    """The files that the marker of a folder names; empty without a marker. Raises UsageError, OSError."""
     marker = folder / MARKER
     try:
         if marker.stat().st_size > MOST_MARKER:
-            raise UsageError(f"{marker}: too large for a marker of ours; {CURE}")
+            raise UsageError(f"{marker}: too large for a marker of isrcheck; {CURE}")
         content = json.loads(marker.read_bytes())
         version, files = content["version"], content["files"]
         is_ours = content["isrcheck"] == "report" and isinstance(files, list)
     except FileNotFoundError:
         return []
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise UsageError(f"{marker}: damaged, or not of isrcheck; {CURE}") from None
+        raise UsageError(f"{marker}: damaged, or not written by isrcheck; {CURE}") from None
     if not is_ours or type(version) is not int:
-        raise UsageError(f"{marker}: damaged, or not of isrcheck; {CURE}")
+        raise UsageError(f"{marker}: damaged, or not written by isrcheck; {CURE}")
     if version > VERSION:
-        raise UsageError(f"{folder}: a report of a newer isrcheck (version {version}); {CURE}")
+        raise UsageError(f"{folder}: written by a newer isrcheck (report version {version}); {CURE}")
     return [name for name in files if isinstance(name, str) and OURS.fullmatch(name)]
 
 
@@ -141,11 +140,11 @@ def _refuse_strangers(folder: Path) -> None:
     if not os.path.lexists(folder):
         return
     if not folder.is_dir():
-        raise UsageError(f"{folder}: not a folder; give another one with --report DIR")
+        raise UsageError(f"{folder}: not a folder; give a folder with --report DIR")
     if (folder / TRACES).is_symlink():
-        raise UsageError(f"{folder / TRACES}: a link; {CURE}")
+        raise UsageError(f"{folder / TRACES}: is a symbolic link; {CURE}")
     _named(folder)
     with contextlib.closing(os.scandir(folder)) as entries:
         is_empty = all(entry.name.startswith(DRAFT) for entry in entries)
     if not is_empty and not (folder / MARKER).is_file():
-        raise UsageError(f"{folder}: not empty, and not a report of isrcheck; {CURE}")
+        raise UsageError(f"{folder}: holds other files, and no report of isrcheck; {CURE}")

@@ -1,11 +1,12 @@
-"""junit.xml: one suite for each search, one test for each of its properties, and one for the search itself.
+"""junit.xml: a suite for each search, with a test for each of its properties and one for the search itself.
 
-In:  a `Told` (told.py). Out: the text of the file, in the form that Ant's schema describes and Jenkins and GitLab read.
+In:  a `ReportContent` (content.py).
+Out: the text of the file, in the form that Ant's schema describes and that Jenkins and GitLab read.
 
-VIOLATED fails, with the history as its text. UNDECIDED, and what was to be proved and is not, is an error. What is
-PERMITTED, says nothing here, was not reached so far, or fails as the record of the matrix says it should, is skipped
-with its verdict as the message: no build breaks of it, and it does not read as passed. Where `check` exits with 0
-nothing fails; where it does not, something does.
+A VIOLATED property fails, with its trace as the text. An UNDECIDED property, or one that should have been proved and
+was not, is an error. A property that is PERMITTED, not applicable or not reached, or that fails as recorded in the
+matrix, is skipped with its verdict as the message: it does not break a build, and does not look as if it had passed.
+Nothing fails if `check` exits with 0, and something fails if it does not.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.reports.content import UNFINISHED, Judged, Outcome, Search, Told
-from isrcheck.checker.session.text import asked_of
+from isrcheck.checker.reports.content import UNFINISHED, Outcome, PropertyResult, ReportContent, SearchReport
+from isrcheck.checker.session.text import search_summary
 from isrcheck.traces.drawing.markup import Element, append, as_xml, element
 from isrcheck.traces.terminal.show import view
 
@@ -31,49 +32,51 @@ class _Test:
     seconds: float = 0.0
 
 
-def junit(told: Told, when: str) -> str:
-    """The file; `when` is the time at which it was written, without a zone."""
-    suites: list[tuple[str, list[_Test], Search | None]] = [
-        (search.title, _tests(search), search) for search in told.searches
+def junit(report: ReportContent, when: str) -> str:
+    """The text of the file; `when` is the time of writing, without a time zone."""
+    suites: list[tuple[str, list[_Test], SearchReport | None]] = [
+        (search.title, _tests(search), search) for search in report.searches
     ]
-    if told.beside or not told.searches:
-        outcome = Outcome.ERROR if told.beside else Outcome.PASSED
-        suites.append(("check", [_Test("exit code", outcome, told.beside or UNFINISHED)], None))
+    if report.other_reason or not report.searches:
+        outcome = Outcome.ERROR if report.other_reason else Outcome.PASSED
+        suites.append(("check", [_Test("exit code", outcome, report.other_reason or UNFINISHED)], None))
     root = element("testsuites")
     for number, (name, tests, search) in enumerate(suites):
-        append(root, _suite(number, name, tests, search, told, when))
+        append(root, _suite(number, name, tests, search, report, when))
     return as_xml(root)
 
 
-def _tests(search: Search) -> list[_Test]:
+def _tests(search: SearchReport) -> list[_Test]:
     seconds = search.run.exploration.seconds if search.run is not None else 0.0
     itself = _Test(ITSELF, search.outcome, search.says, seconds=seconds)
     return [*(_test(one) for one in search.judged), itself]
 
 
-def _test(judged: Judged) -> _Test:
+def _test(judged: PropertyResult) -> _Test:
     message = judged.verdict.text
     if judged.is_recorded:
         message += ", as recorded"
     elif judged.mark:
         message += f": {judged.mark}"
-    histories = ["\n".join([*view(one.trace), "", f"trace: traces/{one.path.name}"]) for one in judged.histories]
-    return _Test(judged.verdict.prop.name, judged.outcome, message, "\n\n".join(histories))
+    traces = ["\n".join([*view(one.trace), "", f"trace: traces/{one.path.name}"]) for one in judged.traces]
+    return _Test(judged.verdict.prop.name, judged.outcome, message, "\n\n".join(traces))
 
 
-def _suite(number: int, name: str, tests: Sequence[_Test], search: Search | None, told: Told, when: str) -> Element:
+def _suite(
+    number: int, name: str, tests: Sequence[_Test], search: SearchReport | None, report: ReportContent, when: str
+) -> Element:
     run = search.run if search is not None else None
-    facts = {"command": told.words, "exit code": f"{told.code}: {told.means}"}
+    facts = {"command": report.command, "exit code": f"{report.code}: {report.means}"}
     if run is not None:
         facts["this search alone"] = run.command
-        facts["bounds and settings"] = asked_of(run)[0]
+        facts["bounds and settings"] = search_summary(run)[0]
     counts = {kind: sum(test.outcome is outcome for test in tests) for outcome, kind in KINDS.items()}
     return element(
         "testsuite",
         element("properties", *(element("property", name=key, value=value) for key, value in facts.items())),
         *(_case(name, test) for test in tests),
-        element("system-out", told.text if number == 0 else ""),
-        element("system-err", told.failure if number == 0 else ""),
+        element("system-out", report.text if number == 0 else ""),
+        element("system-err", report.failure if number == 0 else ""),
         name=name,
         package="isrcheck",
         id=number,

@@ -1,6 +1,6 @@
-"""The report as one page: no network, no script, and everything that comes from a model or a trace as mere text.
+"""The report as one HTML page: no network, no script; all text from models and traces is escaped.
 
-In:  a `Told` (told.py). Out: the text of index.html.
+In:  a `ReportContent` (content.py). Out: the text of index.html.
 """
 
 from __future__ import annotations
@@ -11,48 +11,52 @@ from urllib.parse import quote
 from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import INTERRUPTED, SAFE, UNDECIDED, Word
-from isrcheck.checker.reports.content import Cell, Grid, History, Judged, Outcome, Search, Told
+from isrcheck.checker.reports.content import Cell, Grid, Outcome, PropertyResult, ReportContent, SearchReport, TraceFile
 from isrcheck.checker.reports.plots import Bar, bars, line
 from isrcheck.checker.reports.style import STYLE
-from isrcheck.checker.session.disabled_actions import switched_off
+from isrcheck.checker.session.disabled_actions import disabled_actions
 from isrcheck.checker.session.formatting import counted
 from isrcheck.checker.session.proof_text import unrolled_lines
-from isrcheck.checker.session.text import Run, asked_of, never_fired, totals, verdict_line
+from isrcheck.checker.session.text import Run, never_fired, search_summary, totals, verdict_line
 from isrcheck.checker.spark.summary import spread_lines
 from isrcheck.models.version import product
 from isrcheck.traces.drawing.markup import Content, Element, append, as_html, element, page_head
 
 MOST_PLOTTED = 40
-"""SearchSession whose plots are drawn; a sweep can have thousands."""
+"""Searches with plots; a sweep can have thousands."""
 
 MOST_OPEN = 3
-"""SearchSession that are shown open; of more, each opens when it is asked for."""
+"""Up to this many searches are shown expanded; with more, all are collapsed."""
 
 LOOKS = {
     Word.VIOLATED: ("\u2717", "bad", "a promise that the configuration makes is broken"),
-    Word.UNREACHABLE: ("\u2717", "bad", "the model cannot do what it has to be able to do"),
-    Word.UNDECIDED: ("?", "open", "memory, time or a person ended it first, or it is not modelled: no answer"),
-    Word.PERMITTED: ("\u25b2", "permitted", "it fails, but only where this configuration promises nothing"),
-    Word.NO_VIOLATION: ("\u25cb", "bounded", "none within so many steps; nothing is known of longer behaviours"),
-    Word.NOT_REACHED: ("\u25cb", "bounded", "not reached within so many steps"),
-    Word.HOLDS: ("\u2713", "good", "the whole state space of these bounds was searched"),
+    Word.UNREACHABLE: ("\u2717", "bad", "the model cannot reach a state that it has to reach"),
+    Word.UNDECIDED: ("?", "open", "no answer: a limit or the user ended the search, or the mechanism is not modelled"),
+    Word.PERMITTED: ("\u25b2", "permitted", "it fails, but only where this configuration makes no promise"),
+    Word.NO_VIOLATION: (
+        "\u25cb",
+        "bounded",
+        "no violation within this number of steps; longer behaviours were not searched",
+    ),
+    Word.NOT_REACHED: ("\u25cb", "bounded", "not reached within this number of steps"),
+    Word.HOLDS: ("\u2713", "good", "the whole state space within these bounds was searched"),
     Word.PROVED: ("\u2713\u2713", "good", "at any depth, by induction"),
-    Word.REACHED: ("\u2713", "good", "the model can do what it has to be able to do"),
-    Word.NOT_APPLICABLE: ("\u2013", "none", "the mechanism that it speaks about is off"),
+    Word.REACHED: ("\u2713", "good", "the model reaches such a state"),
+    Word.NOT_APPLICABLE: ("\u2013", "none", "the property does not apply: its mechanism is off"),
 }
-"""For each word its sign, the class by which it is coloured, and what it means."""
+"""For each verdict its sign, the CSS class that colours it, and its meaning."""
 
 
-def page(told: Told, when: str) -> str:
-    """The whole page; `when` is the time at which it was written."""
-    head = page_head(told.heading, STYLE)
-    body = element("body", element("h1", told.heading), element("p", element("code", told.words), class_="quiet"))
-    append(body, *_banners(told))
-    if told.grid.rows:
-        append(body, *_table(told))
-    append(body, *_timings(told), *_searches(told))
-    if told.text:
-        append(body, element("h2", "As printed"), element("pre", told.text))
+def page(report: ReportContent, when: str) -> str:
+    """The whole page; `when` is the time of writing."""
+    head = page_head(report.heading, STYLE)
+    body = element("body", element("h1", report.heading), element("p", element("code", report.command), class_="quiet"))
+    append(body, *_banners(report))
+    if report.grid.rows:
+        append(body, *_table(report))
+    append(body, *_timings(report), *_searches(report))
+    if report.text:
+        append(body, element("h2", "Printed output"), element("pre", report.text))
     links = [("junit.xml", "JUnit"), ("results.sarif", "SARIF"), ("test_regressions.py", "pytest")]
     files: list[Content] = [f"Written {when} by {product()}. For build servers: "]
     for position, (name, says) in enumerate(links):
@@ -61,31 +65,31 @@ def page(told: Told, when: str) -> str:
     return as_html(element("html", head, body, lang="en"))
 
 
-def _banners(told: Told) -> Iterator[Element]:
-    kind = {SAFE: "none", UNDECIDED: "open", INTERRUPTED: "open"}.get(told.code, "bad") if told.text else "open"
-    if told.code == SAFE and told.gravest is not None:
-        kind = LOOKS[told.gravest][1]
-    code = f"exit code {told.code}: {told.means}"
+def _banners(report: ReportContent) -> Iterator[Element]:
+    kind = {SAFE: "none", UNDECIDED: "open", INTERRUPTED: "open"}.get(report.code, "bad") if report.text else "open"
+    if report.code == SAFE and report.gravest is not None:
+        kind = LOOKS[report.gravest][1]
+    code = f"exit code {report.code}: {report.means}"
     yield element(
         "p",
-        told.summary,
-        element("small", code if told.text else "its exit code is not known"),
+        report.summary,
+        element("small", code if report.text else "its exit code is not known"),
         class_=f"banner {kind}",
     )
-    if told.is_cut:
-        yield element("p", "INTERRUPTED: this is what was found until then", class_="banner open")
-    if told.failure:
-        yield element("p", told.failure, class_="banner bad")
-    for note in told.notes:
+    if report.is_cut:
+        yield element("p", "INTERRUPTED: these are the results up to the interruption", class_="banner open")
+    if report.failure:
+        yield element("p", report.failure, class_="banner bad")
+    for note in report.notes:
         yield element("p", note, class_="banner open")
 
 
 # ---------------------------------------------------------------------------------------------------------- the table
 
 
-def _table(told: Told) -> Iterator[Element]:
-    grid = told.grid
-    anchors = {search.title: f"#search-{number}" for number, search in enumerate(told.searches)}
+def _table(report: ReportContent) -> Iterator[Element]:
+    grid = report.grid
+    anchors = {search.title: f"#search-{number}" for number, search in enumerate(report.searches)}
     headings = [element("th", title, scope="col") for title in grid.corner]
     for column in grid.columns:
         title = element("a", column, href=anchors[column]) if column in anchors else column
@@ -111,7 +115,7 @@ def _cell(cell: Cell, columns: int) -> Element:
     content: list[Content] = [element("span", element("span", sign, class_="sign"), text, class_="verdict")]
     if own is not None:
         content.append(element("small", _file_of(own)))
-    for one in cell.histories:
+    for one in cell.traces:
         if one is not own:
             says = f"{one.trace.verdict} at step {one.trace.length}"
             content.append(element("small", element("a", says, href=_page_of(one)), ", ", _file_of(one)))
@@ -122,16 +126,16 @@ def _cell(cell: Cell, columns: int) -> Element:
     return element("td", *content, class_=kind, **more)
 
 
-def _page_of(history: History) -> str:
-    return f"traces/{quote(history.name)}.html"
+def _page_of(trace_file: TraceFile) -> str:
+    return f"traces/{quote(trace_file.name)}.html"
 
 
-def _file_of(history: History) -> Element:
-    return element("a", "trace file", href=f"traces/{quote(history.path.name)}")
+def _file_of(trace_file: TraceFile) -> Element:
+    return element("a", "trace file", href=f"traces/{quote(trace_file.path.name)}")
 
 
 def _legend(grid: Grid) -> Element:
-    words = {cell.verdict.word for row in grid.rows for cell in row.cells if isinstance(cell, Judged)}
+    words = {cell.verdict.word for row in grid.rows for cell in row.cells if isinstance(cell, PropertyResult)}
     signs = [(word, *LOOKS[word]) for word in Word if word in words]
     return element(
         "ul",
@@ -143,14 +147,14 @@ def _legend(grid: Grid) -> Element:
 # -------------------------------------------------------------------------------------------------------- the searches
 
 
-def _timings(told: Told) -> Iterator[Element]:
-    rows = [_timing(search.title, search.run) for search in told.searches if search.run is not None]
+def _timings(report: ReportContent) -> Iterator[Element]:
+    rows = [_timing(search.title, search.run) for search in report.searches if search.run is not None]
     if len(rows) > 1:
         yield element("h2", "Timings")
         shown, left = rows[:MOST_PLOTTED], len(rows) - MOST_PLOTTED
-        yield _figure(bars("seconds that each search took", shown), "seconds of each search")
+        yield _figure(bars("seconds of each search", shown), "seconds of each search")
         if left > 0:
-            yield element("p", f"{left} more searches are not drawn", class_="quiet")
+            yield element("p", f"{left} more searches are not shown", class_="quiet")
 
 
 def _timing(name: str, run: Run) -> Bar:
@@ -162,18 +166,18 @@ def _timing(name: str, run: Run) -> Bar:
     return Bar(name, seconds, seconds, says)
 
 
-def _searches(told: Told) -> Iterator[Element]:
-    if told.searches:
-        yield element("h2", "What was searched")
+def _searches(report: ReportContent) -> Iterator[Element]:
+    if report.searches:
+        yield element("h2", "Searches")
     drawn = 0
-    for number, search in enumerate(told.searches):
+    for number, search in enumerate(report.searches):
         drawn += search.run is not None
-        yield _search(search, number, is_drawn=drawn <= MOST_PLOTTED, is_open=len(told.searches) <= MOST_OPEN)
+        yield _search(search, number, is_drawn=drawn <= MOST_PLOTTED, is_open=len(report.searches) <= MOST_OPEN)
     if drawn > MOST_PLOTTED:
-        yield element("p", f"plots are drawn of the first {MOST_PLOTTED} searches", class_="quiet")
+        yield element("p", f"only the first {MOST_PLOTTED} searches have plots", class_="quiet")
 
 
-def _search(search: Search, number: int, *, is_drawn: bool, is_open: bool) -> Element:
+def _search(search: SearchReport, number: int, *, is_drawn: bool, is_open: bool) -> Element:
     run = search.run
     word = Word.UNDECIDED if search.outcome is Outcome.ERROR else Word.NOT_APPLICABLE if run is None else run.word
     sign, kind, _ = LOOKS[word]
@@ -198,15 +202,15 @@ def _search(search: Search, number: int, *, is_drawn: bool, is_open: bool) -> El
 
 
 def _asked(run: Run) -> Element:
-    configuration, faults, search = asked_of(run)
+    configuration, faults, search = search_summary(run)
     made = element("dl", element("dt", "command"), element("dd", element("code", run.command)))
     for name, says in (("configuration", configuration), ("faults", faults), ("search", search)):
         append(made, element("dt", name), element("dd", says))
     return made
 
 
-def _found(search: Search, run: Run) -> Iterator[Element]:
-    """How much was searched, in the words of the text, and what was not found that had to be."""
+def _found(search: SearchReport, run: Run) -> Iterator[Element]:
+    """The totals of the search, as in the printed text, and the states that it had to reach and did not."""
     if isinstance(run.exploration, BmcResult):
         lines = unrolled_lines(run.exploration)
     else:
@@ -218,13 +222,15 @@ def _found(search: Search, run: Run) -> Iterator[Element]:
     yield element("p", *(one for text in lines for one in (text, element("br"))))
     sought = [one for one in search.judged if one.verdict.word in (Word.NOT_REACHED, Word.UNREACHABLE)]
     if sought:
-        yield element("p", f"had to be reached: {'; '.join(f'{one.verdict.prop.name}: {one.text}' for one in sought)}")
+        yield element(
+            "p", f"not reached, but required: {'; '.join(f'{one.verdict.prop.name}: {one.text}' for one in sought)}"
+        )
 
 
 def _plots(run: Run) -> Iterator[Element]:
     if isinstance(run.exploration, BmcResult):
         if len(run.exploration.times) > 1:
-            says = "seconds that Z3 took for each depth"
+            says = "seconds of Z3 at each depth"
             yield _figure(line(says, run.exploration.times, across="depth"), says)
         return
     levels = run.exploration.levels
@@ -239,7 +245,7 @@ def _plots(run: Run) -> Iterator[Element]:
 
 
 def _actions(exploration: Exploration) -> list[Bar]:
-    instance, off, silent = exploration.instance, switched_off(exploration.instance), never_fired(exploration)
+    instance, off, silent = exploration.instance, disabled_actions(exploration.instance), never_fired(exploration)
     rows = []
     for slot, one in enumerate(instance.model.actions):
         if instance.alternatives[slot] is None:
@@ -247,7 +253,7 @@ def _actions(exploration: Exploration) -> list[Bar]:
         fired, new = exploration.fired[slot], exploration.new[slot]
         says, kind = f"{fired:,} fired, {new:,} new", "bar"
         if slot in off:
-            says, kind = "switched off by the configuration", "off"
+            says, kind = "disabled by the configuration", "off"
         elif one.name in silent:
             says, kind = "\u26a0 never fired", "never"
         rows.append(Bar(one.name, fired, new, says, kind))
@@ -256,7 +262,7 @@ def _actions(exploration: Exploration) -> list[Bar]:
 
 def _coverage(exploration: Exploration) -> str:
     silent = never_fired(exploration)
-    says = "how often each action fired, and (stronger) how many new states it gave"
+    says = "how often each action fired, and (darker) how many new states it reached"
     if silent and exploration.stopped == "decided":
         return (
             f"{says}; the search ended once every property was decided, before {counted(len(silent), 'action')} fired"

@@ -1,9 +1,9 @@
-"""Two kinds of plot as SVG: a line over levels, and bars with names.
+"""Two kinds of plot as SVG: a line over levels, and labelled bars.
 
-In:  numbers and their names. Out: `svg` elements to be put into a page, which gives them their colours (style.py).
+In:  numbers and their names. Out: `svg` elements for a page, which defines their colours (style.py).
 
-Every mark has its value as a tooltip, and every plot says in words what it shows. What it takes to
-read one stands in attributes, so that it can be read where a server takes the style away.
+Every mark has its value as a tooltip, and every plot has a text that describes it. Colours and strokes are attributes,
+so that a plot is readable even if a server removes the style sheet.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ from isrcheck.traces.drawing.markup import Content, Element, element
 WIDTH, HEIGHT = 520, 260
 LEFT, RIGHT, TOP, BOTTOM = 64, 14, 12, 40
 TICKS = 5
-"""About so many ticks on an axis."""
+"""The approximate number of ticks on an axis."""
 
 BARS, BAR, LABELS = 860, 18, 330
-"""The width of a plot of bars, the height of a bar with its gap, and the most room for the names before the bars."""
+"""The width of a bar plot, the height of a bar with its gap, and the maximum width of the names."""
 
 LETTER = 7.3
-"""The width of a letter in a plot, with some room. A longer name than there is room for is cut; its tooltip has it."""
+"""The width of a letter in a plot, with a margin. A name that does not fit is cut; its tooltip shows all of it."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: its name, its length and how much of that is drawn stronger, what is said behind it, and the class by
-    which it is coloured."""
+    """A bar: its name, its length, the part of it that is drawn darker, the text behind it, and its CSS class."""
 
     name: str
     value: float
@@ -39,7 +38,7 @@ class Bar:
 
 
 def ticks(most: float) -> list[float]:
-    """Round numbers from 0 to the first that is not below `most`."""
+    """Round numbers from 0 up to the first one that is at least `most`."""
     if most <= 0:
         return [0.0, 1.0]
     rough = most / TICKS
@@ -50,12 +49,12 @@ def ticks(most: float) -> list[float]:
 
 
 def log_ticks(most: float) -> list[float]:
-    """Powers of ten from 1 to the first that is not below `most`."""
+    """Powers of ten from 1 up to the first one that is at least `most`."""
     return [10.0**power for power in range(max(1, math.ceil(math.log10(max(most, 1)) * (1 - 1e-9))) + 1)]
 
 
 def short(value: float) -> str:
-    """A number in few letters: 950, 1.5k, 20M."""
+    """A number in few characters: 950, 1.5k, 20M."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:.3g}{unit}"
@@ -63,7 +62,7 @@ def short(value: float) -> str:
 
 
 def line(says: str, values: Sequence[float], *, across: str, first: int = 0, is_log: bool = False) -> Element:
-    """Values over levels that are numbered from `first`; on a logarithmic scale, what is not above 0 is left out."""
+    """Values over levels numbered from `first`; a logarithmic scale leaves out values of 0."""
     marks = log_ticks(max(values, default=1)) if is_log else ticks(max(values, default=1))
     width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     last = max(len(values) - 1, 1)
@@ -95,7 +94,7 @@ def line(says: str, values: Sequence[float], *, across: str, first: int = 0, is_
 
 
 def bars(says: str, rows: Sequence[Bar]) -> Element:
-    """Bars below each other, each with its name before it and with what is said of it behind it."""
+    """Horizontal bars, each with its name before it and its text behind it."""
     most = max((row.value for row in rows), default=0) or 1
     left = min(LABELS, max((len(row.name) for row in rows), default=1) * LETTER + 12)
     room = max(BARS - left - max((len(row.says) for row in rows), default=1) * LETTER - 12, BAR)

@@ -1,10 +1,10 @@
-"""test_regressions.py: a test for pytest out of every violation.
+"""test_regressions.py: a pytest test for each violation.
 
-In:  a `Told` (told.py), and the folder of the report. Out: the text of the file.
+In:  a `ReportContent` (content.py), and the folder of the report. Out: the text of the file.
 
-A test is red as long as the model allows its history, and green from the day on which it does not: red now, to be kept
-once the model is repaired. Of the matrix, what fails as recorded has to stay possible. Names out of models stand in the
-file as literals only.
+A test fails while the model allows its counterexample, and passes once the model does not: it is kept after the model
+is repaired. For the matrix, a recorded failure has to stay possible. Names from models appear in the file only as
+string literals.
 """
 
 from __future__ import annotations
@@ -14,68 +14,67 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from isrcheck.checker.outcome.verdict import Word
-from isrcheck.checker.reports.content import History, Judged, Outcome, Search, Told
+from isrcheck.checker.reports.content import Outcome, PropertyResult, ReportContent, SearchReport, TraceFile
 from isrcheck.traces.format.itf import is_built_in
 
 HEAD = '''\
-"""Histories that break what a model promises, found by isrcheck: a test for each.
+"""A test for each counterexample that isrcheck has found.
 
-A test is red as long as the model allows its history, and green once it does not. Repair the model, see the test turn
-green, and keep it: the history stays impossible.
+A test fails while the model allows its counterexample, and passes once the model does not. Repair the model, see the
+test pass, and keep it: it fails again if the counterexample becomes possible again.
 """
 
 from pathlib import Path
 
+import isrcheck
 import pytest
-
-from isrcheck.traces.format.recheck import recheck
 
 FOLDER = Path(__file__).resolve().parent
 
 IMPOSSIBLE, POSSIBLE = "impossible", "possible"
 
 WANTED = IMPOSSIBLE
-# or: WANTED = POSSIBLE, for failures that are known and wanted. A test is then red once its history is impossible.
+# or: WANTED = POSSIBLE, for known failures that are intended. A test then fails once its counterexample is impossible.
 
 COMMAND = {command}
-# What was asked, when these were found.
+# The command that found them.
 
-HISTORIES = [
-    # a trace file, the model if it is one of your own (it is loaded, and so run), and what the history should be
+COUNTEREXAMPLES = [
+    # the trace file, your own model file if there is one (the test loads and so runs it), and the wanted outcome
 '''
 
 TAIL = """\
 ]
 
 
-@pytest.mark.parametrize(("trace", "model", "wanted"), HISTORIES, ids=[history[0] for history in HISTORIES])
-def test_history(trace, model, wanted):
-    found = recheck(FOLDER / "traces" / trace, None if model is None else FOLDER / model)
+@pytest.mark.parametrize(("trace", "model", "wanted"), COUNTEREXAMPLES, ids=[one[0] for one in COUNTEREXAMPLES])
+def test_counterexample(trace, model, wanted):
+    found = isrcheck.recheck(FOLDER / "traces" / trace, None if model is None else FOLDER / model)
     assert (POSSIBLE if found.is_possible else IMPOSSIBLE) == wanted, found.says
 """
 
 
-def regressions(told: Told, folder: Path) -> str:
-    """The file."""
+def regressions(report: ReportContent, folder: Path) -> str:
+    """The text of the file."""
     lines = []
-    for search, judged, history in _violations(told):
+    for search, judged, trace_file in _violations(report):
         wanted = "POSSIBLE" if judged.is_recorded else "WANTED"
-        lines.append(f"    ({history.path.name!a}, {_model(search, folder)!a}, {wanted}),\n")
-    return HEAD.format(command=ascii(told.words)) + "".join(dict.fromkeys(lines)) + TAIL
+        lines.append(f"    ({trace_file.path.name!a}, {_model(search, folder)!a}, {wanted}),\n")
+    return HEAD.format(command=ascii(report.command)) + "".join(dict.fromkeys(lines)) + TAIL
 
 
-def _violations(told: Told) -> Iterator[tuple[Search, Judged, History]]:
-    """Every history that breaks a promise; with --strict those that are permitted, too."""
-    for search in told.searches:
+def _violations(report: ReportContent) -> Iterator[tuple[SearchReport, PropertyResult, TraceFile]]:
+    """Every trace that breaks a promise; with --strict also the permitted failures."""
+    for search in report.searches:
         for judged in search.judged:
-            for history in judged.histories:
+            for trace_file in judged.traces:
                 is_strict = judged.outcome is Outcome.FAILED and judged.verdict.word is Word.PERMITTED
-                if history.trace.verdict == Word.VIOLATED.value or is_strict:
-                    yield search, judged, history
+                if trace_file.trace.verdict == Word.VIOLATED.value or is_strict:
+                    yield search, judged, trace_file
 
 
-def _model(search: Search, folder: Path) -> str | None:
-    """The file of a model of one's own, from the folder of the report."""
+def _model(search: SearchReport, folder: Path) -> str | None:
+    """The path of a user's own model file, relative to the folder of the report; None for a built-in model."""
     assert search.model is not None
     if is_built_in(search.model):
         return None

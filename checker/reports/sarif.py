@@ -1,10 +1,10 @@
-"""results.sarif: a finding for each property that fails or is left open, in the form of SARIF 2.1.0.
+"""results.sarif: a result for each property that fails or is undecided, in SARIF 2.1.0.
 
-In:  a `Told` (told.py). Out: the text of the file.
+In:  a `ReportContent` (content.py). Out: the text of the file.
 
-A finding points at the property's function, and its code flow goes through the functions of the actions that lead
-there. VIOLATED is an error, PERMITTED a note, UNDECIDED is open, as SARIF calls it; what fails as the record of the
-matrix says it should is suppressed with that reason. What holds has no finding.
+A result points at the property's function; its code flow goes through the functions of the actions that lead to the
+failure. VIOLATED has the level error, PERMITTED the level note, and UNDECIDED the kind open. A failure that is recorded
+in the matrix is suppressed with that justification. A property that holds has no result.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from urllib.parse import quote
 from isrcheck import models
 from isrcheck.checker.kafka_config.answer import first_sentence
 from isrcheck.checker.outcome.verdict import SAFE, UNEXPECTED, VIOLATED, Word
-from isrcheck.checker.reports.content import UNFINISHED, History, Judged, Outcome, Search, Told
+from isrcheck.checker.reports.content import UNFINISHED, Outcome, PropertyResult, ReportContent, SearchReport, TraceFile
 from isrcheck.models.language.model import Instance, Model, Property
 from isrcheck.models.language.syntax import Function
 from isrcheck.models.version import version
@@ -31,21 +31,21 @@ from isrcheck.traces.terminal.show import erring_row, view
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 OURS, HERE = "ISRCHECK", "SRCROOT"
-"""The folders that paths start from: where isrcheck is installed, and where the command was given."""
+"""The base folders of paths: the installation of isrcheck, and the current folder of the command."""
 
 ANSWERED = (SAFE, UNEXPECTED, VIOLATED)
-"""Exit codes of a check that came to its end, whatever it found."""
+"""Exit codes of a check that finished, whatever it found."""
 
 FOUND = (Word.VIOLATED, Word.UNREACHABLE, Word.PERMITTED, Word.UNDECIDED)
-"""Verdicts that are findings, however they count."""
+"""Verdicts that are always reported as results."""
 
 
-def sarif(told: Told) -> str:
-    """The file."""
+def sarif(report: ReportContent) -> str:
+    """The text of the file."""
     ids: dict[str, int] = {}
     rules: list[dict[str, Any]] = []
     results = []
-    for search in told.searches:
+    for search in report.searches:
         assert search.model is not None or not search.judged
         for judged in search.judged:
             name = _rule_id(search.model, judged.verdict.prop) if search.model is not None else ""
@@ -53,13 +53,13 @@ def sarif(told: Told) -> str:
                 ids[name] = len(rules)
                 rules.append(_rule(name, judged))
             if _is_finding(judged):
-                results.append(_result(search, judged, name, ids[name], told))
+                results.append(_result(search, judged, name, ids[name], report))
     run = {
         "tool": {"driver": {"name": "isrcheck", "version": version(), "rules": rules}},
-        "invocations": [_invocation(told)],
+        "invocations": [_invocation(report)],
         "originalUriBaseIds": {
-            OURS: {"description": {"text": "The folder in which isrcheck is installed, or checked out."}},
-            HERE: {"description": {"text": "The folder in which the command was given."}},
+            OURS: {"description": {"text": "The folder in which isrcheck is installed or checked out."}},
+            HERE: {"description": {"text": "The current folder of the command."}},
         },
         "columnKind": "unicodeCodePoints",
         "results": results,
@@ -76,18 +76,18 @@ def _cleaned(value: Any) -> Any:
     return [_cleaned(one) for one in value] if isinstance(value, list) else value
 
 
-def _invocation(told: Told) -> dict[str, Any]:
-    errors = [one for one in (told.failure, told.beside, "" if told.text else UNFINISHED) if one]
+def _invocation(report: ReportContent) -> dict[str, Any]:
+    errors = [one for one in (report.failure, report.other_reason, "" if report.text else UNFINISHED) if one]
     errors += [
         f"{search.title}: {search.says or Word.UNDECIDED.value}"
-        for search in told.searches
+        for search in report.searches
         if search.outcome in (Outcome.ERROR, Outcome.FAILED)
     ]
     return {
-        "commandLine": told.words,
-        "exitCode": told.code,
-        "exitCodeDescription": told.means,
-        "executionSuccessful": told.code in ANSWERED,
+        "commandLine": report.command,
+        "exitCode": report.code,
+        "exitCodeDescription": report.means,
+        "executionSuccessful": report.code in ANSWERED,
         "toolExecutionNotifications": [{"level": "error", "message": {"text": text}} for text in dict.fromkeys(errors)],
     }
 
@@ -99,7 +99,7 @@ def _rule_id(model: Model, prop: Property) -> str:
     return f"{model.name}/{prop.name}"
 
 
-def _rule(name: str, judged: Judged) -> dict[str, Any]:
+def _rule(name: str, judged: PropertyResult) -> dict[str, Any]:
     prop = judged.verdict.prop
     says = first_sentence(judged.verdict) or prop.name
     return {
@@ -114,35 +114,37 @@ def _rule(name: str, judged: Judged) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------------ findings
 
 
-def _is_finding(judged: Judged) -> bool:
+def _is_finding(judged: PropertyResult) -> bool:
     return judged.outcome in (Outcome.FAILED, Outcome.ERROR) or judged.verdict.word in FOUND
 
 
-def _result(search: Search, judged: Judged, name: str, index: int, told: Told) -> dict[str, Any]:
+def _result(
+    search: SearchReport, judged: PropertyResult, name: str, index: int, report: ReportContent
+) -> dict[str, Any]:
     assert search.instance is not None
     verdict, instance = judged.verdict, search.instance
     kind, level = _grade(judged)
     text = f"{search.title}: {verdict.prop.name}: {verdict.text}" + (f" ({judged.mark})" if judged.mark else "")
-    histories = judged.histories
-    if histories:
-        text += "\n\n" + "\n".join(view(histories[0].trace))
+    traces = judged.traces
+    if traces:
+        text += "\n\n" + "\n".join(view(traces[0].trace))
     found: dict[str, Any] = {
         "ruleId": name,
         "ruleIndex": index,
         "kind": kind,
         "level": level,
         "message": {"text": text},
-        "locations": [_location(instance.model, _function_of(verdict.prop, instance, histories))],
+        "locations": [_location(instance.model, _function_of(verdict.prop, instance, traces))],
         "partialFingerprints": {"isrcheck/v1": _fingerprint(instance, verdict.prop, verdict.word)},
         "properties": {
             "verdict": verdict.word.value,
             "depth": verdict.depth,
-            "command": search.run.command if search.run is not None else told.words,
-            "traces": [f"traces/{one.path.name}" for one in histories],
+            "command": search.run.command if search.run is not None else report.command,
+            "traces": [f"traces/{one.path.name}" for one in traces],
         },
     }
-    if histories:
-        found["codeFlows"] = [_flow(one) for one in histories]
+    if traces:
+        found["codeFlows"] = [_flow(one) for one in traces]
     if judged.is_recorded and judged.outcome is Outcome.SKIPPED:
         found["suppressions"] = [
             {"kind": "external", "status": "accepted", "justification": "recorded in models/verdicts.toml"}
@@ -150,9 +152,9 @@ def _result(search: Search, judged: Judged, name: str, index: int, told: Told) -
     return found
 
 
-def _function_of(prop: Property, instance: Instance, histories: Sequence[History]) -> Function | None:
-    """The function that a finding is about: of `in_range`, the one that leaves the declaration."""
-    error = histories[0].trace.error if histories else None
+def _function_of(prop: Property, instance: Instance, traces: Sequence[TraceFile]) -> Function | None:
+    """The function that a result points at; for `in_range`, the function that leaves a declared range."""
+    error = traces[0].trace.error if traces else None
     if error is None:
         return prop.function
     if error.step is not None:
@@ -160,8 +162,8 @@ def _function_of(prop: Property, instance: Instance, histories: Sequence[History
     return next(one.function for one in instance.properties if one.name == error.property_name)
 
 
-def _grade(judged: Judged) -> tuple[str, str]:
-    """The kind and the level of a finding: only what fails has a level."""
+def _grade(judged: PropertyResult) -> tuple[str, str]:
+    """The kind and the level of a result; only a failure has a level."""
     if judged.verdict.word in (Word.VIOLATED, Word.UNREACHABLE) or judged.outcome is Outcome.FAILED:
         return "fail", "error"
     if judged.verdict.word is Word.PERMITTED:
@@ -170,14 +172,14 @@ def _grade(judged: Judged) -> tuple[str, str]:
 
 
 def _fingerprint(instance: Instance, prop: Property, word: Word) -> str:
-    """What stays the same when lines move and depths change."""
+    """A fingerprint that does not depend on line numbers and depths."""
     content = [label(instance), configuration_digest(instance), prop.name, word.value]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
 
 
-def _flow(history: History) -> dict[str, Any]:
-    """The steps of a history, each at the function of its action, with what it changed."""
-    trace = history.trace
+def _flow(trace_file: TraceFile) -> dict[str, Any]:
+    """The steps of a trace, each at the function of its action, with the cells that it changed."""
+    trace = trace_file.trace
     instance, columns = trace.instance, titles(trace.instance)
     locations = []
     for row in (*rows(trace), *erring_row(trace, columns)):
@@ -197,7 +199,7 @@ def _flow(history: History) -> dict[str, Any]:
 
 
 def _location(model: Model, function: Function | Callable[..., Any] | None, text: str = "") -> dict[str, Any]:
-    """Where a function stands; of a model without one for its initial states, where the model begins."""
+    """The location of a function, or of the model's first line if there is no function."""
     name, path, number = "", model.path, 1
     if isinstance(function, Function):
         name, path, number = function.name, function.path, function.line
@@ -212,7 +214,7 @@ def _location(model: Model, function: Function | Callable[..., Any] | None, text
 
 
 def _artifact(path: Path) -> dict[str, str]:
-    """A file by its path below the current folder, or below the one of isrcheck; any other one by its whole path."""
+    """A file as a path relative to the current folder or to isrcheck's folder; otherwise as an absolute path."""
     whole = path.resolve()
     for base, folder in ((HERE, Path.cwd()), (OURS, Path(models.__file__).resolve().parents[1])):
         if whole.is_relative_to(folder):

@@ -1,4 +1,4 @@
-"""How the page looks: light and dark, on a screen and on paper. Nothing is told by colour alone.
+"""The style sheet of the page: light and dark, for screen and paper. No information is given by colour alone.
 
 In:  nothing. Out: `STYLE`, which page.py puts into the page.
 """

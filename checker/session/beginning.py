@@ -1,7 +1,7 @@
-"""What comes before a search, within the limits of the command: the initial states, and the kernel.
+"""Prepares a search within the limits of the command: enumerates the initial states, and gets the kernel.
 
 In:  an `Instance`, and the `Budget` of the command.
-Out: a `Beginning`; Spent where there is no time or memory left for it, and nothing can be searched.
+Out: a `Beginning`; Spent is raised if the time or the memory does not suffice.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.models.language.model import Instance
 
 QUIET = 1.0
-"""For so many seconds nothing is said."""
+"""Progress is reported only after this number of seconds."""
 
 Compile = Callable[[Instance, Callable[[str], None]], Kernel]
-"""Gives the kernel of an instance; tells where it has to be compiled first."""
+"""Returns the kernel of an instance; calls the second argument with a message if it has to compile the kernel."""
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """The kernel, and how many seconds the initial states took."""
+    """The kernel, and the seconds that the initial states took."""
 
     kernel: Kernel
     seconds: float
 
 
 def begin(instance: Instance, budget: Budget, compiled: Compile, progress: ProgressLine | None = None) -> Beginning:
-    """The initial states, and the kernel. Raises Spent; ModelError where an initial state is wrong."""
+    """Enumerate the initial states and get the kernel. Raises Spent, and ModelError for a wrong initial state."""
     seconds = enumerate_initial_states(instance, budget, progress)
     try:
         with budget.kept(), compiling_within(budget.left):
@@ -44,19 +44,19 @@ def begin(instance: Instance, budget: Budget, compiled: Compile, progress: Progr
 
 
 def enumerate_initial_states(instance: Instance, budget: Budget, progress: ProgressLine | None = None) -> float:
-    """The initial states; how many seconds they took. Raises Spent, ModelError."""
+    """Enumerate the initial states, and return the seconds that this took. Raises Spent, ModelError."""
     began = time.monotonic()
-    told = False
+    announced = False
 
     def watch(count: int, size: int) -> None:
-        nonlocal told
+        nonlocal announced
         budget.look(size)
         seconds = time.monotonic() - began
         if progress is None or seconds < QUIET:
             return
-        if not told:
+        if not announced:
             progress.announce(f"{progress.subject}: reading initial states")
-            told = True
+            announced = True
         progress.tell(f"{count:,} initial states, {human_bytes(size)}", seconds)
 
     with budget.kept():

@@ -1,7 +1,7 @@
-"""Counterexamples that differ in cause, as people and scripts read them.
+"""Counterexamples with different causes, as text and as objects.
 
-In:  what was found about one property.
-Out: lines for a person, an object for `--json`.
+In:  the counterexamples of one property.
+Out: lines of text, an object for `--json`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from isrcheck.traces.explaining.cause import Cause
 
 
 def different_lines(different: Sequence[DistinctCauses], show: Callable[[Path], str]) -> list[str]:
-    """What a person reads of them."""
+    """The counterexamples as lines of text."""
     lines = []
     for one in different:
         lines += ["", f"{one.prop.name}, {one.word.value}: {_counted(len(one.found))}, {one.reach}"]
@@ -29,7 +29,7 @@ def different_lines(different: Sequence[DistinctCauses], show: Callable[[Path], 
 
 
 def _counted(count: int) -> str:
-    return f"{count} counterexample{'s' * (count != 1)} of different causes" if count != 1 else "1 counterexample"
+    return f"{count} counterexamples with different causes" if count != 1 else "1 counterexample"
 
 
 def _faults(cause: Cause) -> str:
@@ -37,7 +37,7 @@ def _faults(cause: Cause) -> str:
 
 
 def different_object(one: DistinctCauses, show: Callable[[Path], str]) -> dict[str, Any]:
-    """The object of one property in the output of `--json`."""
+    """The counterexamples of one property as an object for `--json`."""
     return {
         "property": one.prop.name,
         "verdict": one.word.value,

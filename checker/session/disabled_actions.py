@@ -1,10 +1,10 @@
-"""Actions that cannot take place under a configuration, whatever happens: no search has to show that they never do.
+"""Finds the actions that a configuration disables in every state, without a search.
 
 In:  an `Instance`.
-Out: the positions of such actions.
+Out: the positions of these actions.
 
-An action is switched off where it has no arguments to take place with, or where one of its guards is false from the
-start and asks only about what no other action changes: a budget of 0, a setting, a switch.
+An action is disabled if one of its parameters has no values, or if one of its guards is false in every initial state
+and reads only fields that no enabled action writes: a budget of 0, a setting, a switch.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from isrcheck.models.language.syntax import STATE_NAMES, Function, stored
 from isrcheck.models.messages.errors import ModelError
 
 
-def switched_off(instance: Instance) -> frozenset[int]:
-    """The positions of the actions that cannot take place, of those that the protocol has."""
+def disabled_actions(instance: Instance) -> frozenset[int]:
+    """The positions of the disabled actions, among those of the protocol."""
     chosen = {slot: instance.function(slot) for slot in range(len(instance.model.actions))}
     actions = {slot: function for slot, function in chosen.items() if function is not None}
     never = {slot for slot in actions if any(choice.count == 0 for choice in instance.argument_ranges[slot])}
@@ -34,7 +34,7 @@ def switched_off(instance: Instance) -> frozenset[int]:
 
 
 def _false_from_the_start(instance: Instance, function: Function) -> Iterator[ast.expr]:
-    """Guards about the state alone that are false in every initial state."""
+    """The guards that read only the state and are false in every initial state."""
     own = {parameter.name for parameter in function.arguments} | {one for line in function.body for one in stored(line)}
     for statement in function.body:
         call = statement.value if isinstance(statement, ast.Expr) else None
@@ -48,12 +48,12 @@ def _false_from_the_start(instance: Instance, function: Function) -> Iterator[as
                 states = _starts(instance, _reads(function, guard))
                 if not any(eval(code, {**names, "s": state}) for state in states):  # noqa: S307 - the model's own text
                     yield guard
-            except ModelError:  # an index out of range; the search will say so
+            except ModelError:  # an index out of range, which the search will report
                 continue
 
 
 def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[run.State]:
-    """The first initial state, and then one for each way in which they start with these fields."""
+    """The first initial state, then one initial state for each combination of values of these fields."""
     states = instance.initial_states
     yield run.State(instance, states[0])
     columns = [
@@ -70,7 +70,7 @@ def _starts(instance: Instance, fields: frozenset[str]) -> Iterator[run.State]:
 
 
 def _reads(function: Function, guard: ast.expr) -> frozenset[str]:
-    """The fields that a guard asks about, itself or through helpers."""
+    """The fields that a guard reads, directly or through helper functions."""
     names: set[str] = set()
     for node in ast.walk(guard):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in STATE_NAMES:

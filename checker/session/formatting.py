@@ -1,4 +1,4 @@
-"""Text that every answer is made of: tables, plurals, sizes.
+"""Formats tables, counts and sizes as text.
 
 In:  numbers and words.
 Out: lines of text.
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 
 def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int] = frozenset()) -> list[str]:
-    """Rows as aligned lines; the columns in `right` are aligned at their right side."""
+    """Rows as aligned lines; the columns in `right` are aligned to the right."""
     if not rows:
         return []
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -25,7 +25,7 @@ def table(rows: Sequence[Sequence[str]], indent: str = "", right: frozenset[int]
 
 
 def counted(count: int, noun: str) -> str:
-    """A number of things: 1 level, 2 levels."""
+    """A count with its noun: 1 level, 2 levels."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 

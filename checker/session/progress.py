@@ -1,7 +1,7 @@
-"""Progress on stderr while something takes long.
+"""Reports progress on stderr.
 
-In:  what is done, and how far it is.
-Out: one line that is overwritten on a terminal, one line every ten seconds elsewhere.
+In:  the task, and how far it has come.
+Out: on a terminal one line that is overwritten, elsewhere a line every ten seconds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SECONDS_BETWEEN_LINES = 10
 
 
 class ProgressLine:
-    """Progress on stderr: one line that is overwritten on a terminal, one line every ten seconds elsewhere."""
+    """Progress on stderr: on a terminal one line that is overwritten, elsewhere a line every ten seconds."""
 
     def __init__(self, subject: str) -> None:
         self.subject = subject
@@ -26,11 +26,11 @@ class ProgressLine:
         self.said = time.monotonic()
 
     def announce(self, message: str) -> None:
-        """Something that takes a while has begun."""
+        """Report that a long task has begun."""
         print(f"{escaped(message)} ...", file=sys.stderr, flush=True)
 
     def report(self, progress: Progress) -> None:
-        """Where a search stands."""
+        """Report how far a search has come."""
         rate = progress.generated / max(progress.seconds, 1e-9)
         self.tell(
             f"depth {progress.depth}, {progress.distinct:,} distinct,"
@@ -40,20 +40,20 @@ class ProgressLine:
         )
 
     def tell(self, what: str, seconds: float) -> None:
-        """What is being done, after so many seconds."""
+        """Report the current task and the seconds since its start."""
         now = time.monotonic()
         if not self.is_terminal and min(seconds, now - self.said) < SECONDS_BETWEEN_LINES:
             return
         self.said = now
         line = escaped(f"{self.subject}: {seconds:.0f} s, {what}")
         if self.is_terminal:
-            # A line that wraps around could not be overwritten.
+            # A wrapped line could not be overwritten.
             line = line[: shutil.get_terminal_size().columns - 1]
             print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
         else:
             print(line, file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Take the line off a terminal before something else is printed."""
+        """Erase the line on a terminal before other output."""
         if self.is_terminal:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)

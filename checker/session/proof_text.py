@@ -1,7 +1,7 @@
-"""What is told of proofs, and of what Z3 did: lines for a person, objects for `--json`.
+"""Proofs and the work of Z3 as text and as objects.
 
-In:  an `BmcResult`, `Proofs` with where the explorer stands to their counterexamples.
-Out: text and plain data; no judgement.
+In:  a `BmcResult`; `Proofs`, with what the explorer says about their counterexamples to induction (CTIs).
+Out: lines of text, objects for `--json`; no judgement.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, spell
 
 WIDTH = 120
-"""Columns of the section on proofs."""
+"""The width of the section on proofs, in characters."""
 
 
 @dataclass(frozen=True)
 class Proving:
-    """Proofs and attempts; for each counterexample to induction, by claim, whether the explorer reaches its state, and
-    the trace file that shows it, or how the claim leaves the declaration after the step; which lemmas are false in a
-    state that it reaches; and what it breaks, with its verdict."""
+    """Proofs and failed attempts, with what is known about the counterexample to induction (CTI) of each attempt.
+
+    The attempts are named as by `key_of`: `reached` has the paths by which the explorer reaches the state of a CTI,
+    `files` and `commands` the traces of CTIs, and `outside` how a step leaves a declared range. `false` has paths to
+    states in which a lemma is false, and `failing` the verdicts of properties that the explorer violates.
+    """
 
     proofs: Proofs
     exploration: Exploration
@@ -42,17 +45,17 @@ class Proving:
 
     @property
     def instance(self) -> Instance:
-        """The instance that the proofs are about."""
+        """The instance of the proofs."""
         return self.exploration.instance
 
 
 def counted_names(names: list[str]) -> str:
-    """Names of configuration entries, as people say them."""
+    """The names of configuration entries, as words."""
     return ", ".join(name.replace("_", " ") for name in names)
 
 
 def scope(instance: Instance, proof: Proof) -> str:
-    """For which configurations a proof holds."""
+    """The configurations for which a proof holds."""
     entries = instance.model.entries
     values = dict(instance.configuration.items())
     if proof.every_length:
@@ -63,11 +66,11 @@ def scope(instance: Instance, proof: Proof) -> str:
             if entry.is_bound and not entry.is_open
         ]
         open_sizes = f"any {counted_names(open_bounds)}, " if open_bounds else ""
-        told = f"{open_sizes}any faults and settings, from the initial states of this configuration"
-        told += f"; with {', '.join(kept)}" if kept else ""
-        return f"{told}; as long as no index leaves a size that is open" if open_bounds else told
+        text = f"{open_sizes}any faults and settings, from the initial states of this configuration"
+        text += f"; with {', '.join(kept)}" if kept else ""
+        return f"{text}; as long as no index leaves a size that is open" if open_bounds else text
     by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
-    # Of a lemma that was proposed nobody has looked what it asks about; and a search to the end had these budgets.
+    # A proposed lemma has no declaration that says what it reads, and an exhaustive search depends on its budgets.
     premise = proof.premise
     names = dict.fromkeys([*proof.lemmas, *([] if premise is None else premise.lemmas)])
     declared = [by_name[name] for name in names if name in by_name]
@@ -78,24 +81,24 @@ def scope(instance: Instance, proof: Proof) -> str:
         for name, entry in entries.items()
         if entry.is_bound or (entry.is_budget and values[name] and name not in free)
     ]
-    told = f"at any depth, with {', '.join(fixed) or 'nothing to bound'}"
-    told += f"; any number of {counted_names(free)}" if free else ""
-    # A budget of 0 is a claim as well: with one such fault, the same property may break.
+    text = f"at any depth, with {', '.join(fixed) or 'nothing to bound'}"
+    text += f"; any number of {counted_names(free)}" if free else ""
+    # A budget of 0 is an assumption as well: with one such fault, the same property may fail.
     none = [name for name, entry in entries.items() if entry.is_budget and not entry.is_bound and not values[name]]
-    return f"{told}; no {counted_names(none)}" if none else told
+    return f"{text}; no {counted_names(none)}" if none else text
 
 
 def rests_on(proof: Proof) -> str:
-    """The kind of proof, and its lemmas; what all proofs rest on is told once."""
+    """The kind of a proof and its lemmas; the premises of all proofs are listed once."""
     how = "induction" if proof.steps == 1 else f"{proof.steps}-induction over simple paths"
-    base = "true in every initial state, kept by every step"
+    base = "true in every initial state, preserved by every step"
     if proof.steps > 1:
-        base = f"true in the first {proof.steps} states, kept by every step after {proof.steps} in which it is true"
+        base = f"true in the first {proof.steps} states, preserved by every step after {proof.steps} such states"
     return f"{how}{using(proof)} ({base})"
 
 
 def lines(proving: Proving) -> list[str]:
-    """The section of a report on proofs."""
+    """The section on proofs."""
     instance, proofs = proving.instance, proving.proofs
     when = ", found by an earlier run" if proofs.is_kept else ""
     found = [f"proofs (Z3 {VERSION}, {proofs.seconds:.2f} s{when})"]
@@ -124,12 +127,12 @@ def lines(proving: Proving) -> list[str]:
 
 
 def promised(proofs: Proofs) -> dict[str, Proof]:
-    """The proofs of what a model promises, by name: without the premise."""
+    """The proofs of the properties of a model, by name; the proof of the premise is left out."""
     return {name: proof for name, proof in proofs.proofs.items() if proof.prop is not IN_RANGE}
 
 
 def _together(instance: Instance, proofs: Proofs) -> dict[tuple[str, str], list[str]]:
-    """The promises that are proved in one induction: which stand together, and what they rest on beside each other."""
+    """The names of proved properties, grouped by scope and basis; properties of one induction are in one group."""
     found: dict[tuple[str, str], list[str]] = {}
     promises = promised(proofs)
     names = {name: {name, *proof.lemmas} for name, proof in promises.items()}
@@ -157,7 +160,7 @@ def _cut(stopped: str) -> str:
         "seconds": "the time that they were given is used up",
         "memory": "the memory that Z3 was given is used up",
         "interrupt": "they were interrupted",
-    }.get(stopped, "Z3 does not know")
+    }.get(stopped, "Z3 found no answer")
 
 
 def _shown(proving: Proving, attempt: Attempt) -> str:
@@ -171,7 +174,7 @@ def _shown(proving: Proving, attempt: Attempt) -> str:
         text += f", {after}{':' if attempt.prop is IN_RANGE else ''} {proving.outside[key]}"
     exploration = proving.exploration
     if attempt.prop.name in proving.failing:
-        return f"{text}; the explorer breaks it: {proving.failing[attempt.prop.name]}"
+        return f"{text}; the explorer refutes it: {proving.failing[attempt.prop.name]}"
     if key in proving.reached:
         depth = proving.reached[key].depth
         text += f", from a state that the explorer reaches at depth {depth}"
@@ -190,12 +193,12 @@ def _shown(proving: Proving, attempt: Attempt) -> str:
 
 
 def key_of(attempt: Attempt) -> str:
-    """What an attempt is known by: the property and whether it was for every length."""
+    """The name of an attempt: its property, and whether it was for every length."""
     return f"{attempt.prop.name} for every length" if attempt.every_length else attempt.prop.name
 
 
 def _table(proving: Proving, attempt: Attempt) -> list[str]:
-    """The state of a slice that the step starts from, and what it changes; a whole state has a trace file instead."""
+    """The state before the step of a CTI, and its changes, if the state is partial; a full state has a trace file."""
     counterexample = attempt.counterexample
     if counterexample is None or key_of(attempt) in proving.commands:
         return []
@@ -205,8 +208,8 @@ def _table(proving: Proving, attempt: Attempt) -> list[str]:
         before = [counterexample.before[cell] for cell in cells]
         after = [counterexample.after[cell] for cell in cells]
         if before and before[0] is not None and (place.name in attempt.prop.function.reads or before != after):
-            told = f"    {place.name} {_row(before)}"
-            rows.append(told if before == after else f"{told} -> {_row(after)}")
+            line = f"    {place.name} {_row(before)}"
+            rows.append(line if before == after else f"{line} -> {_row(after)}")
     return rows
 
 
@@ -215,19 +218,19 @@ def _row(values: list[int | None]) -> str:
 
 
 def unrolled_lines(unrolled: BmcResult) -> list[str]:
-    """How far Z3 was asked, and how long that took."""
+    """The depth that Z3 has checked, and its times."""
     if unrolled.judged < 0:
-        return [f"Z3 {VERSION}: nothing was asked" + (f": {unrolled.refusal}" if unrolled.refusal else "")]
+        return [f"Z3 {VERSION}: no depth was checked" + (f": {unrolled.refusal}" if unrolled.refusal else "")]
     far = "no behaviour is longer" if unrolled.exhausted else "behaviours go on"
     times = " ".join(f"{seconds:.2f}" for seconds in unrolled.times)
     return [
-        f"Z3 {VERSION}: every depth to {unrolled.judged} asked ({far}); {unrolled.nodes:,} nodes",
+        f"Z3 {VERSION}: checked every depth to {unrolled.judged} ({far}); {unrolled.nodes:,} nodes",
         f"{unrolled.seconds:.2f} s; by depth: {times}",
     ]
 
 
 def as_object(proving: Proving) -> dict[str, Any]:
-    """The object under `proofs` in the output of `--json`."""
+    """The object under `proofs` in the `--json` output."""
     proofs = proving.proofs
     return {
         "solver": f"Z3 {VERSION}",

@@ -1,7 +1,7 @@
 """The command that repeats a search.
 
 In:  the name of a model, an instance of it, and a bound.
-Out: the command, with what differs from the defaults and nothing else.
+Out: the command, with only the options that differ from the defaults.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from isrcheck.models.messages.printable import escaped
 
 
 def command_of(target: str, instance: Instance, bound: int | None) -> str:
-    """The command that repeats a search: what differs from the defaults, and nothing else."""
+    """The command that repeats a search, with only the options that differ from the defaults."""
     words = ["check", *settings.words_of_name(target, instance)]
     if bound is not None:
         words += ["--bound", str(bound)]

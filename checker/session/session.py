@@ -1,4 +1,4 @@
-"""Runs one engine on one instance, judges the result and writes its traces: what every form of `check` is made of.
+"""Runs one engine on one instance, judges the result and writes its traces; every form of `check` uses it.
 
 In:  limits and a budget; instances of models.
 Out: a `Run` for each (checker/session/text.py); trace files.
@@ -7,7 +7,7 @@ Out: a `Run` for each (checker/session/text.py); trace files.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -30,7 +30,7 @@ from isrcheck.checker.session.naming import title
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.text import Run
-from isrcheck.checker.session.trace_writer import SAMPLE, Traces
+from isrcheck.checker.session.trace_writer import SAMPLE, TraceWriter
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.summary import SparkSummary
@@ -42,14 +42,14 @@ from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance
 
 BROKEN = (Word.VIOLATED, Word.PERMITTED)
-"""What a search says of a property that cannot be proved."""
+"""Verdicts of a search that exclude a proof of the property."""
 
 
 class SearchSession:
-    """Runs searches and proofs one after the other, within what is left of the command's budget.
+    """Runs searches and proofs one after the other, within the remaining budget of the command.
 
-    `count_all` counts all violating states; `spark` says how a search on Spark is divided. `seen` is not empty once
-    Ctrl-C was pressed.
+    `count_all` counts all violating states; `spark` describes how a search on Spark is divided; `progress_line`
+    makes the line that shows the progress of a subject. `seen` is not empty once Ctrl-C was pressed.
     """
 
     def __init__(
@@ -60,12 +60,14 @@ class SearchSession:
         *,
         count_all: bool = False,
         spark: SparkRequest | None = None,
+        progress_line: Callable[[str], ProgressLine] = ProgressLine,
     ) -> None:
         self.limits = limits
         self.budget = budget
         self.count_all = count_all
         self.spark = spark
         self.seen = seen
+        self.progress_line = progress_line
         listen(seen)
         self.kernels = Kernels()
 
@@ -73,7 +75,7 @@ class SearchSession:
         self,
         instance: Instance,
         target: str,
-        traces: Traces,
+        traces: TraceWriter,
         *,
         limits: Limits,
         only: Sequence[str] = (),
@@ -82,9 +84,9 @@ class SearchSession:
         keep_states: bool = False,
         patience: Mapping[str, float] = MappingProxyType({}),
     ) -> Run:
-        """Search an instance, judge what was found, and write its traces."""
+        """Search an instance, judge the result, and write its traces."""
         count_all = count_all or self.count_all
-        exploration = self.explored(
+        exploration = self.explore(
             instance,
             limits,
             count_all=count_all,
@@ -97,11 +99,11 @@ class SearchSession:
         command = command_of(target, instance, limits.depth)
         return Run(exploration, found, command, count_all, traces.write(target, instance, found))
 
-    def explored(
+    def explore(
         self, instance: Instance, limits: Limits, *, only: Sequence[str] = (), subject: str = "", **more: Any
     ) -> Exploration:
-        """The search of an instance, which begins where there is time and memory left for its initial states."""
-        progress = ProgressLine(subject or title(instance))
+        """Search an instance, if the time and the memory suffice for its initial states."""
+        progress = self.progress_line(subject or title(instance))
         try:
             beginning = self.begin(instance, progress)
         except Spent as spent:
@@ -115,23 +117,23 @@ class SearchSession:
         return exploration
 
     def begin(self, instance: Instance, progress: ProgressLine) -> Beginning:
-        """The initial states and the kernel of an instance. Raises Spent, KeyboardInterrupt."""
+        """Prepare the search of an instance. Raises Spent, KeyboardInterrupt."""
         beginning = begin(instance, self.budget, self.kernels.of, progress)
         if self.seen:
             raise KeyboardInterrupt
         return beginning
 
-    def differ(self, run: Run, asked: int, target: str, traces: Traces) -> Run:
-        """For every failure that was found, so many counterexamples of different causes, and their traces."""
+    def find_distinct_causes(self, run: Run, asked: int, target: str, traces: TraceWriter) -> Run:
+        """Find up to `asked` counterexamples with different causes for every failure, and write their traces."""
         instance, limits = run.exploration.instance, self.limits
         if run.exploration.stopped == "interrupt" or not run.explored.has_begun:
             return run
         command = f"{command_of(target, instance, limits.depth)} --counterexamples {asked}"
         found = []
         for verdict in run.verdicts:
-            # What leaves the declaration has no expression that could be false, and so no cause to tell it by.
+            # A value outside its declared range has no false expression, and so no cause that could be compared.
             for _, _, word in verdict.failing_paths if verdict.prop is not IN_RANGE else ():
-                progress = ProgressLine(f"{title(instance)}, causes of {verdict.prop.name}")
+                progress = self.progress_line(f"{title(instance)}, causes of {verdict.prop.name}")
                 kernel = self.begin(instance, progress).kernel
                 within = self.budget.limits(limits)
                 one = distinct_causes(
@@ -144,12 +146,12 @@ class SearchSession:
                     return replace(run, command=command, different=found)
         return replace(run, command=command, different=found)
 
-    def spread(self, session: Session, instance: Instance, target: str, traces: Traces) -> Run:
-        """Search an instance on Spark, judge what was found, and write its traces."""
+    def run_on_spark(self, session: Session, instance: Instance, target: str, traces: TraceWriter) -> Run:
+        """Search an instance on Spark, judge the result, and write its traces."""
         from isrcheck.checker.spark.engine import explore_on_spark  # here, for it needs Spark's packages
 
         assert self.spark is not None, "the command asks for Spark"
-        progress = ProgressLine(title(instance))
+        progress = self.progress_line(title(instance))
         spread: SparkSummary | None = None
         try:
             beginning = self.begin(instance, progress)
@@ -174,7 +176,7 @@ class SearchSession:
 
     def _ask_z3(self, instance: Instance) -> BmcResult:
         """Bounded model checking of an instance."""
-        progress = ProgressLine(title(instance))
+        progress = self.progress_line(title(instance))
         Memory.limit(self.limits.memory)
         try:
             enumerate_initial_states(instance, self.budget, progress)
@@ -190,22 +192,22 @@ class SearchSession:
         progress.clear()
         return bmc_result
 
-    def unroll(self, instance: Instance, target: str, traces: Traces) -> Run:
-        """Ask Z3 about an instance, judge what was found, and write its traces."""
+    def run_z3(self, instance: Instance, target: str, traces: TraceWriter) -> Run:
+        """Check an instance by bounded model checking, judge the result, and write its traces."""
         bmc_result = self._ask_z3(instance)
         found = verdicts(bmc_result)
         command = f"{command_of(target, instance, self.limits.depth)} --engine z3"
         return Run(bmc_result, found, command, traces=traces.write(target, instance, found))
 
-    def compare(self, run: Run) -> Run:
-        """Ask Z3 what the explorer was asked. Raises AssertionError where they disagree."""
+    def compare_with_z3(self, run: Run) -> Run:
+        """Check the same instance with Z3. Raises AssertionError if the engines disagree."""
         assert isinstance(run.exploration, Exploration)
         if run.exploration.stopped == "interrupt" or not run.exploration.has_begun:
             return run
         instance, command = run.exploration.instance, f"{run.command} --engine all"
         try:
             bmc_result = self._ask_z3(instance)
-        except UnsupportedError as error:  # what the explorer found stands
+        except UnsupportedError as error:  # the result of the explorer remains valid
             bmc_result = BmcResult(instance, self.limits, stopped="unsupported", refusal=str(error))
         else:
             differing = differences(run.exploration, bmc_result)
@@ -214,15 +216,15 @@ class SearchSession:
         found = [cut_short(verdict, cut, bmc_result.judged) for verdict in run.verdicts] if cut else run.verdicts
         return replace(run, second=bmc_result, command=command, verdicts=found)
 
-    def prove(self, run: Run, traces: Traces) -> Run:
-        """Look for proofs of what the search did not break; see whether it reaches what stands in their way."""
+    def prove(self, run: Run, traces: TraceWriter) -> Run:
+        """Try to prove the properties that the search did not violate, and check whether it reaches the CTIs."""
         exploration = run.exploration
         assert isinstance(exploration, Exploration)
         if exploration.stopped == "interrupt" or not exploration.has_begun:
             return run
         instance = exploration.instance
-        progress = ProgressLine(title(instance))
-        # The states are still held, so that they can be asked about.
+        progress = self.progress_line(title(instance))
+        # The explored states stay in memory, because lemmas and CTIs are checked against them.
         Memory.limit(max(0, self.limits.memory - exploration.bytes_used))
         proofs = Proofs(is_kept=True)
         for phase in Phase:
@@ -246,7 +248,7 @@ class SearchSession:
         *,
         is_patient: bool = True,
     ) -> Proofs:
-        """The proofs of one phase; none where those of the phase before were cut short."""
+        """The proofs of one phase; none if the phase before was cut short."""
         began = time.monotonic()
         if before.stopped is not None:
             return Proofs(stopped=before.stopped)
@@ -264,9 +266,9 @@ class SearchSession:
         )
 
     def from_one(self, instance: Instance, only: Sequence[str], initial: int, seconds: float) -> Exploration:
-        """Search from one initial state, to see whether something is possible."""
+        """Search from one initial state, to find out whether a property is reachable."""
         limits = replace(self.limits, depth=None, seconds=seconds)
-        exploration = self.explored(instance, limits, only=only, initial=initial)
+        exploration = self.explore(instance, limits, only=only, initial=initial)
         if exploration.stopped == "interrupt":
             raise KeyboardInterrupt
         return exploration

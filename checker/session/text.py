@@ -1,6 +1,6 @@
-"""What a person, or a machine, reads of one search.
+"""One search as text and as an object.
 
-In:  an `Exploration` and its verdicts, and the trace files that were written for them.
+In:  an `Exploration` with its verdicts and trace files.
 Out: text for a terminal, and the object that `--json` prints for one run (documented in docs/json.md).
 """
 
@@ -18,7 +18,7 @@ from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word, overall
 from isrcheck.checker.session import proof_text
 from isrcheck.checker.session.causes_text import different_lines, different_object
-from isrcheck.checker.session.disabled_actions import switched_off
+from isrcheck.checker.session.disabled_actions import disabled_actions
 from isrcheck.checker.session.formatting import counted, human_bytes, table
 from isrcheck.checker.session.naming import configuration_of, faults_line, faults_of, title
 from isrcheck.checker.session.proof_text import Proving
@@ -29,10 +29,10 @@ from isrcheck.models.language.in_range import IN_RANGE
 
 @dataclass(frozen=True)
 class Run:
-    """One search with everything that was made of it; `traces` maps properties to files.
+    """One search with its results; `traces` maps properties to files.
 
-    `second` is what Z3 said of the same question, where both engines were asked; `different` are the counterexamples of
-    different causes, where several were asked for.
+    `second` is the result of Z3 if both engines ran; `different` are the counterexamples with different causes, if
+    several were requested.
     """
 
     exploration: Exploration | BmcResult
@@ -47,24 +47,24 @@ class Run:
 
     @property
     def explored(self) -> Exploration:
-        """What the explorer did, where it was asked."""
-        assert isinstance(self.exploration, Exploration), "Z3 alone was asked"
+        """The result of the explorer; it must have run."""
+        assert isinstance(self.exploration, Exploration), "only Z3 ran"
         return self.exploration
 
     @property
     def engine(self) -> str:
-        """Which engine searched."""
+        """The engine of the search."""
         if self.spread is not None:
             return "spark"
         return "z3" if isinstance(self.exploration, BmcResult) else "local" if self.second is None else "all"
 
     @property
     def counts_once(self) -> bool:
-        """Whether what was counted was counted once: parts of a search count again what others have counted."""
+        """Whether the counts are exact: parts of a search on Spark can count the same step several times."""
         return self.spread is None or not self.spread.parts_overlap
 
     def show(self, path: Path) -> str:
-        """The command that shows a trace, ready to be typed."""
+        """The command that shows a trace."""
         own = ["--model", self.command_words[1]] if self.command_words[1].endswith(".py") else []
         return shlex.join(["trace", "show", str(path), *own])
 
@@ -75,18 +75,20 @@ class Run:
 
     @property
     def word(self) -> Word:
-        """The gravest verdict of the run; proofs that were asked for and cut short leave it undecided at best."""
+        """The gravest verdict of the run; it is at best undecided if requested proofs were cut short."""
         word = overall(self.verdicts, is_complete=self.exploration.is_complete)
         is_cut = self.proving is not None and self.proving.proofs.stopped is not None
         return Word.UNDECIDED if is_cut and word in (Word.NO_VIOLATION, Word.HOLDS) else word
 
 
 def totals(exploration: Exploration, *, counts_once: bool = True) -> list[str]:
-    """How much was searched, how far, how fast, and in how much memory."""
+    """The size, the depth, the speed and the memory of the search."""
     if not exploration.has_begun:
-        return [f"nothing was searched: {WHY_STOPPED[exploration.stopped or 'interrupt']}"]
+        return [f"the search did not begin: {WHY_STOPPED[exploration.stopped or 'interrupt']}"]
     seconds = max(exploration.seconds, 1e-9)
-    reach = "nothing new is left" if exploration.exhausted else f"{counted(exploration.frontier, 'state')} not expanded"
+    reach = f"{counted(exploration.frontier, 'state')} not expanded"
+    if exploration.exhausted:
+        reach = "no state is left to expand"
     if exploration.stopped in WHY_STOPPED:
         reach = f"{WHY_STOPPED[exploration.stopped]}; {reach}"
     elif exploration.stopped == "decided":
@@ -104,7 +106,7 @@ def totals(exploration: Exploration, *, counts_once: bool = True) -> list[str]:
 
 
 def property_lines(run: Run) -> list[str]:
-    """A line for each property: verdict, how many states or transitions, and the trace that shows it."""
+    """A line for each property: its verdict, and the number of failing states or transitions."""
     rows = []
     for verdict in run.verdicts:
         is_counted = verdict.violating and run.engine != "z3" and run.counts_once
@@ -121,12 +123,12 @@ def property_lines(run: Run) -> list[str]:
 
 
 def range_lines(found: Sequence[Verdict]) -> list[str]:
-    """What left the declaration, where something did: the message of the reference."""
+    """How a value left its declared range, if one did: the message of the reference semantics."""
     return [f"  {one.note} (step {one.depth})" for one in found if one.prop is IN_RANGE]
 
 
 def action_lines(exploration: Exploration) -> list[str]:
-    """A line for each action: how often it fired, and how many new states it gave."""
+    """A line for each action: how often it fired, and how many new states it reached."""
     rows = [["action", "fired", "new states"]]
     for slot, model_slot in enumerate(exploration.instance.model.actions):
         if exploration.instance.alternatives[slot] is not None:
@@ -135,8 +137,8 @@ def action_lines(exploration: Exploration) -> list[str]:
 
 
 def never_fired(exploration: Exploration) -> list[str]:
-    """Actions of the protocol that no explored state enables, without those that are switched off."""
-    off = switched_off(exploration.instance)
+    """The actions that no explored state enables, without those that the configuration disables."""
+    off = disabled_actions(exploration.instance)
     return [
         slot.name
         for number, slot in enumerate(exploration.instance.model.actions)
@@ -145,13 +147,13 @@ def never_fired(exploration: Exploration) -> list[str]:
 
 
 def trace_lines(run: Run) -> list[str]:
-    """The trace files, and the command that shows each."""
+    """The trace files, each with the command that shows it."""
     rows = [[name, run.show(path)] for name, path in run.traces.items()]
     return table(rows)
 
 
-def asked_of(run: Run) -> tuple[str, str, str]:
-    """What was asked: the configuration, the faults that were considered, and how and how far was searched."""
+def search_summary(run: Run) -> tuple[str, str, str]:
+    """The configuration, the considered faults, and the kind and the bound of the search."""
     instance, limits = run.exploration.instance, run.exploration.limits
     how = {
         "local": "breadth first",
@@ -159,21 +161,21 @@ def asked_of(run: Run) -> tuple[str, str, str]:
         "all": "breadth first, and by Z3",
         "spark": "breadth first on Spark",
     }[run.engine]
-    asked = "until nothing new is found"
+    bound = "every behaviour of any length"
     if limits.depth is not None:
-        asked = f"every behaviour of at most {counted(limits.depth, 'step')}"
+        bound = f"every behaviour of at most {counted(limits.depth, 'step')}"
     configuration = ", ".join(f"{name}={value}" for name, value in configuration_of(instance).items())
     starts = counted(len(instance.initial_states), "initial state") if instance.is_enumerated else "initial states"
-    search = f"{how}, {asked}, from {starts}{'' if instance.is_enumerated else ', not all of which are known'}"
+    search = f"{how}, {bound}, from {starts}{'' if instance.is_enumerated else ' (not all were enumerated)'}"
     return configuration or "nothing to configure", faults_line(instance), search
 
 
 def text(run: Run) -> str:
-    """The report on one model in detail; the verdict stands last."""
+    """The detailed results of one model; the verdict is the last line."""
     exploration = run.exploration
     instance = exploration.instance
     documentation = instance.model.documentation.splitlines()
-    configuration, faults, search = asked_of(run)
+    configuration, faults, search = search_summary(run)
     lines = [
         f"{title(instance)}: {documentation[0] if documentation else ''}",
         "",
@@ -192,8 +194,8 @@ def text(run: Run) -> str:
         lines += spread_lines(run.spread, run.explored.distinct)
     if run.second is not None:
         far = min(run.second.judged, exploration.judged)
-        told = f"the engines agree on every property to depth {far}" if far >= 0 else "there is nothing to compare"
-        lines += ["", told, *proof_text.unrolled_lines(run.second)]
+        agreement = f"the engines agree on every property to depth {far}" if far >= 0 else "there is nothing to compare"
+        lines += ["", agreement, *proof_text.unrolled_lines(run.second)]
     if run.proving is not None:
         lines += ["", *proof_text.lines(run.proving)]
     if run.traces:
@@ -204,22 +206,22 @@ def text(run: Run) -> str:
 
 
 def _explored(run: Run) -> list[str]:
-    """What the explorer did: actions, totals, and what it warns of."""
+    """The results of the explorer: actions, totals and warnings."""
     exploration, instance = run.explored, run.exploration.instance
     if not exploration.has_begun:
         return totals(exploration)
     lines = [*action_lines(exploration), "", *totals(exploration, counts_once=run.counts_once)]
-    off = [instance.model.actions[slot].name for slot in sorted(switched_off(instance))]
+    off = [instance.model.actions[slot].name for slot in sorted(disabled_actions(instance))]
     if off:
-        lines.append(f"switched off by the configuration: {', '.join(off)}")
+        lines.append(f"disabled by the configuration: {', '.join(off)}")
     silent = never_fired(exploration)
     if silent and exploration.stopped != "decided":
-        lines.append(f"warning: never fired within this search: {', '.join(silent)}")
+        lines.append(f"warning: never fired in this search: {', '.join(silent)}")
     return lines
 
 
 def verdict_line(run: Run) -> str:
-    """The overall verdict in one line."""
+    """The overall verdict as one line."""
     exploration = run.exploration
     failing = [v for v in run.verdicts if v.word is run.word and v.prop.kind is not Kind.SOMETIMES]
     names = ", ".join(f"{v.prop.name} at step {v.depth}" for v in failing if v.depth is not None)
@@ -227,20 +229,20 @@ def verdict_line(run: Run) -> str:
         case Word.VIOLATED:
             return f"VIOLATED: {names}"
         case Word.PERMITTED:
-            return f"PERMITTED: {names}: this configuration promises nothing in those histories{_unproved(run)}"
+            return f"PERMITTED: {names}: this configuration makes no promise in these behaviours{_unproved(run)}"
         case Word.UNREACHABLE:
             missing = ", ".join(v.prop.name for v in run.verdicts if v.word is Word.UNREACHABLE)
-            return f"UNREACHABLE: {missing}: the model cannot do what it has to be able to do"
+            return f"UNREACHABLE: {missing}: the model cannot reach a state that it has to reach"
         case Word.UNDECIDED:
             return _undecided(run)
         case Word.PROVED:
-            return "PROVED: every promise is kept at every depth; above stands what each proof rests on"
+            return "PROVED: every property holds at every depth; the basis of each proof is given above"
         case Word.NOT_APPLICABLE:
             far = (
                 EXHAUSTED if exploration.exhausted else f"searched to depth {exploration.judged}; {_left(exploration)}"
             )
-            why = "no property applies under this configuration" if run.verdicts else "there is no property to check"
-            return f"n/a: {why}, nothing was judged; {far}"
+            why = "no property applies under this configuration" if run.verdicts else "the model has no property"
+            return f"n/a: {why}; {far}"
         case Word.NO_VIOLATION:
             return f"NO VIOLATION TO DEPTH {exploration.judged}: {_left(exploration)}{_unproved(run)}"
         case _ if exploration.exhausted:
@@ -249,20 +251,20 @@ def verdict_line(run: Run) -> str:
             missing = ", ".join(v.prop.name for v in run.verdicts if v.word is Word.NOT_REACHED)
             if missing:
                 return f"NOT REACHED TO DEPTH {exploration.judged}: {missing}: {_left(exploration)}"
-            return f"REACHED: everything that has to be reachable is; {_left(exploration)}"
+            return f"REACHED: every state that has to be reachable is reached; {_left(exploration)}"
 
 
-EXHAUSTED = "the whole state space of these bounds was searched"
+EXHAUSTED = "the whole state space within these bounds was searched"
 
 
 def _left(exploration: Exploration | BmcResult) -> str:
     if isinstance(exploration, Exploration):
         return f"{counted(exploration.frontier, 'frontier state')} left"
-    return "Z3 does not count what is left"
+    return "Z3 does not count the remaining states"
 
 
 def _undecided(run: Run) -> str:
-    """What was cut short first: the search, Z3 beside it, or the proofs."""
+    """Which of the search, the check with Z3 and the proofs was cut short first."""
     exploration = run.exploration
     if not exploration.is_complete:
         why = WHY_STOPPED.get(exploration.stopped or "", "")
@@ -272,7 +274,7 @@ def _undecided(run: Run) -> str:
         return f"UNDECIDED: {why}; {far}"
     if run.second is not None and not run.second.is_complete:
         why = WHY_STOPPED.get(run.second.stopped or "", "")
-        far = f"the engines agree to depth {run.second.judged}" if run.second.judged >= 0 else "it judged nothing"
+        far = f"the engines agree to depth {run.second.judged}" if run.second.judged >= 0 else "it checked no depth"
         return f"UNDECIDED: Z3: {why}; {far}"
     stopped = run.proving.proofs.stopped if run.proving is not None else None
     why = WHY_STOPPED.get(stopped or "", "")
@@ -285,7 +287,7 @@ def _unproved(run: Run) -> str:
 
 
 def as_object(run: Run) -> dict[str, Any]:
-    """The object of one run under `runs` in the output of `--json`."""
+    """The object of one run, under `runs` in the `--json` output."""
     exploration = run.exploration
     instance = exploration.instance
     return {

@@ -1,7 +1,7 @@
-"""Writes the trace files that a search or a proof leaves.
+"""Writes the trace files of a search or a proof.
 
-In:  verdicts with their paths, and counterexamples to induction.
-Out: certified trace files; where writing fails, the reason.
+In:  verdicts with their paths, and counterexamples to induction (CTIs).
+Out: certified trace files, or the reason why one could not be written.
 """
 
 from __future__ import annotations
@@ -26,19 +26,23 @@ from isrcheck.traces.format.folder import write as write_trace
 from isrcheck.traces.format.trace import Trace
 
 SAMPLE = 2000
-"""How many of the reached states lemmas are proposed from, and held against."""
+"""The number of reached states from which lemmas are proposed, and against which they are checked."""
 
 
-class Traces:
-    """Writes certified traces; the first failure to write is kept, so that the report still comes out."""
+class TraceWriter:
+    """Writes certified traces; `failure` is the first write error, which is kept so that results are still printed.
 
-    def __init__(self, folder: Path) -> None:
+
+    Without a folder no files are written. `shortest` holds the traces in either case.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.failure = ""
         self.shortest: dict[str, Trace] = {}
 
     def write(self, target: str, instance: Instance, found: Sequence[Verdict]) -> Mapping[str, Path]:
-        """A trace for every failure of a property, whether it breaks a promise or is permitted."""
+        """Write a trace for every failure of a property, violation or permitted."""
         files: dict[str, Path] = {}
         for verdict in found:
             name = verdict.prop.name
@@ -52,26 +56,26 @@ class Traces:
         return files
 
     def _put(self, trace: Trace) -> Path | None:
-        """Write a trace; None where that failed, now or before."""
+        """Write a trace; None if that fails, failed before, or no files are asked for."""
         try:
-            return None if self.failure else write_trace(trace, self.folder)
+            return None if self.failure or self.folder is None else write_trace(trace, self.folder)
         except UsageError as error:
             self.failure = str(error)
             return None
 
     def write_different(self, different: DistinctCauses, files: Mapping[str, Path]) -> DistinctCauses:
-        """A trace for every cause; the one that is there already is not written again."""
-        there = {_history(self.shortest[key]): (self.shortest[key], path) for key, path in files.items()}
+        """Write a trace for every cause, unless it is already written."""
+        there = {_identity(self.shortest[key]): (self.shortest[key], path) for key, path in files.items()}
         found = []
         for one in different.found:
-            trace, path = there.get(_history(one.trace)) or (one.trace, self._put(one.trace))
+            trace, path = there.get(_identity(one.trace)) or (one.trace, self._put(one.trace))
             found.append(replace(one, trace=trace, path=path))
         return replace(different, found=tuple(found))
 
     def write_counterexamples(
         self, exploration: Exploration, proofs: Proofs, command: str, show: Callable[[Path], str]
     ) -> Proving:
-        """A trace for every counterexample to induction that is a whole state; and which of them are reached."""
+        """Write a trace for every CTI with a full state, and check which CTIs and false lemmas the explorer reaches."""
         instance = exploration.instance
         reached, files, commands, outside = {}, {}, {}, {}
         sample = exploration.reached.sample(SAMPLE) if exploration.reached and proofs.lost else []
@@ -100,11 +104,10 @@ class Traces:
             except ModelError as error:
                 outside[key] = str(error)
                 continue
-            try:
-                files[key] = write_trace(trace, self.folder)
-                commands[key] = show(files[key])
-            except UsageError as error:
-                self.failure = str(error)
+            path = self._put(trace)
+            if path is not None:
+                files[key] = path
+                commands[key] = show(path)
         return Proving(proofs, exploration, reached, files, commands, outside, false)
 
 
@@ -113,21 +116,21 @@ def _known(cells: Sequence[int | None]) -> Cells:
 
 
 def _how_it_errs(instance: Instance, counterexample: CounterexampleToInduction) -> str:
-    """What plain Python says of a step, or of a property, that leaves the declaration."""
+    """The message of the reference semantics for a step or a property that leaves a declared range."""
     before = _known(counterexample.before)
     found = None if counterexample.step is None else error_in_step(instance, before, counterexample.step)
     if found is not None:
         return found
-    # A property of states is asked there, one of steps at the steps from there.
+    # A property of states is evaluated in this state, a property of steps on the steps from it.
     paths = [((before,), ()), *(((before, after), (step,)) for step, after in possible_steps(instance, before))]
     for states, steps in paths:
         for error in errors_in_properties(instance, states, steps):
             return error.message
-    raise AssertionError(f"Z3 reports that {counterexample.says} leaves its range, and the reference does not see it")
+    raise AssertionError(f"Z3 reports that {counterexample.says} leaves its range, but the reference does not")
 
 
-def _history(trace: Trace) -> tuple[object, ...]:
-    """What makes a trace the one that it is, whatever command found it."""
+def _identity(trace: Trace) -> tuple[object, ...]:
+    """The identity of a trace, which does not depend on the command that found it."""
     return trace.property_name, trace.verdict, trace.states[0], trace.steps
 
 

@@ -1,11 +1,11 @@
-"""What a sweep varies: from `--vary KEY=V1,V2` to every combination of the values.
+"""The configurations of a sweep: from `--vary KEY=V1,V2` to every combination of the values.
 
 In:  `Options` (checker/command/options.py).
-Out: a `Sweep`: a row for each combination, with the instance of the model, or with the reason why there is none.
+Out: a `Sweep`: each combination with its instance of the model, or with the reason why there is none.
 
-A key is an entry or a switch of the model, in its spelling or Kafka's; a key of Kafka's that the model spells otherwise
-(checker/kafka_config/cluster_plan.py); or `protocol`. A value that is impossible by itself is bad input; values that
-contradict each other are a row that says so.
+A key is an entry or a switch of the model, in the model's spelling or in Kafka's; a Kafka key that the model represents
+by another entry (checker/kafka_config/cluster_plan.py); or `protocol`. A value that is impossible by itself is bad
+input; a combination of values that contradict each other is a row of the table that says so.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.settings import entry_of, model_of, protocol_of, swaps_of
 
 MOST_ROWS = 10_000
-"""More combinations than this are refused: nobody reads such a table."""
+"""More combinations are refused: nobody reads such a table."""
 
 PROTOCOL = "protocol"
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One key that is varied, as it was written, and the entry that it means (none: the protocol).
+    """A varied key as it was written, and the entry of the model that it sets (None: the protocol).
 
-    `values` maps each value as it is shown to the number, or the protocol's name.
+    `values` maps each value as it is shown to its number, or to the name of the protocol.
     """
 
     key: str
@@ -42,8 +42,8 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One combination: the varied values as they are shown, and the instance, or why the model refuses it."""
+class Combination:
+    """One combination of values as they are shown, with its instance, or with the reason why the model refuses it."""
 
     varied: Mapping[str, str]
     instance: Instance | None
@@ -51,27 +51,27 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The varied values in one line."""
+        """The varied values as one line."""
         return ", ".join(f"{key}={value}" for key, value in self.varied.items())
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Every combination of the values, the last key's changing fastest."""
+    """Every combination of the values; the last key changes fastest."""
 
     target: str
     model: Model
     axes: tuple[Axis, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[Combination, ...]
 
     @property
     def instances(self) -> list[Instance]:
-        """The instances of the rows that have one."""
+        """The instances of all combinations that have one."""
         return [row.instance for row in self.rows if row.instance is not None]
 
 
 def read_sweep(options: Options) -> Sweep:
-    """Every combination that is asked for. Raises UsageError."""
+    """Read the keys and values of `--vary` and build every combination. Raises UsageError."""
     assert options.target is not None
     model, named = model_of(options)
     given, swaps = values_of(model, options), swaps_of(options)
@@ -91,16 +91,16 @@ def read_sweep(options: Options) -> Sweep:
         numbers = {entry: int(number) for entry, number in chosen.items() if entry is not None}
         try:
             instance = model.instance(None if one_protocol is None else str(one_protocol), given | numbers, swaps)
-            rows.append(Row(varied, instance))
+            rows.append(Combination(varied, instance))
         except UsageError as error:
-            rows.append(Row(varied, None, str(error)))
+            rows.append(Combination(varied, None, str(error)))
     if all(row.instance is None for row in rows):
         raise UsageError(refused_throughout(rows[0].refusal))
     return Sweep(options.target, model, axes, tuple(rows))
 
 
 def refused_throughout(why: str) -> str:
-    """What is said where no combination can be searched; why the first one cannot."""
+    """The message if no combination can be searched; `why` is the reason for the first one."""
     return f"no combination of a sweep can be searched: {why}"
 
 
@@ -115,14 +115,14 @@ def _axis(model: Model, text: str) -> Axis:
         shown, value = _value(model, key, entry, one)
         same = next((other for other, known in values.items() if known == value), None)
         if same is not None:
-            again = f"{one} stands there twice" if same == shown else f"{same} and {one} are the same to the model"
+            again = f"{one} is given twice" if same == shown else f"{same} and {one} mean the same to the model"
             raise UsageError(f"--vary {text}: {again}; keep one of them")
         values[shown] = value
     return Axis(key, entry, values)
 
 
 def _entry(model: Model, key: str) -> str | None:
-    """The entry that a key means; None is the protocol."""
+    """The entry that a key sets; None for the protocol."""
     if key == PROTOCOL:
         return None
     if _is_of_kafka(model, key):
@@ -139,7 +139,7 @@ def _is_of_kafka(model: Model, key: str) -> bool:
 
 
 def _value(model: Model, key: str, entry: str | None, text: str) -> tuple[str, int | str]:
-    """A value as it is shown, and what it is to the model. Raises UsageError."""
+    """A value as it is shown, and as the model represents it. Raises UsageError."""
     if entry is None:
         return text, model.protocol(text).name
     declared = model.entries[entry]
@@ -161,7 +161,7 @@ def _refuse_twice(axes: tuple[Axis, ...], given: Mapping[str, int], protocol: st
         if axis.entry in seen:
             other = seen[axis.entry]
             twice = f"{axis.key} twice" if other == axis.key else f"{other} and {axis.key}, which are the same"
-            raise UsageError(f"--vary is given {twice}; put all values behind one of them")
+            raise UsageError(f"--vary is given {twice}; write all values behind one of them")
         seen[axis.entry] = axis.key
         if axis.entry in given or (axis.entry is None and protocol is not None):
-            raise UsageError(f"{axis.key} is varied, and set as well; leave one of them out")
+            raise UsageError(f"{axis.key} is varied and also set; leave one of them out")

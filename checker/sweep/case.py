@@ -1,7 +1,7 @@
-"""One configuration of a sweep as plain data.
+"""A search of a sweep as plain data, which another process can carry out.
 
-In:  a row of a sweep.
-Out: a `Case`: what to search, with numbers and texts only.
+In:  a combination of a sweep.
+Out: a `Case`, which consists of numbers and texts only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from isrcheck.checker.resources.limits import Limits
 
 @dataclass(frozen=True)
 class Case:
-    """One search: `position` is that of the row, `target` is how the model is named on the command line."""
+    """One search: `position` is the number of its row, `target` the model's name on the command line."""
 
     position: int
     name: str
@@ -28,5 +28,5 @@ class Case:
 
     @property
     def limits(self) -> Limits:
-        """What its search may use."""
+        """The limits of the search."""
         return Limits(self.depth, self.memory, self.seconds, self.threads)

@@ -1,10 +1,9 @@
-"""One configuration of a sweep as plain data, and its search: from the case alone, in this process or in another one.
+"""The searches of a sweep: which ones are needed, and how one is carried out, in this process or in another.
 
-In:  a `Case`: what to search, with numbers and texts only.
-Out: a `Record`, an object of JSON: what the search did and found, from which its `Exploration` is made again.
+In:  a `Sweep`; a `Case`.
+Out: the cases of a sweep; a `Record` of a search as an object of JSON, from which its `Exploration` can be rebuilt.
 
-A carrier takes cases and gives each one's position and record, in any order, as they are done. `carry_here` searches
-one after the other in this process; another one calls `search_case` wherever it likes.
+`run_cases_here` runs the cases one after the other in this process; checker/sweep/on_spark.py runs them on executors.
 """
 
 from __future__ import annotations
@@ -28,18 +27,17 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import ModelError, UsageError
 
 BAR = 20
-"""How many signs long the bar of the progress is."""
+"""The length of the progress bar in characters."""
 
-
-Carry = Callable[[Sequence[Case]], Iterator[tuple[int, Record]]]
-"""A carrier: gives the position and the record of every case, in any order. It may raise KeyboardInterrupt, and may
-give a record whose search was interrupted as its last one."""
+RunCases = Callable[[Sequence[Case]], Iterator[tuple[int, Record]]]
+"""Runs cases and yields the position and the record of each, in any order. It may raise KeyboardInterrupt, and its last
+record may be of an interrupted search."""
 
 
 def cases_of(sweep: Sweep, options: Options) -> tuple[list[Case], dict[int, int]]:
-    """What has to be searched, and for each row that can be, the position of the case that answers for it.
+    """The cases to search, and for each row with an instance the position of the case that covers it.
 
-    Rows that are one transition system under two names are searched once.
+    Rows with the same transition system share one case.
     """
     cases, answers = [], {}
     first: dict[object, int] = {}
@@ -72,13 +70,13 @@ def _case(position: int, name: str, sweep: Sweep, instance: Instance, options: O
 # ------------------------------------------------------------------------------------------------------------ search
 
 _KERNELS = Kernels()
-"""What a process keeps from one case to the next."""
+"""The kernels that a process keeps from one case to the next."""
 
 
 def search_case(case: Case, progress: ProgressLine | None = None, interrupts: Sequence[int] = ()) -> Record:
-    """Search a case; everything that it takes is in the case. `interrupts` notes that Ctrl-C was pressed.
+    """Search one case. `interrupts` is not empty once Ctrl-C was pressed.
 
-    Raises UsageError where the model that is found here is another one.
+    Raises UsageError if the model differs in this process.
     """
     instance = case.subject.instance()
     budget = Budget(case.seconds, case.memory)
@@ -99,12 +97,12 @@ def search_case(case: Case, progress: ProgressLine | None = None, interrupts: Se
     return {"instance": instance.digest, **record_of(found)}
 
 
-def is_of_today(record: Record, case: Case, budget: Budget) -> bool:
-    """Whether a record is of the case as it is now: what initial states are read from need not be in the model's text.
+def is_current(record: Record, case: Case, budget: Budget) -> bool:
+    """Whether a record still belongs to the case: initial states may come from files that have changed since.
 
     Raises Spent.
     """
-    if "instance" not in record:  # nothing was searched
+    if "instance" not in record:  # no search began
         return True
     instance = case.subject.instance()
     enumerate_initial_states(instance, budget)
@@ -112,16 +110,18 @@ def is_of_today(record: Record, case: Case, budget: Budget) -> bool:
 
 
 def bar(done: int, total: int) -> str:
-    """How far a sweep is: a bar, and which case is next."""
+    """The progress of a sweep: a bar, and the number of the next case."""
     full = BAR * done // total
     return f"[{'#' * full}{'.' * (BAR - full)}] {min(done + 1, total)} of {total}"
 
 
-def carry_here(progress: ProgressLine, interrupts: Sequence[int], total: int, budget: Budget = UNLIMITED) -> Carry:
-    """The carrier that searches one case after the other in this process, each with what is left of the time; `total`
-    counts those done before as well."""
+def run_cases_here(
+    progress: ProgressLine, interrupts: Sequence[int], total: int, budget: Budget = UNLIMITED
+) -> RunCases:
+    """Runs the cases one after the other in this process, each with the remaining time; `total` includes the cases that
+    an earlier run has finished."""
 
-    def carry(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
+    def run_cases(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
         began = time.monotonic()
         for done, case in enumerate(cases, total - len(cases)):
             progress.subject = f"{bar(done, total)}, {case.name}"
@@ -130,7 +130,4 @@ def carry_here(progress: ProgressLine, interrupts: Sequence[int], total: int, bu
             yield case.position, search_case(replace(case, seconds=budget.left), progress, interrupts)
         progress.clear()
 
-    return carry
-
-
-# ----------------------------------------------------------------------------------------------------------- records
+    return run_cases

@@ -1,6 +1,6 @@
-"""The carrier of a sweep that is Spark: a case is a task.
+"""Runs a sweep on Spark: each case is a task.
 
-In:  a session, the cases of a sweep. Out: each one's position and record, as tasks end.
+In:  a session, the cases of a sweep. Out: the position and the record of each case, as its task ends.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.task_memory import task_memory
 from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics, running, task_statistics, values_of
 from isrcheck.checker.sweep.case import Case
-from isrcheck.checker.sweep.cases import Carry, bar, search_case
+from isrcheck.checker.sweep.cases import RunCases, bar, search_case
 
 
-def carry_on(session: Session, progress: ProgressLine, total: int, budget: Budget) -> Carry:
-    """The carrier that searches cases on executors, each with what is left of the time when it begins; `total` counts
-    those done before as well. Raises SparkLostError."""
+def run_cases_on_spark(session: Session, progress: ProgressLine, total: int, budget: Budget) -> RunCases:
+    """Runs the cases on executors, each with the time that remains when it begins; `total` includes the cases that an
+    earlier run has finished. Raises SparkLostError."""
 
-    def carry(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
+    def run_cases(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
         require_same(session)
         began = time.monotonic()
         statistics, given = task_statistics(session.context), set[int]()
-        # A time of day: the executors have no other clock in common.
+        # A time of day, because executors share no other clock.
         deadline = None if budget.left is None else time.time() + budget.left
         tasks = [replace(case, threads=1, memory=task_memory(session, case.memory)) for case in cases]
 
@@ -50,7 +50,7 @@ def carry_on(session: Session, progress: ProgressLine, total: int, budget: Budge
         yield from new()
         progress.clear()
 
-    return carry
+    return run_cases
 
 
 def _search(statistics: TaskStatistics, case: Case, deadline: float | None) -> None:

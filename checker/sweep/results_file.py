@@ -1,11 +1,12 @@
-"""The file in which a sweep keeps what it has done, so that the same command goes on where another one ended.
+"""The file in which a sweep keeps its results, so that the same command resumes an interrupted sweep.
 
-In:  what the sweep is, as plain data; records, as they come.
-Out: the records of an earlier run of the very same sweep; a line of JSON for each one more.
+In:  the description of a sweep as plain data; records, as searches end.
+Out: the records of an earlier run of exactly this sweep; a line of JSON for each new record.
 
-The first line says what the sweep is, and the file is named by it: another model text, other values or other limits are
-another file. Every line carries a digest over itself and the first line, so that no line of another sweep is taken. A
-file that is not ours, or is damaged, is refused and left as it is; only a last line that was cut short is taken off.
+The first line describes the sweep, and the name of the file is a digest of it: another model, other values or other
+limits have another file. Every line carries a digest of itself and the first line, so that a line of another sweep is
+never used. A file that is damaged, or that isrcheck did not write, is refused and left unchanged; only an incomplete
+last line is removed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ CURE = "move it away, or give another folder with --out DIR"
 
 
 def described(sweep: Sweep, cases: Sequence[Case]) -> dict[str, Any]:
-    """What a sweep is: all that its records depend on."""
+    """The description of a sweep: everything that its records depend on."""
     return {
         "isrcheck": "sweep",
         "model": sweep.target,
@@ -44,9 +45,9 @@ def described(sweep: Sweep, cases: Sequence[Case]) -> dict[str, Any]:
     }
 
 
-class Results:
-    """The file of one sweep. `done` are the records that stood in it, by position; the first failure to write is kept,
-    so that the report still comes out."""
+class ResultsFile:
+    """The file of one sweep. `done` are the records that it held at the start, by position; `failure` is the first
+    write error, which is kept so that the results are still printed."""
 
     def __init__(self, folder: Path, sweep: dict[str, Any], positions: Collection[int]) -> None:
         header = json.dumps(sweep).encode() + b"\n"
@@ -66,8 +67,8 @@ class Results:
             folder.mkdir(parents=True, exist_ok=True)
             number = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
         except OSError as error:
-            why = "a link" if error.errno == errno.ELOOP else error.strerror
-            raise UsageError(f"{self.path}: results cannot be kept there: {why}; {CURE}") from None
+            why = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror
+            raise UsageError(f"{self.path}: results cannot be written there: {why}; {CURE}") from None
         file = os.fdopen(number, "r+b", buffering=0)
         if not stat.S_ISREG(os.fstat(number).st_mode):
             file.close()
@@ -93,7 +94,7 @@ class Results:
             return
         lines = content[:whole].splitlines(keepends=True)
         if not lines or lines[0] != header:
-            raise UsageError(f"{self.path}:1: not the results of this sweep; {CURE}")
+            raise UsageError(f"{self.path}:1: these are not the results of this sweep; {CURE}")
         for number, line in enumerate(lines[1:], 2):
             position, record = self._checked(number, line)
             if position not in positions or position in self.done:
@@ -117,10 +118,10 @@ class Results:
         return _digest([self._header, written])
 
     def _damaged(self, number: int) -> UsageError:
-        return UsageError(f"{self.path}:{number}: damaged; delete the file to search anew, or {CURE}")
+        return UsageError(f"{self.path}:{number}: damaged; delete the file to search again, or {CURE}")
 
     def keep(self, position: int, name: str, record: Record) -> None:
-        """Put a record behind the others."""
+        """Append a record."""
         written = {"position": position, "configuration": name, "record": record}
         self._write(json.dumps({**written, "digest": self._digest(written)}).encode() + b"\n")
 
@@ -134,13 +135,13 @@ class Results:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(self._file.fileno())
         except OSError as error:
-            self.failure = f"{self.path}: results could not be kept: {error.strerror}; make room, or {CURE}"
+            self.failure = f"{self.path}: results could not be written: {error.strerror}; make room, or {CURE}"
             with suppress(OSError):
                 self._file.seek(end)
                 self._file.truncate()
 
     def close(self) -> None:
-        """Nothing more is kept."""
+        """Close the file."""
         self._file.close()
 
 

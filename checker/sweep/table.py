@@ -1,7 +1,7 @@
-"""`check sweep`: a safety table over configurations, its order, and the smallest configuration that fails.
+"""`check sweep`: a safety table over configurations, and the smallest configuration that fails.
 
-In:  a `Sweep` (checker/sweep/axes.py), a carrier (checker/sweep/cases.py), the file of results.
-Out: a `Table`; text for a terminal, and the object that `--json` prints (documented in README.md).
+In:  a `Sweep` (checker/sweep/axes.py), a way to run its cases (checker/sweep/cases.py), and the file of results.
+Out: a `SweepTable`; text for a terminal, and the object that `--json` prints (documented in README.md).
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from isrcheck.checker.session.formatting import counted, table
 from isrcheck.checker.session.naming import configuration_of, faults_line, title
 from isrcheck.checker.session.reproduce import command_of
 from isrcheck.checker.session.text import Run, as_object
-from isrcheck.checker.session.trace_writer import Traces
-from isrcheck.checker.sweep.axes import Row, Sweep, refused_throughout
+from isrcheck.checker.session.trace_writer import TraceWriter
+from isrcheck.checker.sweep.axes import Combination, Sweep, refused_throughout
 from isrcheck.checker.sweep.case import Case
-from isrcheck.checker.sweep.cases import Carry, is_of_today
-from isrcheck.checker.sweep.results_file import CURE, Results
+from isrcheck.checker.sweep.cases import RunCases, is_current
+from isrcheck.checker.sweep.results_file import CURE, ResultsFile
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.messages.errors import UsageError
 
 WIDTH = 120
-"""A table that is wider is shown in parts, each with the varied values before it."""
+"""A wider table is printed in several parts, each of which begins with the varied values."""
 
 NOT_SEARCHED = "not searched"
 NEVER_FAILS = (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_APPLICABLE)
@@ -38,26 +38,26 @@ REST = "the rest"
 
 
 @dataclass
-class Found:
-    """What is known of one row: its run; or why there is none, and the word for that."""
+class SweepRow:
+    """A row of the table: its combination and its run, or the reason why there is none and the verdict that follows."""
 
-    row: Row
+    combination: Combination
     run: Run | None = None
     why: str = NOT_SEARCHED
     word: Word = Word.UNDECIDED
 
 
 @dataclass(frozen=True)
-class Failing:
-    """A row, and the verdict on the property of it that fails first."""
+class FailingRow:
+    """A row with a failing property, and the verdict on the one that fails after the fewest steps."""
 
-    found: Found
+    found: SweepRow
     run: Run
     verdict: Verdict
 
     @property
     def size(self) -> tuple[int, int, int]:
-        """By what it is called small: its bounds together, then its budgets, then the steps that it takes to fail."""
+        """The order of size: the sum of the bounds, then the sum of the budgets, then the steps to the failure."""
         instance = self.run.exploration.instance
         values = dict(instance.configuration.items())
         entries = instance.model.entries.items()
@@ -67,46 +67,46 @@ class Failing:
 
     @property
     def command(self) -> str:
-        """The command that repeats this failure alone."""
+        """The command that finds this failure alone."""
         return command_of(self.run.command_words[1], self.run.exploration.instance, self.verdict.depth)
 
 
 @dataclass
-class Table:
-    """All rows, in the order of the values; `resumed` says how many searches an earlier run had done."""
+class SweepTable:
+    """All rows, in the order of the values; `resumed` counts the searches that an earlier run had finished."""
 
     sweep: Sweep
-    rows: list[Found]
+    rows: list[SweepRow]
     results: str
     resumed: int = 0
     stopped: bool = False
 
     @property
     def runs(self) -> list[Run]:
-        """The runs that there are."""
+        """The runs of all rows that have one."""
         return [found.run for found in self.rows if found.run is not None]
 
     @property
     def properties(self) -> list[Property]:
-        """The properties that the runs speak of: those that the model declares, and `in_range` where that is broken."""
+        """The properties of the model, and `in_range` if a run breaks it."""
         broken = [IN_RANGE] * any(verdict.prop is IN_RANGE for verdict in self.verdicts)
         return [*self.sweep.model.properties, *broken]
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """All that was found, row by row."""
+        """All verdicts, row by row."""
         return [verdict for run in self.runs for verdict in run.verdicts]
 
     @property
     def word(self) -> Word:
-        """The gravest word of a row."""
+        """The gravest verdict of all rows."""
         words = {found.word for found in self.rows} - {Word.NOT_APPLICABLE}
         return next((word for word in Word if word in words), Word.NOT_APPLICABLE)
 
     @property
-    def smallest(self) -> Failing | None:
-        """The smallest failing configuration. Broken promises come before what is permitted; of several as small, it is
-        the first row."""
+    def smallest(self) -> FailingRow | None:
+        """The smallest failing configuration; a violation counts before a permitted failure, and of several equally
+        small ones the first row."""
         for word in (Word.VIOLATED, Word.PERMITTED):
             failing = [one for found in self.rows if (one := _failing(found, word)) is not None]
             if failing:
@@ -114,13 +114,13 @@ class Table:
         return None
 
 
-def _failing(found: Found, word: Word) -> Failing | None:
+def _failing(found: SweepRow, word: Word) -> FailingRow | None:
     if found.run is None:
         return None
     failed = [verdict for verdict in found.run.verdicts if verdict.word is word]
     if not failed:
         return None
-    return Failing(found, found.run, min(failed, key=lambda verdict: verdict.depth or 0))
+    return FailingRow(found, found.run, min(failed, key=lambda verdict: verdict.depth or 0))
 
 
 # ------------------------------------------------------------------------------------------------------------ search
@@ -130,19 +130,21 @@ def search(
     sweep: Sweep,
     cases: Sequence[Case],
     answers: Mapping[int, int],
-    carry: Carry,
-    results: Results,
-    traces: Traces,
+    run_cases: RunCases,
+    results: ResultsFile,
+    traces: TraceWriter,
     budget: Budget = UNLIMITED,
-) -> Table:
-    """Search what an earlier run has not, and put the table together; `answers` maps rows to the cases that answer.
+) -> SweepTable:
+    """Run the cases that no earlier run has finished, and build the table; `answers` maps rows to their cases.
 
-    Raises KeyboardInterrupt where nothing at all was found, UsageError where the model refuses every search.
+    Raises KeyboardInterrupt if no case was finished, and UsageError if the model refuses every case.
     """
-    rows = [Found(row, None, row.refusal, Word.NOT_APPLICABLE) if row.refusal else Found(row) for row in sweep.rows]
-    table = Table(sweep, rows, str(results.path), len(results.done))
+    rows = [
+        SweepRow(row, None, row.refusal, Word.NOT_APPLICABLE) if row.refusal else SweepRow(row) for row in sweep.rows
+    ]
+    table = SweepTable(sweep, rows, str(results.path), len(results.done))
     known = {case.position: case for case in cases}
-    waiting: dict[int, list[Found]] = {}
+    waiting: dict[int, list[SweepRow]] = {}
     for position, case in answers.items():
         waiting.setdefault(case, []).append(rows[position])
 
@@ -151,12 +153,12 @@ def search(
             _fill(found, known[position], record, traces)
 
     try:
-        done = _of_today(results, known, budget)
+        done = _current_records(results, known, budget)
         for position, record in done.items():
             take(position, record)
-        for position, record in carry([case for case in cases if case.position not in done]):
+        for position, record in run_cases([case for case in cases if case.position not in done]):
             table.stopped = record.get("stopped") == "interrupt"
-            # What time has cut short is searched anew by a run that has more of it.
+            # A search that ran out of time is not kept: a later run may have more time.
             if record.get("stopped") not in ("interrupt", "seconds") and position not in results.done:
                 results.keep(position, known[position].name, record)
             take(position, record)
@@ -171,26 +173,26 @@ def search(
     return table
 
 
-def _of_today(results: Results, cases: Mapping[int, Case], budget: Budget) -> dict[int, Record]:
-    """The searches that an earlier run had done, as far as there is time to see that they are of today's cases."""
+def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Budget) -> dict[int, Record]:
+    """The records of an earlier run that still belong to the cases, as far as there is time to check that."""
     done: dict[int, Record] = {}
     for position, record in results.done.items():
         case = cases[position]
         try:
-            is_same = is_of_today(record, case, budget)
+            is_same = is_current(record, case, budget)
         except Spent:
             break
         if not is_same:
             raise UsageError(
                 f"{results.path}: {case.name} was searched from other initial states, or for other properties;"
-                f" delete the file to search anew, or {CURE}"
+                f" delete the file to search again, or {CURE}"
             )
         done[position] = record
     return done
 
 
-def _fill(found: Found, case: Case, record: Record, traces: Traces) -> None:
-    instance = found.row.instance
+def _fill(found: SweepRow, case: Case, record: Record, traces: TraceWriter) -> None:
+    instance = found.combination.instance
     assert instance is not None
     if "refused" in record:
         found.why, found.word = record["refused"], Word.NOT_APPLICABLE
@@ -198,12 +200,12 @@ def _fill(found: Found, case: Case, record: Record, traces: Traces) -> None:
         found.why = record["failed"]
     else:
         exploration = exploration_of(record, instance, case.limits)
-        told = verdicts(exploration)
-        words = {verdict.prop.name: verdict.bare for verdict in told}
-        assert words == record["verdicts"], f"{case.name}: a record means something else than it says"
-        files = traces.write(case.target, instance, told)
+        judged = verdicts(exploration)
+        words = {verdict.prop.name: verdict.bare for verdict in judged}
+        assert words == record["verdicts"], f"{case.name}: the verdicts of a record do not follow from its counts"
+        files = traces.write(case.target, instance, judged)
         command = command_of(case.target, instance, case.depth)
-        found.run = Run(exploration, told, command, case.count_all, files)
+        found.run = Run(exploration, judged, command, case.count_all, files)
         found.why, found.word = "", found.run.word
 
 
@@ -211,7 +213,7 @@ def _fill(found: Found, case: Case, record: Record, traces: Traces) -> None:
 
 
 def cell(verdict: Verdict) -> str:
-    """A verdict as a cell of the table: short, and never better than it is."""
+    """A verdict as a cell of the table: short, and never more favourable than the verdict."""
     text = verdict.word.value.removesuffix(" DEPTH")
     if verdict.depth is not None:
         text += f" {verdict.depth}"
@@ -225,7 +227,8 @@ def cell(verdict: Verdict) -> str:
 
 @dataclass
 class _Columns:
-    """Which properties have a column, which are the same in every row, and which share the last column."""
+    """The properties that have a column, that are the same in every row, that share the last column, and that only have
+    to be reached."""
 
     own: list[Property] = field(default_factory=list)
     same: dict[str, list[str]] = field(default_factory=dict)
@@ -233,11 +236,11 @@ class _Columns:
     sought: list[Property] = field(default_factory=list)
 
 
-def _columns(found: Table) -> _Columns:
+def _columns(found: SweepTable) -> _Columns:
     columns = _Columns()
     for prop in found.properties:
-        told = [verdict_on(run, prop) for run in found.runs]
-        words, cells = {verdict.word for verdict in told}, {cell(verdict) for verdict in told}
+        judged = [verdict_on(run, prop) for run in found.runs]
+        words, cells = {verdict.word for verdict in judged}, {cell(verdict) for verdict in judged}
         if words == {Word.NOT_APPLICABLE}:
             continue
         if prop.kind is Kind.SOMETIMES and Word.UNREACHABLE not in words:
@@ -254,11 +257,11 @@ def _columns(found: Table) -> _Columns:
     return columns
 
 
-def text(found: Table) -> str:
-    """The report: what is common, the table, what is the same in every row, the smallest failure, the totals."""
+def text(found: SweepTable) -> str:
+    """The text: the common settings, the table, the verdicts that all rows share, the smallest failure, the totals."""
     columns = _columns(found)
     lines = [*_heading(found), "", *_table(found, columns), ""]
-    lines += [f"in every row   {told}: {', '.join(names)}" for told, names in columns.same.items()]
+    lines += [f"in every row   {cell_text}: {', '.join(names)}" for cell_text, names in columns.same.items()]
     if columns.rest:
         lines.append(f"{REST:<13}  {', '.join(prop.name for prop in columns.rest)}")
     lines += _sought(found, columns.sought)
@@ -266,14 +269,14 @@ def text(found: Table) -> str:
     return "\n".join(lines)
 
 
-def _heading(found: Table) -> list[str]:
+def _heading(found: SweepTable) -> list[str]:
     sweep = found.sweep
     first, *others = instances = sweep.instances
     settings = configuration_of(first)
     spelled = [configuration_of(other) for other in others]
     common = [f"{name}={value}" for name, value in settings.items() if all(other[name] == value for other in spelled)]
     depth = found.runs[0].exploration.limits.depth
-    far = "until nothing new is found" if depth is None else f"every behaviour of at most {counted(depth, 'step')}"
+    far = "every behaviour of any length" if depth is None else f"every behaviour of at most {counted(depth, 'step')}"
     names = {one.protocol.name for one in instances}
     named = title(first) if len(names) == 1 else ", ".join([first.model.name, *_swaps(first)])
     return [
@@ -289,11 +292,11 @@ def _swaps(instance: Instance) -> list[str]:
     return [f"{action} of {protocol}" for action, protocol in instance.swaps.items()]
 
 
-def _table(found: Table, columns: _Columns) -> list[str]:
-    """The table; rows without a run say why instead of verdicts."""
+def _table(found: SweepTable, columns: _Columns) -> list[str]:
+    """The lines of the table; a row without a run shows the reason instead of verdicts."""
     keys = [axis.key for axis in found.sweep.axes]
-    varied = [[key, *(row.row.varied[key] for row in found.rows)] for key in keys]
-    every = _told(found, columns)
+    varied = [[key, *(row.combination.varied[key] for row in found.rows)] for key in keys]
+    every = _verdict_columns(found, columns)
     is_wide = sum(max(map(len, column)) + 2 for column in (*varied, *every)) > WIDTH + 2
     if is_wide:
         varied, every = [_folded(column) for column in varied], [_folded(column) for column in every]
@@ -304,16 +307,16 @@ def _table(found: Table, columns: _Columns) -> list[str]:
         right, taller = _headed(part, len(found.runs))
         height = max(tall, taller)
         headings = zip([""] * (height - tall) + left[:tall], [""] * (height - taller) + right[:taller], strict=True)
-        told = iter(right[taller:])
+        verdict_lines = iter(right[taller:])
         rows = [
-            (start, f"{row.word.value}: {row.why}" if row.run is None else next(told))
+            (start, f"{row.word.value}: {row.why}" if row.run is None else next(verdict_lines))
             for start, row in zip(left[tall:], found.rows, strict=True)
         ]
         lines += ["", *(f"{start:<{width}}  {end}".rstrip() for start, end in (*headings, *rows))]
     return lines[1:]
 
 
-def _told(found: Table, columns: _Columns) -> list[list[str]]:
+def _verdict_columns(found: SweepTable, columns: _Columns) -> list[list[str]]:
     """The columns of verdicts: a heading, and a cell for each run."""
     every = [[_heading_of(prop), *(cell(verdict_on(run, prop)) for run in found.runs)] for prop in columns.own]
     if columns.rest:
@@ -326,7 +329,7 @@ def _heading_of(prop: Property) -> str:
 
 
 def _parts(columns: Sequence[list[str]], room: int) -> list[list[list[str]]]:
-    """As many columns at a time as there is room for."""
+    """The columns in groups that fit into the width."""
     parts: list[list[list[str]]] = []
     left = 0
     for column in columns:
@@ -340,14 +343,14 @@ def _parts(columns: Sequence[list[str]], room: int) -> list[list[list[str]]]:
 
 
 def _headed(columns: Sequence[list[str]], count: int) -> tuple[list[str], int]:
-    """Columns of so many cells as aligned lines, and how many lines the headings take."""
+    """Columns as aligned lines, and how many of the lines are headings; `count` is the number of cells in a column."""
     height = max(map(len, columns)) - count
     filled = [[""] * (height + count - len(column)) + column for column in columns]
     return table(list(zip(*filled, strict=True))), height
 
 
 def _folded(column: list[str]) -> list[str]:
-    """A column whose heading takes several lines, each as wide as what stands below it, or as one of its words."""
+    """A column whose heading is broken into lines no wider than the cells, or than the heading's longest word."""
     words = re.findall(r"[^ ._]*[ ._]|[^ ._]+", column[0])
     width = max(map(len, [*words, *column[1:]]))
     lines = [""]
@@ -359,49 +362,51 @@ def _folded(column: list[str]) -> list[str]:
 
 
 def verdict_on(run: Run, prop: Property) -> Verdict:
-    """The verdict of a run on a property; a run that keeps `in_range` does not speak of it by itself."""
+    """The verdict of a run on a property; a run that satisfies `in_range` has no explicit verdict on it."""
     found = (verdict for verdict in run.verdicts if verdict.prop.name == prop.name)
     return next(found, None) or range_verdict(run.exploration)
 
 
 def _shared(run: Run, rest: Sequence[Property]) -> str:
-    told = [verdict for verdict in (verdict_on(run, prop) for prop in rest) if verdict.word is not Word.NOT_APPLICABLE]
-    return ", ".join(dict.fromkeys(map(cell, told))) or Word.NOT_APPLICABLE.value
+    applicable = [
+        verdict for verdict in (verdict_on(run, prop) for prop in rest) if verdict.word is not Word.NOT_APPLICABLE
+    ]
+    return ", ".join(dict.fromkeys(map(cell, applicable))) or Word.NOT_APPLICABLE.value
 
 
-def _sought(found: Table, sought: Sequence[Property]) -> list[str]:
-    """What has to be reachable, and is not known to be everywhere."""
+def _sought(found: SweepTable, sought: Sequence[Property]) -> list[str]:
+    """How many `sometimes` properties were reached in every row, and which were not."""
     if not sought:
         return []
     missing = []
     for prop in sought:
-        told = Counter(verdict_on(run, prop).word for run in found.runs)
-        open_words = {word: told[word] for word in (Word.NOT_REACHED, Word.UNDECIDED) if told[word]}
+        counts = Counter(verdict_on(run, prop).word for run in found.runs)
+        open_words = {word: counts[word] for word in (Word.NOT_REACHED, Word.UNDECIDED) if counts[word]}
         if open_words:
             rows = ", ".join(
                 f"{word.value.removesuffix(' TO DEPTH')} in {counted(count, 'row')}"
                 for word, count in open_words.items()
             )
             missing.append(f"{prop.name} ({rows})")
-    reached = f"{len(sought) - len(missing)} of {len(sought)} reached wherever they apply"
+    reached = f"{len(sought) - len(missing)} of {len(sought)} reached in every row where they apply"
     return [f"sometimes      {reached}" + (f"; {', '.join(missing)}" if missing else "")]
 
 
-def _smallest_lines(smallest: Failing | None) -> list[str]:
+def _smallest_lines(smallest: FailingRow | None) -> list[str]:
     if smallest is None:
-        return ["smallest failing configuration: none was found"]
+        return ["smallest failing configuration: none found"]
     verdict = smallest.verdict
     lines = [
-        f"smallest failing configuration: {smallest.found.row.name}",
+        f"smallest failing configuration: {smallest.found.combination.name}",
         f"  {verdict.prop.name}: {verdict.bare}"
-        + (" (no broken promise was found)" if verdict.word is Word.PERMITTED else ""),
+        + (" (no violation was found)" if verdict.word is Word.PERMITTED else ""),
         f"  {smallest.command}",
     ]
     path = smallest.run.traces.get(verdict.prop.name)
     return [*lines, f"  {smallest.run.show(path)}"] if path is not None else lines
 
 
-def _totals(found: Table) -> list[str]:
+def _totals(found: SweepTable) -> list[str]:
     words = Counter(row.word for row in found.rows if row.run is not None)
     parts = [f"{words[word]:,} {word.value.removesuffix(' TO DEPTH')}" for word in Word if words[word]]
     lines = []
@@ -424,8 +429,8 @@ def _totals(found: Table) -> list[str]:
     return lines
 
 
-def verdict_line(found: Table) -> str:
-    """The gravest verdict in one line: in how many configurations, and of which properties."""
+def verdict_line(found: SweepTable) -> str:
+    """The gravest verdict as one line: in how many configurations, and of which properties."""
     word = found.word
     rows = [row for row in found.rows if row.word is word]
     every = [row for row in found.rows if row.word is not Word.NOT_APPLICABLE]
@@ -438,17 +443,17 @@ def verdict_line(found: Table) -> str:
             return f"{word.value}: {where}"
         case Word.NO_VIOLATION | Word.NOT_REACHED:
             judged = min(row.run.exploration.judged for row in every if row.run)
-            return f"{word.value} {judged}: in every configuration that was searched"
+            return f"{word.value} {judged}: in every searched configuration"
         case Word.NOT_APPLICABLE:
-            return f"{word.value}: no property applies in any configuration that was searched, nothing was judged"
+            return f"{word.value}: no property applies in any searched configuration; nothing was judged"
         case _:
-            return f"{word.value}: in every configuration that was searched"
+            return f"{word.value}: in every searched configuration"
 
 
 # -------------------------------------------------------------------------------------------------------------- json
 
 
-def as_objects(found: Table) -> dict[str, Any]:
+def as_objects(found: SweepTable) -> dict[str, Any]:
     """The object of `--json`."""
     positions = {id(run): number for number, run in enumerate(found.runs)}
     smallest = found.smallest
@@ -457,7 +462,7 @@ def as_objects(found: Table) -> dict[str, Any]:
         "vary": {axis.key: list(axis.values) for axis in found.sweep.axes},
         "rows": [
             {
-                "values": dict(row.row.varied),
+                "values": dict(row.combination.varied),
                 "verdict": row.word.value,
                 "why": row.why or None,
                 "run": positions[id(row.run)] if row.run is not None else None,
@@ -471,7 +476,7 @@ def as_objects(found: Table) -> dict[str, Any]:
     }
 
 
-def _smallest_object(found: Table, smallest: Failing) -> dict[str, Any]:
+def _smallest_object(found: SweepTable, smallest: FailingRow) -> dict[str, Any]:
     path = smallest.run.traces.get(smallest.verdict.prop.name)
     return {
         "row": next(number for number, row in enumerate(found.rows) if row is smallest.found),

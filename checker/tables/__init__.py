@@ -1,6 +1,6 @@
-"""`--tables DIR`: what a search found, as Parquet files.
+"""`--tables DIR`: the results of a search as Parquet files.
 
 In:  a `Run`.
-Out: a file in each table of a folder.
+Out: one file in the folder of each table.
 May import: session and everything below it.
 """

@@ -1,6 +1,7 @@
-"""The tables that `--tables DIR` writes: which there are, their columns, and what each of them says.
+"""The tables that `--tables DIR` writes, with their columns and their descriptions.
 
-In:  nothing. Out: `TABLES`, from which files are written (checker/tables/write.py) and checker/tables.md is made:
+In:  nothing.
+Out: `TABLES`, which defines the files (checker/tables/write.py) and the documentation, checker/tables.md:
      python -m isrcheck.checker.tables.columns > checker/tables.md
 """
 
@@ -11,14 +12,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 VERSION = 1
-"""Of the columns: another number is another set of them. It stands in the metadata of every file."""
+"""The version of the columns, in the metadata of every file; it changes with every change of the columns."""
 
 KEY = "isrcheck"
-"""Under which the version stands there."""
+"""The key of the version in the metadata."""
 
 
 class Type(StrEnum):
-    """What a column holds, in the words of SQL."""
+    """The SQL type of a column."""
 
     TEXT = "string"
     WHOLE = "bigint"
@@ -30,7 +31,7 @@ class Type(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """One column; `may_lack` says that there need not be a value."""
+    """One column with its description in `says`; `may_lack` marks a column that can be null."""
 
     name: str
     type: Type
@@ -40,56 +41,56 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table: what a row of it is, and its columns."""
+    """One table: a description of its rows, and its columns."""
 
     says: str
     columns: tuple[Column, ...]
 
 
-RUN = Column("run", Type.TEXT, "The search: 12 hexadecimal digits, the name of its file, the same in every table.")
-PROPERTY = Column("property", Type.TEXT, "The property's name.")
+RUN = Column("run", Type.TEXT, "The search: 12 hexadecimal digits, which are the name of its file in every table.")
+PROPERTY = Column("property", Type.TEXT, "The name of the property.")
 
 RUNS = Table(
-    "A row is one search: what was asked, and how far it came.",
+    "A row is one search: its settings, and how far it came.",
     (
         RUN,
-        Column("command", Type.TEXT, "The command that asks the same."),
-        Column("model", Type.TEXT, "The model's name."),
-        Column("protocol", Type.TEXT, "Its protocol, where it has several.", may_lack=True),
-        Column("swaps", Type.MAP, "Actions of another protocol: action, protocol."),
-        Column("digest", Type.TEXT, "SHA-256 of all that the model means."),
-        Column("configuration", Type.MAP, "Every entry, as it is spelled on the command line."),
-        Column("bound", Type.WHOLE, "The steps that were asked about; none: until nothing is new.", may_lack=True),
-        Column("engine", Type.TEXT, "`local`, `spark`, or `all`: the explorer, and Z3 beside it."),
-        Column("mode", Type.TEXT, "How Spark's work was divided: `parts` or `search`.", may_lack=True),
-        Column("verdict", Type.TEXT, "The gravest verdict, in one word of README.md."),
-        Column("exhausted", Type.TRUTH, "Whether nothing was left to explore."),
+        Column("command", Type.TEXT, "The command that repeats the search."),
+        Column("model", Type.TEXT, "The name of the model."),
+        Column("protocol", Type.TEXT, "The protocol, if the model has several.", may_lack=True),
+        Column("swaps", Type.MAP, "The actions that are taken from another protocol, each with that protocol."),
+        Column("digest", Type.TEXT, "The SHA-256 digest of the model's semantics."),
+        Column("configuration", Type.MAP, "Every entry, as it is written on the command line."),
+        Column("bound", Type.WHOLE, "The maximum number of steps; null if the search was unbounded.", may_lack=True),
+        Column("engine", Type.TEXT, "`local`, `spark`, or `all` (the explorer and Z3)."),
+        Column("mode", Type.TEXT, "How the work was divided on Spark: `parts` or `search`.", may_lack=True),
+        Column("verdict", Type.TEXT, "The gravest verdict, as in the verdict table of README.md."),
+        Column("exhausted", Type.TRUTH, "Whether every reachable state was expanded."),
         Column(
             "stopped",
             Type.TEXT,
-            "What ended the search early: `memory`, `seconds`, `interrupt`, `lost` (by Spark), or `decided`, where no "
-            "property was open any more.",
+            "Why the search ended early: `memory`, `seconds`, `interrupt`, `lost` (Spark lost its work), or `decided` "
+            "(no property was undecided).",
             may_lack=True,
         ),
-        Column("judged_to_depth", Type.WHOLE, "To this depth every state was looked at; -1: to none."),
-        Column("distinct", Type.WHOLE, "Different states."),
-        Column("generated", Type.WHOLE, "Steps taken, each of which gave a state, new or not."),
-        Column("frontier", Type.WHOLE, "States from which no step was taken yet."),
+        Column("judged_to_depth", Type.WHOLE, "Every state to this depth was checked; -1 if none was."),
+        Column("distinct", Type.WHOLE, "The number of distinct states."),
+        Column("generated", Type.WHOLE, "The number of generated states: one for each step taken, new or not."),
+        Column("frontier", Type.WHOLE, "The number of states that were not expanded."),
         Column(
             "parts_overlap",
             Type.TRUTH,
-            "Whether steps, and what is counted by action or by property, count as often as parts on Spark took them; "
-            "states as well, where `overlap` has no row of the run.",
+            "Whether several parts on Spark counted the same steps, and so also the counts of actions and properties; "
+            "states were counted several times as well if `overlap` has no row for the run.",
         ),
-        Column("bytes", Type.WHOLE, "Of memory, for the states."),
-        Column("seconds", Type.REAL, "Measured: how long the search took, without Spark's start."),
-        Column("start_seconds", Type.REAL, "Measured: how long Spark took to start.", may_lack=True),
-        Column("cores", Type.WHOLE, "Spark's cores.", may_lack=True),
-        Column("parts", Type.WHOLE, "Parts, or shards of one search, on Spark.", may_lack=True),
-        Column("parts_ended", Type.WHOLE, "Parts that were searched to their end.", may_lack=True),
-        Column("starts", Type.WHOLE, "States that were divided among the parts.", may_lack=True),
-        Column("split_depth", Type.WHOLE, "The depth at which these stand.", may_lack=True),
-        Column("shuffled_bytes", Type.WHOLE, "Of successors that went from shard to shard.", may_lack=True),
+        Column("bytes", Type.WHOLE, "The memory of the states, in bytes."),
+        Column("seconds", Type.REAL, "Measured: the duration of the search, without the start of Spark."),
+        Column("start_seconds", Type.REAL, "Measured: the duration of the start of Spark.", may_lack=True),
+        Column("cores", Type.WHOLE, "The number of cores on Spark.", may_lack=True),
+        Column("parts", Type.WHOLE, "The number of parts, or of shards of one search, on Spark.", may_lack=True),
+        Column("parts_ended", Type.WHOLE, "The number of parts that were searched completely.", may_lack=True),
+        Column("starts", Type.WHOLE, "The number of states that were divided among the parts.", may_lack=True),
+        Column("split_depth", Type.WHOLE, "The depth of these states.", may_lack=True),
+        Column("shuffled_bytes", Type.WHOLE, "The bytes of successors that were sent between shards.", may_lack=True),
     ),
 )
 
@@ -97,8 +98,8 @@ LEVELS = Table(
     "A row is one level of a search.",
     (
         RUN,
-        Column("depth", Type.WHOLE, "Steps from an initial state; 0 are the initial states."),
-        Column("states", Type.WHOLE, "Different states that were first reached at this depth."),
+        Column("depth", Type.WHOLE, "The number of steps from an initial state; 0 for the initial states."),
+        Column("states", Type.WHOLE, "The number of distinct states that were first reached at this depth."),
     ),
 )
 
@@ -106,9 +107,9 @@ ACTIONS = Table(
     "A row is one action of the protocol in a search.",
     (
         RUN,
-        Column("action", Type.TEXT, "The action's name."),
-        Column("fired", Type.WHOLE, "Steps of it that were taken."),
-        Column("new", Type.WHOLE, "States that such a step was the first to reach."),
+        Column("action", Type.TEXT, "The name of the action."),
+        Column("fired", Type.WHOLE, "The number of its steps."),
+        Column("new", Type.WHOLE, "The number of states that one of its steps reached first."),
     ),
 )
 
@@ -117,54 +118,60 @@ VERDICTS = Table(
     (
         RUN,
         PROPERTY,
-        Column("kind", Type.TEXT, "`always`, `always_step` (of transitions) or `sometimes` (has to be reachable)."),
-        Column("verdict", Type.TEXT, "The verdict, in one word of README.md; `UNDECIDED` is no pass."),
+        Column("kind", Type.TEXT, "`always`, `always_step` (of transitions) or `sometimes` (must be reachable)."),
+        Column("verdict", Type.TEXT, "The verdict, as in the verdict table of README.md; `UNDECIDED` is not a pass."),
         Column(
             "depth",
             Type.WHOLE,
-            "The step at which it fails, or is reached; of `... TO DEPTH`, the depth.",
+            "The step at which it fails or is reached; for `... TO DEPTH`, that depth.",
             may_lack=True,
         ),
-        Column("permitted_depth", Type.WHOLE, "The step of the first failure that is permitted.", may_lack=True),
-        Column("violating", Type.WHOLE, "States, or transitions, that fail: all with --continue, else the first ones."),
-        Column("trace", Type.TEXT, "The file of the trace that shows it.", may_lack=True),
-        Column("permitted_trace", Type.TEXT, "The same of the permitted failure beside a violation.", may_lack=True),
+        Column("permitted_depth", Type.WHOLE, "The step of the first permitted failure.", may_lack=True),
+        Column(
+            "violating",
+            Type.WHOLE,
+            "The number of failing states or transitions: all with --continue, else those up to the first depth.",
+        ),
+        Column("trace", Type.TEXT, "The trace file of the failure.", may_lack=True),
+        Column(
+            "permitted_trace", Type.TEXT, "The trace file of a permitted failure beside a violation.", may_lack=True
+        ),
     ),
 )
 
 TRACES = Table(
-    "A row is one state of a trace. A property can have two: what is violated, and what is permitted.",
+    "A row is one state of a trace. A property can have two traces: of a violation, and of a permitted failure.",
     (
         RUN,
         PROPERTY,
         Column("verdict", Type.TEXT, "`VIOLATED` or `PERMITTED`."),
-        Column("step", Type.WHOLE, "The position in the trace; 0 is the initial state."),
+        Column("step", Type.WHOLE, "The position in the trace; 0 for the initial state."),
         Column("action", Type.TEXT, "The action that led to the state.", may_lack=True),
-        Column("took", Type.TEXT, "The same with its arguments, as `trace show` has it; `initially` for step 0."),
-        Column("changed", Type.MAP, "The cells that the step changed, and what they hold now."),
-        Column("state", Type.MAP, "Every cell, and what it holds."),
+        Column("took", Type.TEXT, "The action with its arguments, as `trace show` prints it; `initially` for step 0."),
+        Column("changed", Type.MAP, "The cells that the step changed, with their new values."),
+        Column("state", Type.MAP, "Every cell, with its value."),
     ),
 )
 
 EDGES = Table(
-    "A row is one step from one state: every step from the first states of each level. A sample, the same each time.",
+    "A row is one step from one state: all steps of each level's first states. The sample is the same every time.",
     (
         RUN,
         Column("depth", Type.WHOLE, "The level of the state."),
-        Column("state", Type.TEXT, "The state: 16 hexadecimal digits, the same for the same cells."),
+        Column("state", Type.TEXT, "The state: a digest of its cells, 16 hexadecimal digits."),
         Column("action", Type.TEXT, "The action."),
-        Column("took", Type.TEXT, "The same with its arguments."),
-        Column("successor", Type.TEXT, "The state that it leads to, in the same way."),
-        Column("changed", Type.MAP, "The cells that it changed, and what they hold then."),
+        Column("took", Type.TEXT, "The action with its arguments."),
+        Column("successor", Type.TEXT, "The next state, as a digest of the same kind."),
+        Column("changed", Type.MAP, "The cells that the step changed, with their new values."),
     ),
 )
 
 OVERLAP = Table(
-    "A row is one set of parts, of a search by parts on Spark all of which ended; other searches have none.",
+    "A row is one set of parts. Only a search by parts on Spark has rows, and only if every part was finished.",
     (
         RUN,
-        Column("parts", Type.LIST, "The parts, by number; none: found before the work was divided."),
-        Column("states", Type.WHOLE, "Different states that all of these parts found, and no other one."),
+        Column("parts", Type.LIST, "The numbers of the parts; empty for states found before the work was divided."),
+        Column("states", Type.WHOLE, "The number of distinct states that exactly these parts found."),
     ),
 )
 
@@ -177,7 +184,7 @@ TABLES: Mapping[str, Table] = {
     "overlap": OVERLAP,
     "runs": RUNS,
 }
-"""By the names of their folders. `runs` comes last, so that a search which stands there has its other rows."""
+"""The tables by the names of their folders. `runs` is written last: a search listed there has all its other rows."""
 
 
 def documentation() -> str:
@@ -185,10 +192,10 @@ def documentation() -> str:
     lines = [
         "# The tables of `check --tables DIR`",
         "",
-        f"Version {VERSION}; it stands under `{KEY}` in the metadata of every file. `DIR` has a folder for each table,"
-        " with one Parquet file for each search, `DIR/TABLE/RUN.parquet`, also where that has no rows. The same"
-        " question asked again replaces its own files, and no others; a search that was cut short never replaces one"
-        " that was not. Without those that say `Measured`, the columns are the same each time, byte by byte.",
+        f"Version {VERSION}, which is stored under `{KEY}` in the metadata of every file. `DIR` has a folder for each"
+        " table, with one Parquet file for each search, `DIR/TABLE/RUN.parquet`, even if it has no rows. Running the"
+        " same search again replaces its own files and no others; a search that was cut short never replaces a complete"
+        " one. Except for the columns marked `Measured`, the contents are the same every time, byte by byte.",
     ]
     for name, table in sorted(TABLES.items(), key=lambda item: item[0] != "runs"):
         lines += ["", f"## `{name}`", "", table.says, "", "| column | type | |", "|---|---|---|"]

@@ -1,9 +1,9 @@
-"""A sample of the steps between states: all that can be done in the first states of each level.
+"""A sample of the steps between states: all steps from the first states of each level.
 
-In:  what a search found. Out: edges, in the order of the search, the same whichever engine searched.
+In:  the results of a search.
+Out: edges in the order of the search, which is the same for every engine.
 
-The levels are searched again, as far as they lie within the first states, since most engines keep none; the steps are
-taken by plain Python.
+Most engines do not keep the levels, so the sampled ones are searched again; plain Python takes the steps.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from isrcheck.models.run import Cells
 from isrcheck.traces.format.erring import possible_steps
 
 MOST_STATES = 100_000
-"""Levels that lie within so many states are sampled."""
+"""Levels within this number of states are sampled."""
 
 MOST_OF_A_LEVEL = 20
-"""Of each level the first so many states."""
+"""The number of states that are sampled from each level."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
     """Every step from the first states of each level that the search has expanded."""
     totals = list(accumulate(exploration.levels))
     within = sum(total <= MOST_STATES for total in totals)
-    # Steps were taken from all states of these levels; those that err lead nowhere, and are no edges.
+    # All states of these levels were expanded; a step that leaves a declared range leads nowhere and is no edge.
     expanded = exploration.judged + exploration.exhausted
     levels = min(within, expanded)
     if levels <= 0:
@@ -53,7 +53,7 @@ def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
     found = search.run()
     if found.stopped == "interrupt":
         raise KeyboardInterrupt
-    assert found.stopped is None, "these levels were searched before"
+    assert found.stopped is None, "these levels fitted into the limits before"
     reached = Reached(kernel, search.visited, found.levels, context.starts)
     for depth, states in enumerate(reached.first_of_levels(MOST_OF_A_LEVEL)):
         for before in states:

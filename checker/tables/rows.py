@@ -1,7 +1,7 @@
-"""The rows of the tables: one search, as plain data.
+"""The rows of the tables: one search as plain data.
 
-In:  a `Run` (checker/session/text.py), and edges that were sampled from it (checker/tables/edges.py).
-Out: for each table of checker/tables/columns.py its rows.
+In:  a `Run` (checker/session/text.py), and its sampled edges (checker/tables/edges.py).
+Out: the rows for each table of checker/tables/columns.py.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ from isrcheck.models.run import Cells
 from isrcheck.traces.format.certify import from_steps
 from isrcheck.traces.format.spelling import spell_cell, spell_cell_value
 
-Row = dict[str, Any]
+TableRow = dict[str, Any]
 
-ASKED = ("model", "digest", "protocol", "swaps", "configuration", "bound", "engine")
-"""What tells one question from another, in the object of `--json`; how Spark was to divide it comes to that."""
+IDENTITY = ("model", "digest", "protocol", "swaps", "configuration", "bound", "engine")
+"""The keys of the `--json` object that identify a search, together with its division on Spark."""
 
 OF_RUN = (
-    *(*ASKED, "command", "verdict", "exhausted", "stopped", "judged_to_depth"),
+    *(*IDENTITY, "command", "verdict", "exhausted", "stopped", "judged_to_depth"),
     *("distinct", "generated", "frontier", "bytes", "seconds"),
 )
 OF_SPARK = ("mode", "cores", "parts", "parts_ended", "starts", "split_depth", "shuffled_bytes", "start_seconds")
-"""What the table of runs has of the object of `--json`, and of its `spark`."""
+"""The columns of the table `runs` that come from the `--json` object, and from its `spark` object."""
 
 
-def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[Row]]:
+def rows_of(run: Run, edges: Iterable[Edge]) -> dict[str, list[TableRow]]:
     """The rows of a run, by table."""
-    told = as_object(run)
-    spark = told["spark"] or {}
+    answer = as_object(run)
+    spark = answer["spark"] or {}
     overlap = spark.get("overlap") or {"states_by_parts": []}
     instance = run.explored.instance
-    tables: dict[str, list[Row]] = {
-        "levels": [{"depth": depth, "states": states} for depth, states in enumerate(told["states_per_level"])],
-        "actions": [{"action": name, **counts} for name, counts in told["actions"].items()],
-        "verdicts": [{**found, "property": found["name"]} for found in told["properties"]],
+    tables: dict[str, list[TableRow]] = {
+        "levels": [{"depth": depth, "states": states} for depth, states in enumerate(answer["states_per_level"])],
+        "actions": [{"action": name, **counts} for name, counts in answer["actions"].items()],
+        "verdicts": [{**found, "property": found["name"]} for found in answer["properties"]],
         "traces": list(_trace_rows(run)),
         "edges": [_edge_row(instance, edge) for edge in edges],
         "overlap": sorted(overlap["states_by_parts"], key=lambda row: row["parts"]),
-        "runs": [_run_row(run, told, spark)],
+        "runs": [_run_row(run, answer, spark)],
     }
-    key = run_key(run, told)
+    key = run_key(run, answer)
     return {name: [{"run": key, **row} for row in rows] for name, rows in tables.items()}
 
 
-def run_key(run: Run, told: Mapping[str, Any]) -> str:
-    """Twelve hexadecimal digits of the question that was asked, and of what cut its answer short, if anything did."""
-    spark = told["spark"] or {}
+def run_key(run: Run, answer: Mapping[str, Any]) -> str:
+    """A digest, twelve hexadecimal digits, of the settings of a search and of the limit that cut it short, if any."""
+    spark = answer["spark"] or {}
     limits = run.exploration.limits
     stopped = [
         None if run.exploration.is_complete else run.exploration.stopped,
@@ -60,25 +60,25 @@ def run_key(run: Run, told: Mapping[str, Any]) -> str:
         None if run.proving is None else run.proving.proofs.stopped,
     ]
     cut = [*stopped, limits.seconds, limits.memory] if any(stopped) else None
-    question = [
-        [told[name] for name in ASKED],
+    identity = [
+        [answer[name] for name in IDENTITY],
         [spark.get("mode"), spark.get("parts"), spark.get("split_depth")],
         [run.counted_all, run.proving is not None],
         cut,
     ]
-    return hashlib.sha256(json.dumps(question).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]
 
 
-def _run_row(run: Run, told: Mapping[str, Any], spark: Mapping[str, Any]) -> Row:
+def _run_row(run: Run, answer: Mapping[str, Any], spark: Mapping[str, Any]) -> TableRow:
     return {
-        **{name: told[name] for name in OF_RUN},
+        **{name: answer[name] for name in OF_RUN},
         **{name: spark.get(name) for name in OF_SPARK},
         "parts_overlap": run.spread is not None and run.spread.parts_overlap,
     }
 
 
-def _trace_rows(run: Run) -> Iterator[Row]:
-    """Every history that shows how a property fails, also where its file could not be written."""
+def _trace_rows(run: Run) -> Iterator[TableRow]:
+    """Every trace that shows how a property fails, even if its file could not be written."""
     instance = run.explored.instance
     for verdict in run.verdicts:
         for _, witness, word in verdict.failing_paths:
@@ -98,7 +98,7 @@ def _trace_rows(run: Run) -> Iterator[Row]:
                 }
 
 
-def _edge_row(instance: Instance, edge: Edge) -> Row:
+def _edge_row(instance: Instance, edge: Edge) -> TableRow:
     return {
         "depth": edge.depth,
         "state": digest_of(edge.before),
@@ -110,15 +110,15 @@ def _edge_row(instance: Instance, edge: Edge) -> Row:
 
 
 def digest_of(cells: Cells) -> str:
-    """Sixteen hexadecimal digits that stand for a state."""
+    """A digest of a state: sixteen hexadecimal digits."""
     return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:16]
 
 
 def changed(instance: Instance, before: Cells, after: Cells) -> dict[str, str]:
-    """The cells that differ, and what they hold afterwards."""
+    """The cells that differ, with their new values."""
     return spelled(instance, after, [at for at, value in enumerate(after) if value != before[at]])
 
 
 def spelled(instance: Instance, cells: Cells, positions: Sequence[int]) -> dict[str, str]:
-    """These cells of a state, by name."""
+    """The values of these cells of a state, by name."""
     return {spell_cell(instance, at): spell_cell_value(instance, at, cells[at]) for at in positions}

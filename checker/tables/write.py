@@ -1,8 +1,8 @@
-"""Tables of what was searched, as Parquet: for Spark SQL, DuckDB, pandas, and whatever else reads it.
+"""Writes the tables as Parquet files, for Spark SQL, DuckDB, pandas and other readers.
 
 In:  a folder, and one `Run` after the other (checker/session/text.py).
-Out: files, `DIR/TABLE/RUN.parquet`, with the columns of checker/tables/columns.py. A file has its name once it is
-     whole; a search that is asked anew replaces its own files, and no others.
+Out: files `DIR/TABLE/RUN.parquet` with the columns of checker/tables/columns.py. A file gets its name only when it is
+     complete; a search that is run again replaces its own files and no others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isrcheck.checker.session.text import Run
 from isrcheck.checker.spark.runtime.java import INSTALL
 from isrcheck.checker.tables.columns import KEY, TABLES, VERSION, Table, Type
 from isrcheck.checker.tables.edges import sampled_edges
-from isrcheck.checker.tables.rows import Row, rows_of
+from isrcheck.checker.tables.rows import TableRow, rows_of
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format.output import DRAFT, draft_in, write_through
 
@@ -27,10 +27,10 @@ CURE = "move it away, or give another folder with --tables DIR"
 
 
 class Tables:
-    """The tables in a folder (None: nobody asked for any); the first failure to write is kept, and whether it was an
-    interruption, so that the report still comes out.
+    """The tables in a folder (None: no tables were requested). `failure` is the first write error, which is kept so
+    that the results are still printed; `is_interrupted` says that it was an interruption.
 
-    Raises UsageError where the folder holds something else, or nothing could be written: before anything is searched.
+    Raises UsageError before any search if the folder holds other files, or is not writable.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -44,14 +44,14 @@ class Tables:
             _refuse_strangers(folder)
 
     def write(self, run: Run) -> None:
-        """Put the rows of a run into the tables: into all of them, or, where that fails, into none."""
+        """Add the rows of a run to all tables, or to none if that fails."""
         if self.folder is None or self.failure:
             return
         try:
             self._write(self.folder, run)
         except KeyboardInterrupt:
             self.is_interrupted = True
-            self.failure = f"{self.folder}: interrupted before the tables were written; the same command writes them"
+            self.failure = f"{self.folder}: interrupted before the tables were written; run the same command again"
         except OSError as error:
             self.failure = (
                 f"{self.folder}: the tables cannot be written: {error.strerror}; make room or give another folder with"
@@ -75,7 +75,7 @@ class Tables:
                     draft.unlink()
 
 
-def _parquet(table: Table, rows: list[Row]) -> bytes:
+def _parquet(table: Table, rows: list[TableRow]) -> bytes:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -100,19 +100,19 @@ def _parquet(table: Table, rows: list[Row]) -> bytes:
     return bytes(sink.getvalue())
 
 
-# ------------------------------------------------------------------------------------------------ what is there already
+# -------------------------------------------------------------------------------------------------- an existing folder
 
 
 def _refuse_strangers(folder: Path) -> None:
-    """Make the folders of the tables. Raises UsageError where anything in them is not ours."""
+    """Create the folders of the tables. Raises UsageError if they hold other files."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path in sorted(folder.iterdir()):
             if path.name not in TABLES:
-                raise UsageError(f"{path}: no table of isrcheck; {CURE}")
+                raise UsageError(f"{path}: is not a table of isrcheck; {CURE}")
         for name in TABLES:
             if (folder / name).is_symlink():
-                raise UsageError(f"{folder / name}: a link; {CURE}")
+                raise UsageError(f"{folder / name}: is a symbolic link; {CURE}")
             (folder / name).mkdir(exist_ok=True)
             for path in sorted((folder / name).iterdir()):
                 if not path.name.startswith(DRAFT):
@@ -128,13 +128,13 @@ def _refuse_stranger(path: Path, table: Table) -> None:
     from pyarrow import parquet
 
     if not re.fullmatch(f"[0-9a-f]{{12}}{re.escape(SUFFIX)}", path.name) or not path.is_file():
-        raise UsageError(f"{path}: no file of isrcheck's tables; {CURE}")
+        raise UsageError(f"{path}: does not belong to isrcheck's tables; {CURE}")
     try:
         schema = parquet.read_schema(path)
     except (pa.ArrowException, OSError):
-        raise UsageError(f"{path}: no Parquet file, or a damaged one; {CURE}") from None
+        raise UsageError(f"{path}: is not a Parquet file, or is damaged; {CURE}") from None
     version = (schema.metadata or {}).get(KEY.encode(), b"").decode(errors="replace")
     if not version or (version == str(VERSION) and schema.names != [column.name for column in table.columns]):
-        raise UsageError(f"{path}: not written by isrcheck; {CURE}")
+        raise UsageError(f"{path}: was not written by isrcheck; {CURE}")
     if version != str(VERSION):
-        raise UsageError(f"{path}: version {version[:20]} of the tables, this isrcheck writes {VERSION}; {CURE}")
+        raise UsageError(f"{path}: version {version[:20]} of the tables, but this isrcheck writes {VERSION}; {CURE}")

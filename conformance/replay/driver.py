@@ -122,7 +122,7 @@ class Driver:
         for broker in self.cluster.brokers:
             if (self.position, broker) in self.timing.checkpoints:
                 self.cluster.fire(broker, TimerKind.HIGH_WATERMARK_CHECKPOINT)
-            # The model takes every log start for checkpointed.
+            # In the model every log start is checkpointed.
             if self.configuration.delete_records and acts.view_of(self.cluster, broker).is_up:
                 self.cluster.fire(broker, TimerKind.LOG_START_OFFSET_CHECKPOINT)
         if self.position in self.timing.pauses:

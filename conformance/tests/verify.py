@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from isrcheck.checker.analyses.matrix import Recorded, recorded
+from isrcheck.checker.analyses.matrix import RecordedRun, recorded
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.declare import Kind
@@ -47,7 +47,7 @@ def of_command(*words: str) -> str:
     return f"exit code {done.returncode}\n{done.stdout}{done.stderr}" if done.returncode else ""
 
 
-def of_run(run: Recorded) -> str:
+def of_run(run: RecordedRun) -> str:
     """A run of the matrix, as deep as it is recorded."""
     found = explore(run.instance, run.limits(Limits(), 1), only=run.judges)
     lines = []

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from isrcheck.models.language.former_names import name_today
 from isrcheck.models.language.text.source_text import text_of
 
 OWN = (
@@ -125,7 +126,7 @@ def _full_names(node: ast.Import | ast.ImportFrom, name: str, is_package: bool) 
             base = ".".join([*around, *([node.module] if node.module else [])])
         named = [base, *(f"{base}.{alias.name}" for alias in node.names)]
     for full in named:
-        parts = full.split(".")
+        parts = name_today(full).split(".")
         yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
 
 

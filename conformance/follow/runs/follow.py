@@ -20,7 +20,7 @@ from isrcheck.conformance.follow.runs.watch import TimeOverError, Watch
 MOST_STATES = 10_000
 """How many possible states are carried along, if nothing else is said."""
 
-TIME_IS_OVER = "the time is over; give more with --seconds"
+TIME_IS_OVER = "the time limit was reached; give more with --seconds"
 
 MOST_MISSING = 100
 """The most events that may be missing in one place; each costs a round of all possible steps."""

@@ -168,7 +168,7 @@ def test_where_no_property_applies_nothing_is_said_to_hold(check, tmp_path, word
     code, text, _ = check("model.py", *words)
     last = text.splitlines()[-1]
     assert (code, "HOLDS" in text) == (0, False)
-    assert last.startswith("n/a: no property applies under this configuration, nothing was judged; ")
+    assert last.startswith("n/a: no property applies under this configuration; ")
     assert json.loads(check("model.py", *words, "--json")[1])["verdict"] == "n/a"
 
 

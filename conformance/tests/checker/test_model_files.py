@@ -137,9 +137,9 @@ def test_a_model_of_ones_own_is_checked_like_any_other(check):
 
 def test_its_configuration_entries_are_options(check):
     code, text, _ = check(GOOD, "--thefts", "0")
-    assert (code, text.splitlines()[-1]) == (0, "HOLDS: the whole state space of these bounds was searched")
+    assert (code, text.splitlines()[-1]) == (0, "HOLDS: the whole state space within these bounds was searched")
     assert "faults         none; not considered: thefts" in text
-    assert "switched off by the configuration: lock_is_stolen" in text.splitlines()
+    assert "disabled by the configuration: lock_is_stolen" in text.splitlines()
     assert "never fired" not in text
     code, out, _ = check(None, "--set", "thefts=0", "--processes", "3", "--json")
     (run,) = json.loads(out)["runs"]

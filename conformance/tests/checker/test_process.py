@@ -128,7 +128,7 @@ def test_an_interrupt_during_the_search_tells_what_was_found(folder, form):
         assert (found["stopped"], found["exhausted"]) == ("interrupt", False)
     else:
         assert "acked_not_lost" in out
-        assert "nothing new is left" not in out
+        assert "no state is left to expand" not in out
 
 
 def test_a_terminal_of_another_encoding_gets_what_it_can_show(folder):

@@ -24,7 +24,7 @@ def first_column(document: str, heading: str) -> list[str]:
 
 
 def test_every_action_is_in_the_table():
-    assert sorted(first_column("docs/kafka_model.md", "Actions")) == sorted(slot.name for slot in KAFKA.slots)
+    assert sorted(first_column("docs/kafka_model.md", "Actions")) == sorted(action.name for action in KAFKA.actions)
 
 
 def test_every_promise_is_in_the_table():

@@ -171,7 +171,7 @@ def test_when_the_time_is_over_the_rest_is_still_read(conform, log):
     path.write_text(path.read_text(encoding="utf-8") + '{"run": "0.1", "number": 41}\n', encoding="utf-8")
     assert conform(f"follow {path} --seconds 0.1 --most-states 1000000") == (
         *(2, ""),
-        'conform: gap.ndjson:3: "broker" is missing; see docs/conformance.md for what a line says\n',
+        'conform: gap.ndjson:3: "broker" is missing; docs/conformance.md describes the lines of a log\n',
     )
 
 

@@ -96,7 +96,7 @@ def test_a_log_too_large_to_travel_is_told_and_the_others_are_followed(local_spa
     monkeypatch.setattr(on_spark, "MOST_BYTES", size - 1)
     found = followed(local_spark, [logs / "c-bug.ndjson"])
     assert found[0].why == (
-        "logs/c-bug.ndjson: larger than 0 MiB, which is the most that is sent to an executor;"
+        "logs/c-bug.ndjson: larger than 0 MiB, the largest log that is sent to an executor;"
         " follow it without --engine spark, which reads line by line"
     )
 

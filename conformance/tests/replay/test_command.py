@@ -99,9 +99,12 @@ def rename_action(content):
 @pytest.mark.parametrize(
     ("damage", "why"),
     [
-        (lambda path: path.write_text(path.read_text(encoding="utf-8")[:500], encoding="utf-8"), "damaged, or cut off"),
+        (
+            lambda path: path.write_text(path.read_text(encoding="utf-8")[:500], encoding="utf-8"),
+            "damaged or truncated",
+        ),
         (lambda path: path.write_text("", encoding="utf-8"), "not JSON"),
-        (lambda path: path.write_bytes(b"\xff\xfe"), "not text in UTF-8"),
+        (lambda path: path.write_bytes(b"\xff\xfe"), "not UTF-8 text"),
         (lambda path: change(path, rename_action), "no action follower_applies_nothing"),
         (lambda path: path.unlink(), "No such file or directory"),
     ],
@@ -145,9 +148,9 @@ def test_a_trace_of_another_model_is_refused(conform, tmp_path):
         ("replay --walks 1 --set record=3", "kafka has no record; did you mean records?"),
         ("replay --walks 1 --set records", "records: write it as NAME=VALUE"),
         ("replay --walks 1 --switch TRUNC=KIP9", "no such value"),
-        ("replay x --protocol 2.1", "a trace says its own protocol"),
+        ("replay x --protocol 2.1", "a trace contains its own protocol"),
         ("replay x --bug hw", "invalid choice: 'hw'"),
-        ("replay x --driver mine.py --bug hw_off_by_one", "with --driver leave them out"),
+        ("replay x --driver mine.py --bug hw_off_by_one", "leave them out with --driver"),
         ("replay x --driver mine.py", "mine.py: No such file or directory"),
         ("reply x", "invalid choice: 'reply'"),
         ("", "required: COMMAND"),
@@ -278,7 +281,7 @@ def driver_that(observe: str) -> str:
         (driver_that("return {'isr': [None, (None,) * 3, None]}"), "the driver shows nothing of the system"),
         (
             driver_that("return {'is_up': ('y', 'y', 'n')}"),
-            "the driver shows ('y', 'y', 'n') in is_up; in a tuple show",
+            "the driver shows ('y', 'y', 'n') in is_up; in a tuple, give",
         ),
     ],
 )

@@ -12,11 +12,12 @@ import sys
 import pytest
 
 from conformance.tests.support.compiled import enabled_steps
-from conformance.tests.support.state_machines import keep, machine_of, must_hold, shrunk
+from conformance.tests.support.state_machines import machine_of, replay_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
+from isrcheck.testing import find, must_agree
 
 
 def kafka(protocol: str, **values: int) -> Instance:
@@ -43,7 +44,7 @@ def run_command(command: str) -> subprocess.CompletedProcess[str]:
 def test_cluster_and_model_go_the_same_way_and_what_is_promised_holds(protocol, promised):
     """In 2.1 every property of states is promised; the older ones break some (models/verdicts.toml)."""
     instance = kafka(protocol)
-    must_hold(machine_of(instance, promised=promised, enabled=enabled_steps(instance)), examples=40)
+    must_agree(machine_of(instance, promised=promised, enabled=enabled_steps(instance)), examples=40)
 
 
 @pytest.mark.parametrize(
@@ -72,27 +73,29 @@ def test_what_hypothesis_finds_the_explorer_finds_in_no_more_steps(
     protocol, values, broken, least, examples, steps, tmp_path
 ):
     instance = kafka(protocol, **values)
-    failure = shrunk(machine_of(instance, enabled=enabled_steps(instance)), examples, steps)
+    failure = find(machine_of(instance, enabled=enabled_steps(instance)), examples, steps)
     assert failure is not None
     assert failure.broken == broken
-    found = explore(instance, Limits(depth=failure.trace.length), only=[broken]).findings[broken]
+    found = explore(instance, Limits(depth=len(failure.trace)), only=[broken]).findings[broken]
     witness = found.found.path or found.permitted.path
     assert witness is not None
-    assert witness.depth == least <= failure.trace.length
-    path, command = keep(failure, tmp_path)
+    assert witness.depth == least <= len(failure.trace)
+    path = failure.trace.save(tmp_path)
+    command = replay_of(path)
     assert path.exists()
     replayed = run_command(command)
     assert (replayed.returncode, replayed.stderr) == (0, "")
-    assert replayed.stdout == f"{path}: replayed, {failure.trace.length} steps; the same after every step\n"
+    assert replayed.stdout == f"{path}: replayed, {len(failure.trace)} steps; the same after every step\n"
 
 
 def test_a_bug_in_the_cluster_is_shrunk_to_a_trace_that_shows_it(tmp_path):
-    failure = shrunk(machine_of(kafka("2.1"), bug="hw_off_by_one"), examples=100)
+    failure = find(machine_of(kafka("2.1"), bug="hw_off_by_one"), examples=100)
     assert failure is not None
     assert failure.divergence is not None
     assert failure.broken is None
-    assert (failure.trace.length, failure.divergence.variable) == (1, "high_watermark")
-    path, command = keep(failure, tmp_path, "hw_off_by_one")
+    assert (len(failure.trace), failure.divergence.variable) == (1, "high_watermark")
+    path = failure.trace.save(tmp_path)
+    command = replay_of(path, "hw_off_by_one")
     assert command == f"conform replay {path} --bug hw_off_by_one"
     replayed = run_command(command)
     assert (replayed.returncode, replayed.stderr) == (20, "")

@@ -413,7 +413,7 @@ def test_a_matrix_that_is_cut_short_after_a_new_violation_is_violated(check):
         ("acked_not_lost = 6", 'acked_not_lost = "6"', "gives a depth, or states, that is no number"),
         ('"exhausted"\n', '"exhausted"\nstates = "many"\n', "gives a depth, or states, that is no number"),
         ('"exhausted"', '"far"', "invalid literal for int() with base 10: 'far'"),
-        ('"exhausted"\n', '"exhausted"\ndepth = 6\n', "a run says depth, which means nothing here"),
+        ('"exhausted"\n', '"exhausted"\ndepth = 6\n', "a run has the unknown key depth"),
         ('"exhausted"\n', '"exhausted"\nname = "more"\n', "needs both a name and a list of properties, or neither"),
         ('"exhausted"\n', '"exhausted"\nproperties = ["log_matching"]\n', "needs both a name and a list"),
         ('"exhausted"\n', '"exhausted"\nname = "more"\nproperties = []\n', "needs both a name and a list"),
@@ -450,7 +450,7 @@ THIRD = TWO[TWO.index("[[run]]", 1) :].replace('"acked_not_lost", ', "").replace
         ),
         (
             TWO + THIRD.replace('["a_write_is_acknowledged"]', '["a_record_is_exposed"]'),
-            "two runs of kafka 0.10 are called leader only; rename one",
+            "two runs of kafka 0.10 have the name leader only; rename one",
         ),
     ],
 )

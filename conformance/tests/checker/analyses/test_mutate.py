@@ -261,7 +261,7 @@ def test_each_mutant_has_its_fate(ask) -> None:
             "killed by closed_when_empty_or_full at step 6"
         ),
     }
-    assert "\n  1 mutant      not asked: switched off by the configuration\n" in output
+    assert "\n  1 mutant      not asked: disabled by the configuration\n" in output
     assert output.endswith("4 of 10 mutants killed, 3 make no difference within these bounds, 3 survive, 1 not asked\n")
     assert {line.split(" ")[0] for line in errors.splitlines()} <= {"compiling"}
 
@@ -285,7 +285,7 @@ def test_what_fails_already_kills_only_where_it_fails_in_fewer_steps(ask) -> Non
     assert (
         "\nunmutated      VIOLATED: within_limit at step 4\n"
         "               6 distinct states, 7 generated\n"
-        "               what fails already kills a mutant only where it fails worse, or in fewer steps\n"
+        "               a property that fails here kills a mutant only by a graver or an earlier failure\n"
     ) in output
     killed = {place: fate for (place, _), fate in fates(output).items() if "killed by within_limit" in fate}
     enter = f"door.py:{line_of('require(may_enter', 'guest_enters')}"
@@ -325,7 +325,7 @@ def test_with_a_bound_nothing_is_said_beyond_it(ask) -> None:
 def test_a_search_that_is_cut_leaves_mutants_undecided(ask, monkeypatch: pytest.MonkeyPatch) -> None:
     code, output, _ = ask("mutate door.py --seconds 0.000001")
     assert code == 3
-    assert set(fates(output).values()) == {"undecided: survives to depth 0, then its time limit is reached"}
+    assert set(fates(output).values()) == {"undecided: survives to depth 0; its time limit is reached"}
     assert output.endswith("\n0 of 10 mutants killed, 0 survive, 10 undecided, 1 not asked\n")
 
 
@@ -339,7 +339,7 @@ def test_beyond_what_was_searched_of_the_model_nothing_is_compared(folder: Path)
     found = list(mutate.judgements(cut, "check mutate door.py", lambda candidate: lambda progress: None))
     assert [one.fate for one in found].count(mutate.Fate.UNDECIDED) == len(found) - 2
     assert [one.path.depth for one in found if one.path is not None] == [1, 3]
-    assert mutate._outcome(cut, found[3]) == ("undecided: survives to depth 4, then its time limit is reached")
+    assert mutate._outcome(cut, found[3]) == ("undecided: survives to depth 4; its time limit is reached")
 
 
 def test_json_has_the_history_of_what_was_killed(ask, folder: Path) -> None:
@@ -398,7 +398,7 @@ def test_a_model_without_guards_has_no_mutants(ask, folder: Path) -> None:
         "@action\ndef turns(s):\n    s.a = not s.a\n"
     )
     code, output, _ = ask("mutate free.py")
-    assert (code, output.splitlines()[-1]) == (0, "there is no guard to drop")
+    assert (code, output.splitlines()[-1]) == (0, "the model has no guard to drop")
 
 
 # -------------------------------------------------------------------------------------------------- two that agree
@@ -442,7 +442,7 @@ def test_a_mutant_that_takes_fewer_steps_than_its_model_is_an_error_of_ours(
     monkeypatch.setattr(mutate, "_more", lambda original, found: (0, 0))
     code, output, errors = ask("mutate door.py")
     assert (code, output) == (70, "")
-    assert "the search of a mutant misses steps that it takes (reproduce: check mutate door.py)" in errors
+    assert "the search of a mutant misses steps of the model (reproduce: check mutate door.py)" in errors
 
 
 # -------------------------------------------------------------------------------------------------------- bad input

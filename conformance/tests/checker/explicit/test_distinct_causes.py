@@ -177,7 +177,7 @@ def test_text_files_and_how_far_it_reaches(check, tmp_path, capsys):
         "     false: holds_record(s, s.controller_leader, record) or was_deleted(s, record)",
         shown[0],
         "",
-        "isr_is_complete, VIOLATED: 2 counterexamples of different causes, as many as requested; there may be more",
+        "isr_is_complete, VIOLATED: 2 counterexamples with different causes, as many as requested; there may be more",
         "  1. 5 steps, bounces 1: removed by broker_bounces, missing from the ISR by broker_bounces",
         "     false: s.log_record[member][offset] == s.exposed_record[offset]",
         shown[1],

@@ -11,7 +11,7 @@ import pytest
 from conformance.tests.checker.graph.test_state_graph import LIGHT, drawn
 from conformance.tests.support.browser import Page, contrast, overlaps
 from isrcheck.checker.graph.drawing import MOST_LABELS
-from isrcheck.checker.graph.layout import Point, laid_out
+from isrcheck.checker.graph.layout import Point, lay_out
 from isrcheck.checker.graph.page import page
 from isrcheck.models.version import product
 
@@ -102,7 +102,7 @@ def test_long_lines_and_many_are_cut():
 
 def test_a_tall_column_stands_in_strands():
     graph = drawn("examples/two_phase_commit", 3)
-    layout = laid_out(graph, 84, 46, 30)
+    layout = lay_out(graph, 84, 46, 30)
     assert [column.depth for column in layout.columns] == [0, 1, 2, 3]
     assert [column.width for column in layout.columns] == [84 * strands + 30 for strands in (1, 1, 2, 4)]
     assert layout.places[0] == Point(57, layout.height / 2)

@@ -292,25 +292,23 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ),
         (
             "graph light.py -o x.html --at-most 2",
-            "the graph has 3 states, more than the 2 that are drawn; give a smaller --bound (0: 1 state), make one node"
-            " of those that agree in some fields, as in --fold light, or insist with --at-most 3",
+            "the graph has 3 states, more than the limit of 2; give a smaller --bound (0: 1 state),"
+            " fold states by some fields, as in --fold light, or raise the limit with --at-most 3",
         ),
         (
             "graph light.py -o x.html --at-most 2 --fold light",
-            "folded, 3 states make 3 nodes, more than 2; fold by fewer fields, give a smaller --bound (0: 1 state), or"
-            " insist with --at-most 3",
+            "3 states fold into 3 nodes, more than 2; fold by fewer fields, give a smaller --bound (0: 1 state), or"
+            " raise the limit with --at-most 3",
         ),
         (
             "graph kafka --protocol 0.10 -o x.html",
-            "the graph has more than 218,297 states, more than the 300 that are drawn; give a smaller --bound (2: 142"
-            " states), make one node of those that agree in some fields, as in --fold controller_leader,"
-            " or insist with --at-most N",
+            "the graph has more than 218,297 states, more than the limit of 300; give a smaller --bound (2: 142"
+            " states), fold states by some fields, as in --fold controller_leader, or raise the limit with --at-most N",
         ),
         (
             "graph kafka --protocol 2.1 --bound 6 -o x.html",
-            "the graph has 13,782 states, more than the 300 that are drawn; give a smaller --bound (2: 157"
-            " states), make one node of those that agree in some fields, as in --fold controller_leader,"
-            " or insist with --at-most 13782",
+            "the graph has 13,782 states, more than the limit of 300; give a smaller --bound (2: 157 states),"
+            " fold states by some fields, as in --fold controller_leader, or raise the limit with --at-most 13782",
         ),
     ],
 )
@@ -324,8 +322,8 @@ def test_a_search_that_is_cut_short_draws_nothing_and_is_undecided(check, tmp_pa
     code, out, _ = check("graph kafka --protocol 0.10 -o x.html --seconds 0.000001")
     assert (code, out) == (
         3,
-        "UNDECIDED: its time limit is reached at 3 states, and half a graph would mislead; give a smaller"
-        " --bound, or more of it\n",
+        "UNDECIDED: its time limit is reached at 3 states, and an incomplete graph would mislead;"
+        " give a smaller --bound, or a higher limit\n",
     )
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
 

@@ -206,7 +206,7 @@ def test_one_replica_holds_and_the_questions_on_the_side_do_not_decide(ask, ask_
         answer.startswith("an acknowledged record can be lost, at step 2") for answer in asides(content).values()
     )
     lines = ask(line)[1].splitlines()
-    assert lines[-1] == "HOLDS: nothing that is promised breaks, in the whole state space of these bounds"
+    assert lines[-1] == "HOLDS: no promise breaks in the whole state space within these bounds"
     (bounds,) = [one.strip() for one in lines if "bounds and settings" in one]
     assert bounds.startswith("bounds and settings: replicas=1, records=2, log_size=2, elections=2, bounces=1, ")
 
@@ -223,7 +223,7 @@ def test_more_in_sync_replicas_than_replicas_never_acknowledge(ask, ask_json):
     assert "No acks=all write is ever acknowledged" in text
     assert "min.insync.replicas is above" in text
     assert text.splitlines()[-1] == (
-        "HOLDS: nothing that is promised breaks, in the whole state space of these bounds; "
+        "HOLDS: no promise breaks in the whole state space within these bounds; "
         "no acks=all write can be acknowledged: min.insync.replicas=2000000000 is more than 1 replica"
     )
     # acks=1 does not ask for them.
@@ -285,11 +285,11 @@ def test_without_a_version_it_is_the_newest_that_is_modelled_and_the_first_line_
     assert (code, content["verdict"]) == (0, "NO VIOLATION TO DEPTH")
     cluster = content["cluster"]
     assert (cluster["kafka_version"], cluster["protocol"], cluster["is_nearest"]) == (None, "2.1", False)
-    assert understood(content)["Kafka version"] == ("2.1", "not told: the newest that is modelled")
+    assert understood(content)["Kafka version"] == ("2.1", "not given: the newest modelled version")
     code, text, err = ask("--config topic.properties --bound 1")
     assert (code, err) == (0, "")
     assert text.splitlines()[:3] == [
-        "No Kafka version was told: taken for 2.1, the newest that is modelled; give --kafka-version VERSION, "
+        "No Kafka version is given: 2.1 is assumed, the newest modelled version; give --kafka-version VERSION, "
         "or inter.broker.protocol.version in a broker's file",
         "",
         "Understood",
@@ -354,7 +354,7 @@ def test_another_version_is_undecided_beside_the_answer_for_the_nearest(ask, ask
     lines = text.splitlines()
     assert lines[:4] == [
         f"UNDECIDED for this cluster: {why}",
-        f"What follows is the answer for the nearest generation, {nearest}",
+        f"The following answer is for the nearest generation, {nearest}",
         "",
         "Understood",
     ]
@@ -376,7 +376,7 @@ def test_the_nearest_answer_has_the_defaults_of_the_version_that_was_told(ask_js
 
 def test_a_newer_version_than_the_settings_that_are_listed_says_so(ask):
     _, text, _ = ask("--config topic.properties --kafka-version 4.1 --bound 0", topic="replication.factor=1\n")
-    assert "\nThe settings of Kafka are listed here up to 3.9; later ones are not known\n" in text
+    assert "\nSettings that are newer than Kafka 3.9 are not known here\n" in text
 
 
 def test_a_cluster_without_zookeeper_is_undecided(ask, ask_json):
@@ -416,7 +416,7 @@ def test_resends_are_a_search_of_their_own_and_decide(ask, ask_json):
     }
     text = ask(line)[1]
     assert text.splitlines()[-1] == (
-        "PERMITTED: it can break, and this configuration promises nothing else: no_duplicates at step 2, "
+        "PERMITTED: it can break only where this configuration makes no promise: no_duplicates at step 2, "
         f"order_preserved at step 5; not counted: {MOVED}"
     )
     assert "  reproduce: check kafka --protocol 2.1 --bound 2 --crashes 0 --retries 1\n" in text
@@ -452,7 +452,7 @@ def test_idempotence_leaves_two_properties_undecided_by_name_and_answers_the_oth
         assert re.search(rf"^  {name} +UNDECIDED \(the idempotent producer is not modelled yet\) ", text, re.MULTILINE)
     assert text.splitlines()[-1] == (
         "UNDECIDED: no_duplicates, order_preserved: the idempotent producer is not modelled yet; "
-        f"of the rest: nothing breaks to depth 5; not counted: {MOVED}"
+        f"no other promise breaks to depth 5; not counted: {MOVED}"
     )
     # A violation is graver.
     code, content = ask_json(line.replace("2.1 --bound 5", "0.11 --bound 8"), topic=topic)
@@ -531,15 +531,15 @@ def test_availability_is_printed_and_does_not_decide(ask):
     code, text, _ = ask(line, topic=DURABLE)
     assert code == 0
     assert (
-        "\n\nAvailability (brokers down for good, every choice of them, from all replicas in sync)\n"
-        "  with so many brokers down   0    1    2\n"
+        "\n\nAvailability (every set of brokers that fail permanently, from all replicas in sync)\n"
+        "  number of brokers down      0    1    2\n"
         "  a write is acknowledged     yes  yes  no\n"
         "  a committed record is read  yes  yes  yes\n"
     ) in text
     _, text, _ = ask(line, topic=DURABLE.replace("replicas=2", "replicas=4"))
     assert "  a write is acknowledged     no   no   no\n  a committed record is read  n/a  n/a  n/a\n" in text
     _, text, _ = ask(line, topic=DURABLE.replace("acks=all", "acks=0"))
-    assert "\n  with acks=0 a producer takes every record for written, whoever is there\n" in text
+    assert "\n  with acks=0 a producer considers every record written, whichever brokers are up\n" in text
 
 
 def test_availability_that_time_leaves_open_is_undecided(ask, ask_json):
@@ -595,7 +595,7 @@ def test_a_partition_without_a_leader_is_unavailable(ask, ask_json):
     line = "--describe d.properties --kafka-version 2.1"
     code, content = ask_json(line, d=described)
     assert (code, content["verdict"], content["runs"]) == (3, "UNDECIDED", [])
-    assert content["why"].startswith("t-0 has no leader (d.properties:1): it is unavailable, ")
+    assert content["why"].startswith("t-0 has no leader (d.properties:1), so nothing can be written")
     assert ask(line)[1].splitlines()[-1] == f"UNDECIDED: {content['why']}"
 
 
@@ -603,14 +603,14 @@ def test_described_text_that_is_malformed_is_bad_input(ask):
     assert ask("--describe d.properties --kafka-version 2.1", d=DESCRIBED.replace("Isr: 6\n", "Isr: 8\n")) == (
         2,
         "",
-        "check: d.properties:3: broker 8 is in the ISR and no replica; give what kafka-topics --describe and "
-        "kafka-configs --describe print, unchanged\n",
+        "check: d.properties:3: broker 8 is in the ISR, but not a replica; give the unchanged output of kafka-topics "
+        "--describe and kafka-configs --describe\n",
     )
     both = DESCRIBED + DESCRIBED.replace("Topic: t", "Topic: u")
     assert ask("--describe d.properties --kafka-version 2.1", d=both) == (
         2,
         "",
-        "check: several topics are described (t, u); choose one with --topic-name NAME\n",
+        "check: several topics are described (t, u); select one with --topic-name NAME\n",
     )
     code, out, _ = ask("--describe d.properties --topic-name u --kafka-version 2.1 --bound 0", d=both)
     assert code == 0
@@ -713,13 +713,13 @@ def test_the_examples_have_the_verdicts_that_the_readme_gives(ask_json, name, ve
 
 TOLD = "--kafka-version 0.10.2"
 NO_KEY = (
-    "no key in it tells whether it is a broker's, a topic's, a producer's or a consumer's file;"
+    "no key decides whether this is a broker's, a topic's, a producer's or a consumer's file;"
     " give it as --broker FILE, --topic FILE, --producer FILE or --consumer FILE"
 )
 
 BAD_FILES = [
-    (b"acks=2\n", "a.properties:1: acks: '2' is no acks; write all (or -1), 1 or 0"),
-    (b"acks=\n", "a.properties:1: acks: '' is no acks; write all (or -1), 1 or 0"),
+    (b"acks=2\n", "a.properties:1: acks: '2' is not a value of acks; write all (or -1), 1 or 0"),
+    (b"acks=\n", "a.properties:1: acks: '' is not a value of acks; write all (or -1), 1 or 0"),
     (b"# x\nreplication.factor=0\n", "a.properties:2: replication.factor: '0' is not a whole number from 1 to"
      " 2147483647; write for example 2"),
     ("replication.factor=٣\n".encode(), "a.properties:1: replication.factor: '٣' is not a whole number from 1 to"
@@ -727,17 +727,17 @@ BAD_FILES = [
     (b"min.insync.replicas=two\nretention.ms=1\n", "a.properties:1: min.insync.replicas: 'two' is not a whole number"
      " from 1 to 2147483647; write for example 2"),
     (b"acks=all\nunclean.leader.election.enable=yes\n", "a.properties:2: unclean.leader.election.enable: 'yes' is"
-     " neither true nor false; write one of them"),
+     " neither true nor false; write one of these"),
     (b"acks=1\n\nacks=all\n", "a.properties:3: acks=all contradicts acks=1 in a.properties:1; one producer cannot have"
-     " both, keep one of them"),
+     " both; keep one of them"),
     (b"acks=\\u00zz\n", "a.properties:1: malformed \\uXXXX escape; write \\u and four hexadecimal digits, or \\\\ for a"
      " backslash"),
-    (b"a=1\nacks=al\0l\n", "a.properties:2: not a text file (it has NUL bytes); save it as plain ASCII or UTF-8 text"),
+    (b"a=1\nacks=al\0l\n", "a.properties:2: not a text file (it contains NUL bytes); save it as ASCII or UTF-8 text"),
     (b"", f"a.properties: {NO_KEY}"),
     (b"# nothing\n\n", f"a.properties: {NO_KEY}"),
     (b"no.such.key=1\n", f"a.properties: {NO_KEY}"),
     (b"inter.broker.protocol.version=0.11.0\n", "a.properties:1: inter.broker.protocol.version: Kafka 0.10.2 refuses"
-     " 0.11.0, which is newer; write 0.10.2 or older, or give the right --kafka-version"),
+     " 0.11.0, which is newer; write 0.10.2 or older, or correct --kafka-version"),
 ]  # fmt: skip
 
 
@@ -752,16 +752,16 @@ def test_a_bad_file_gets_one_line_with_place_and_cure(ask, content, says, tmp_pa
     ("line", "says"),
     [
         ("--config b.properties", "b.properties: no such file; check the path"),
-        ("--config .", ".: this is a directory; name a file in it"),
+        ("--config .", ".: is a directory; give a file in it"),
         ("--config /proc/self/mem",
-         "/proc/self/mem: cannot be read (Input/output error); give a file that you may read"),
+         "/proc/self/mem: cannot be read (Input/output error); give a readable file"),
         ("--config", "argument --config: expected one argument; see check --help"),
         ("--config a.properties --kafka-version nope",
          "--kafka-version: 'nope' is not a version of Kafka; write for example 0.10.2, 0.10.1-IV2 or 3.9"),
         ("--config a.properties --kafka-version ''",
          "--kafka-version: '' is not a version of Kafka; write for example 0.10.2, 0.10.1-IV2 or 3.9"),
         ("--config a.properties --kafka-version 0.10.9",
-         "--kafka-version: there is no Kafka 0.10.9 with replication; write a release, for example 0.10.2 or 3.9"),
+         "--kafka-version: no release 0.10.9 of Kafka has replication; write a release, for example 0.10.2 or 3.9"),
         ("kafka --config a.properties", "--config asks about a cluster, kafka names a model: give one of them"),
         ("--config a.properties --set acks=0",
          "--set does not go with --config: the files say how the cluster is configured"),
@@ -784,7 +784,7 @@ def test_bad_words_get_one_line_with_the_cure(ask, line, says):
 def test_too_many_replicas_are_undecided_not_cut_down(ask_json):
     code, content = ask_json(f"--config a.properties {TOLD}", a=DURABLE.replace("factor=3", "factor=8"))
     assert (code, content["verdict"]) == (3, "UNDECIDED")
-    assert content["why"] == "8 replicas are more than the model takes (7)"
+    assert content["why"] == "8 replicas are more than the model supports (7)"
 
 
 def test_secrets_are_not_shown(ask):
@@ -801,7 +801,7 @@ def test_secrets_are_not_shown(ask):
 def test_a_number_of_replicas_that_nobody_told_is_said_first(ask):
     _, out, _ = ask("--config a.properties --kafka-version 2.1 --bound 1", a="acks=all\n")
     assert out.splitlines()[0] == (
-        "No replication factor was told: taken for 1, Kafka's default; "
+        "No replication factor is given: 1 is assumed, Kafka's default; "
         "give replication.factor, or default.replication.factor in a broker's file"
     )
     _, out, _ = ask("--config a.properties --kafka-version 2.1 --bound 1", a=DURABLE)
@@ -812,7 +812,7 @@ def test_a_number_of_replicas_that_nobody_told_is_said_first(ask):
     ("version", "meaning"),
     [
         ("3.6", "an acks=all write needs an ISR of at least 3"),
-        ("3.7", "since 3.7 no more than the replicas: an acks=all write needs an ISR of at least 2"),
+        ("3.7", "since 3.7 at most the number of replicas: an acks=all write needs an ISR of at least 2"),
     ],
 )
 def test_more_required_replicas_than_there_are_since_3_7(ask_json, version, meaning):
@@ -835,7 +835,7 @@ def test_with_acks_0_nothing_is_sent_again(ask_json):
     _, answer = ask_json("--config a.properties --kafka-version 2.1 --bound 2", a=text)
     assert [run["question"] for run in answer["runs"] if run["decides"]] == [MAIN]
     lines = {one["key"]: one["meaning"] for one in answer["cluster"]["understood"]}
-    assert lines["retries"] == "with acks=0 the producer hears of no failure, and sends nothing again"
+    assert lines["retries"] == "with acks=0 the producer learns of no failure and resends nothing"
 
 
 def test_a_fault_is_not_blamed_for_a_loss_that_comes_as_soon_without_it(ask_json):

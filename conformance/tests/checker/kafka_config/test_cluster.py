@@ -13,10 +13,10 @@ import pytest
 
 from conformance.tests.support.places import SHARED
 from isrcheck.checker.kafka_config.cluster import Cluster, read_cluster
-from isrcheck.checker.kafka_config.cluster_settings import Setting, Understood, role_of
+from isrcheck.checker.kafka_config.cluster_settings import Setting, UnderstoodSetting, role_of
 from isrcheck.checker.kafka_config.generation import Generation
 from isrcheck.checker.kafka_config.ignored import Ignored, WhyIgnored
-from isrcheck.checker.kafka_config.kafka_keys import Role, first_release, keys_of, roles_that_know
+from isrcheck.checker.kafka_config.keys import Role, first_release, keys_of, roles_that_know
 from isrcheck.checker.kafka_config.producer_rules import Producer
 from isrcheck.checker.kafka_config.properties_file import PropertiesError, read_properties
 
@@ -119,7 +119,7 @@ def test_the_keys_tell_whose_file_it_is(role: Role, keys: list[str]) -> None:
 )
 def test_where_no_key_tells_the_person_is_asked(keys: list[str]) -> None:
     assert complaint(file("some.properties", *(f"{key}=x" for key in keys))) == (
-        "some.properties: no key in it tells whether it is a broker's, a topic's, a producer's or a consumer's file; "
+        "some.properties: no key decides whether this is a broker's, a topic's, a producer's or a consumer's file; "
         "give it as --broker FILE, --topic FILE, --producer FILE or --consumer FILE"
     )
 
@@ -156,24 +156,28 @@ def test_a_topic_with_its_producers_acks_in_one_file() -> None:
     assert cluster.producer.acks == Setting("all", "topic.properties:4")
     assert (cluster.partition, cluster.why_unavailable, cluster.ignored) == (None, None, ())
     assert cluster.understood == (
-        Understood("Kafka version", "0.10.2", "decides the defaults", "--kafka-version"),
-        Understood("inter.broker.protocol.version", "0.10.2", "the replication protocol is 0.10", "--kafka-version"),
-        Understood("replication.factor", "3", "brokers that hold a replica: 3", "topic.properties:1"),
-        Understood("min.insync.replicas", "2", "an acks=all write needs an ISR of at least 2", "topic.properties:2"),
-        Understood(
-            "unclean.leader.election.enable", "false", "only a member of the ISR is elected", "topic.properties:3"
+        UnderstoodSetting("Kafka version", "0.10.2", "decides the defaults", "--kafka-version"),
+        UnderstoodSetting(
+            "inter.broker.protocol.version", "0.10.2", "the replication protocol is 0.10", "--kafka-version"
         ),
-        Understood(
+        UnderstoodSetting("replication.factor", "3", "number of brokers with a replica: 3", "topic.properties:1"),
+        UnderstoodSetting(
+            "min.insync.replicas", "2", "an acks=all write needs an ISR of at least 2", "topic.properties:2"
+        ),
+        UnderstoodSetting(
+            "unclean.leader.election.enable", "false", "only a member of the ISR can be elected", "topic.properties:3"
+        ),
+        UnderstoodSetting(
             "acks",
             "all",
             "a record is acknowledged once the whole ISR has it (taken as the producer's)",
             "topic.properties:4",
         ),
-        Understood("retries", "0", "a failed request is not sent again", "Kafka 0.10.2's default"),
-        Understood(
+        UnderstoodSetting("retries", "0", "a failed request is not sent again", "Kafka 0.10.2's default"),
+        UnderstoodSetting(
             "max.in.flight.requests.per.connection",
             "5",
-            "up to 5 requests of a producer at once",
+            "up to 5 requests of a producer at a time",
             "Kafka 0.10.2's default",
         ),
     )
@@ -276,11 +280,11 @@ def test_more_required_replicas_than_there_are_is_accepted_as_kafka_does() -> No
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("acks=2", "acks: '2' is no acks; write all (or -1), 1 or 0"),
-        ("acks=ALL", "acks: 'ALL' is no acks; write all (or -1), 1 or 0"),
-        ("acks", "acks: '' is no acks; write all (or -1), 1 or 0"),
-        ("acks=a\\nb\\u001bc", r"acks: 'a\nb\x1bc' is no acks; write all (or -1), 1 or 0"),
-        ("acks=" + "9" * 70, "acks: '" + "9" * 60 + "...' is no acks; write all (or -1), 1 or 0"),
+        ("acks=2", "acks: '2' is not a value of acks; write all (or -1), 1 or 0"),
+        ("acks=ALL", "acks: 'ALL' is not a value of acks; write all (or -1), 1 or 0"),
+        ("acks", "acks: '' is not a value of acks; write all (or -1), 1 or 0"),
+        ("acks=a\\nb\\u001bc", r"acks: 'a\nb\x1bc' is not a value of acks; write all (or -1), 1 or 0"),
+        ("acks=" + "9" * 70, "acks: '" + "9" * 60 + "...' is not a value of acks; write all (or -1), 1 or 0"),
         *(
             (f"{key}={text}", f"{key}: '{text}' is not a whole number from 1 to 2147483647; write for example 2")
             for key in ("min.insync.replicas", "replication.factor", "default.replication.factor")
@@ -288,13 +292,13 @@ def test_more_required_replicas_than_there_are_is_accepted_as_kafka_does() -> No
         ),
         (
             "unclean.leader.election.enable=yes",
-            "unclean.leader.election.enable: 'yes' is neither true nor false; write one of them",
+            "unclean.leader.election.enable: 'yes' is neither true nor false; write one of these",
         ),
         (
             "unclean.leader.election.enable=",
-            "unclean.leader.election.enable: '' is neither true nor false; write one of them",
+            "unclean.leader.election.enable: '' is neither true nor false; write one of these",
         ),
-        ("enable.idempotence=on", "enable.idempotence: 'on' is neither true nor false; write one of them"),
+        ("enable.idempotence=on", "enable.idempotence: 'on' is neither true nor false; write one of these"),
         ("retries=-1", "retries: '-1' is not a whole number from 0 to 2147483647; write for example 0"),
         ("retries=2147483648", "retries: '2147483648' is not a whole number from 0 to 2147483647; write for example 0"),
         (
@@ -308,9 +312,9 @@ def test_more_required_replicas_than_there_are_is_accepted_as_kafka_does() -> No
         ),
         (
             "isolation.level=READ_COMMITTED",
-            "isolation.level: 'READ_COMMITTED' is no isolation.level; write read_committed or read_uncommitted",
+            "isolation.level: 'READ_COMMITTED' is not an isolation level; write read_committed or read_uncommitted",
         ),
-        ("transactional.id=", "transactional.id: Kafka refuses an empty one; give it a name, or leave the key out"),
+        ("transactional.id=", "transactional.id: Kafka refuses an empty value; write a name, or leave the key out"),
         (
             "message.format.version=0.10",
             "message.format.version: Kafka refuses '0.10', which is only part of a"
@@ -328,27 +332,27 @@ def test_values_that_kafka_refuses(line: str, message: str) -> None:
 def test_two_values_in_one_file() -> None:
     assert complaint(file("topic.properties", "min.insync.replicas=2", "", "min.insync.replicas=1")) == (
         "topic.properties:3: min.insync.replicas=1 contradicts min.insync.replicas=2 in topic.properties:1; "
-        "one topic cannot have both, keep one of them"
+        "one topic cannot have both; keep one of them"
     )
 
 
 def test_two_values_in_two_files_of_one_role() -> None:
     assert complaint(file("a.properties", "acks=all"), file("b.properties", "linger.ms=1", "acks=1")) == (
-        "b.properties:2: acks=1 contradicts acks=all in a.properties:1; one producer cannot have both, keep one of them"
+        "b.properties:2: acks=1 contradicts acks=all in a.properties:1; one producer cannot have both; keep one of them"
     )
 
 
 def test_two_values_of_a_key_without_bearing_are_an_error_too() -> None:
     assert complaint(file("topic.properties", "retention.ms=1", "retention.ms=2")) == (
         "topic.properties:2: retention.ms=2 contradicts retention.ms=1 in topic.properties:1; "
-        "one topic cannot have both, keep one of them"
+        "one topic cannot have both; keep one of them"
     )
 
 
 def test_two_passwords_are_not_shown() -> None:
     assert complaint(file("p.properties", "acks=1", "ssl.key.password=hunter2", "ssl.key.password=hunter3")) == (
         "p.properties:3: ssl.key.password=[hidden] contradicts ssl.key.password=[hidden] in p.properties:2; "
-        "one producer cannot have both, keep one of them"
+        "one producer cannot have both; keep one of them"
     )
 
 
@@ -412,7 +416,7 @@ def test_every_broker_has_its_own_id_but_all_have_one_default_replication_factor
 
 # --- Versions, generations and defaults -------------------------------------------------------------------------------
 
-OLD_FORMAT = "records carry no leader epochs: followers truncate to the high watermark"
+OLD_FORMAT = "records have no leader epochs: followers truncate to the high watermark"
 
 
 def not_modelled(version: str) -> str:
@@ -525,10 +529,10 @@ def test_no_version_told() -> None:
     assert cluster.generation == Generation("2.1", {}, None)
     assert cluster.min_insync_replicas == Setting(2, "topic.properties:1")
     assert cluster.producer.acks == Setting("1", "Kafka 2.1's default")
-    source = "not told: the newest that is modelled"
+    source = "not given: the newest modelled version"
     assert cluster.understood[:2] == (
-        Understood("Kafka version", "2.1", "decides the defaults", source),
-        Understood("inter.broker.protocol.version", "2.1", "the replication protocol is 2.1", source),
+        UnderstoodSetting("Kafka version", "2.1", "decides the defaults", source),
+        UnderstoodSetting("inter.broker.protocol.version", "2.1", "the replication protocol is 2.1", source),
     )
 
 
@@ -550,8 +554,8 @@ def test_the_inter_broker_protocol_version_stands_in_for_the_version(
     assert cluster.generation == Generation(protocol, {}, None)
     says = f"the replication protocol is {protocol}"
     assert cluster.understood[:2] == (
-        Understood("Kafka version", kafka_version, "decides the defaults", "server.properties:2"),
-        Understood("inter.broker.protocol.version", told, says, "server.properties:2"),
+        UnderstoodSetting("Kafka version", kafka_version, "decides the defaults", "server.properties:2"),
+        UnderstoodSetting("inter.broker.protocol.version", told, says, "server.properties:2"),
     )
     assert cluster.producer.acks.source == f"Kafka {kafka_version}'s default"
 
@@ -564,9 +568,9 @@ def test_the_inter_broker_protocol_version_stands_in_for_the_version(
         ("2.1", "0.11.0", "2.1", "KIP101", ", but followers reconcile by leader epochs as in 0.11 (KIP-101)"),
         ("2.1", "1.1", "2.1", "KIP101", ", but followers reconcile by leader epochs as in 0.11 (KIP-101)"),
         ("2.1", "2.0-IV0", "2.1", "KIP279",
-         ", but followers reconcile by leader epochs as in 2.0 (KIP-279), and are not fenced"),
+         ", but followers reconcile by leader epochs as in 2.0 (KIP-279), without fencing"),
         ("2.1", "2.1-IV1", "2.1", "KIP279",
-         ", but followers reconcile by leader epochs as in 2.0 (KIP-279), and are not fenced"),
+         ", but followers reconcile by leader epochs as in 2.0 (KIP-279), without fencing"),
         ("2.1", "2.1-IV2", "2.1", None, ""),
         ("2.1.1", "2.1", "2.1", None, ""),
         ("2.0", "1.0", "2.0", "KIP101", ", but followers reconcile by leader epochs as in 0.11 (KIP-101)"),
@@ -582,7 +586,7 @@ def test_the_inter_broker_protocol_decides_how_followers_truncate_and_the_binari
     cluster = read(file("server.properties", f"inter.broker.protocol.version={agreed}"), version=binaries)
     assert cluster.kafka_version == Setting(binaries, "--kafka-version")
     assert cluster.generation == Generation(protocol, {"TRUNC": truncation} if truncation else {}, None)
-    assert cluster.understood[1] == Understood(
+    assert cluster.understood[1] == UnderstoodSetting(
         "inter.broker.protocol.version", agreed, f"the replication protocol is {protocol}{says}", "server.properties:1"
     )
 
@@ -609,9 +613,9 @@ def test_binaries_that_are_not_modelled_stay_so_whatever_their_protocol() -> Non
         ("0.11.0.3", ("message.format.version=0.10.2",), Generation("0.11", {"TRUNC": "HW"}, None),
          "message.format.version", OLD_FORMAT),
         ("2.1", ("message.format.version=0.11.0",), Generation("2.1", {}, None),
-         "message.format.version", "records carry leader epochs"),
+         "message.format.version", "records have leader epochs"),
         ("0.10.2", ("message.format.version=0.9.0",), Generation("0.10", {}, None),
-         "message.format.version", "records carry no leader epochs, which came with 0.11"),
+         "message.format.version", "records have no leader epochs, which came with 0.11"),
         # With the inter-broker protocol of 0.10 the format decides nothing more.
         ("2.1", ("message.format.version=0.10.2", "inter.broker.protocol.version=0.10.2"),
          Generation("2.1", {"TRUNC": "HW"}, None), "message.format.version", OLD_FORMAT),
@@ -633,9 +637,9 @@ def test_records_without_leader_epochs_are_truncated_to_the_high_watermark(
         ("1.0.1", "answers with its log end offset (KAFKA-6857)"),
         ("1.1.0", "answers with its log end offset (KAFKA-6857)"),
         ("1.1", "answers with its log end offset (KAFKA-6857)"),
-        ("2.0.1", "enters its leader epoch all the same (KAFKA-7897)"),
-        ("2.1.0", "enters its leader epoch all the same (KAFKA-7897)"),
-        ("2.1", "enters its leader epoch all the same (KAFKA-7897)"),
+        ("2.0.1", "still records its leader epoch (KAFKA-7897)"),
+        ("2.1.0", "still records its leader epoch (KAFKA-7897)"),
+        ("2.1", "still records its leader epoch (KAFKA-7897)"),
     ],
 )
 def test_releases_that_treat_such_records_otherwise_are_undecided(version: str, why: str) -> None:
@@ -713,7 +717,7 @@ def test_a_broker_refuses_a_newer_inter_broker_protocol(binaries: str, release: 
     broker = file("server.properties", f"inter.broker.protocol.version={protocol}")
     assert complaint(broker, version=binaries) == (
         f"server.properties:1: inter.broker.protocol.version: Kafka {binaries} refuses {protocol}, which is newer; "
-        f"write {release} or older, or give the right --kafka-version"
+        f"write {release} or older, or correct --kafka-version"
     )
 
 
@@ -735,7 +739,7 @@ def test_ill_formed_versions(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["0.7", "0.7.2", "0.10.3", "0.12", "1.2", "2.9"])
 def test_versions_that_never_were(version: str) -> None:
-    reason = f"there is no Kafka {version} with replication; write a release, for example 0.10.2 or 3.9"
+    reason = f"no release {version} of Kafka has replication; write a release, for example 0.10.2 or 3.9"
     assert complaint(version=version) == f"--kafka-version: {reason}"
     broker = file("server.properties", f"inter.broker.protocol.version={version}")
     assert complaint(broker, version=None) == f"server.properties:1: inter.broker.protocol.version: {reason}"
@@ -842,7 +846,7 @@ def test_the_first_idempotent_producers_allow_one_request_in_flight(version: str
 @pytest.mark.parametrize("version", [*FIRST, *MIDDLE])
 def test_a_transactional_id_switches_idempotence_on_with_all_its_needs(version: str) -> None:
     assert refused(TRANSACTIONAL, "acks=1", version=version) == (
-        "p.properties:2: acks=1 | transactional.id=t (p.properties:1), which switches idempotence on, needs acks=all; "
+        "p.properties:2: acks=1 | transactional.id=t (p.properties:1), which enables idempotence, needs acks=all; "
         "write acks=all, or leave transactional.id out"
     )
 
@@ -858,10 +862,10 @@ def test_a_transactional_id_switches_idempotence_on_with_all_its_needs(version: 
 )
 def test_idempotence_that_is_only_the_default_gives_way(version: str, line: str, cure: str) -> None:
     assert producer(line, version=version).is_idempotent == Setting(
-        False, f"switched off because of {line} in p.properties:1"
+        False, f"disabled because of {line} in p.properties:1"
     )
     assert refused(TRANSACTIONAL, line, version=version) == (
-        f"p.properties:2: {line} | it switches idempotence off, which transactional.id=t (p.properties:1) needs; "
+        f"p.properties:2: {line} | it disables idempotence, which transactional.id=t (p.properties:1) needs; "
         f"{cure}, or leave transactional.id out"
     )
 
@@ -905,7 +909,7 @@ def test_a_delivery_timeout_has_room_for_one_request(lines: tuple[str, ...], ver
     enough = (f"delivery.timeout.ms={total}", *lines[1:])
     cluster = read((PRODUCER, file("p.properties", *enough)), version=version)
     assert meaning(cluster, "delivery.timeout.ms") == (
-        "ends the resends of a record: the model has no clock, any of them can be the last"
+        "limits the resends of a record; the model has no clock, so any resend can be the last"
     )
     # Before 2.1 there is no such setting.
     older = read((PRODUCER, file("p.properties", *lines)), version="2.0")
@@ -920,7 +924,10 @@ def test_what_producers_and_consumers_settings_mean() -> None:
     )
     assert meaning(cluster, "retries") == "a failed request is sent again (one resend is searched)"
     assert meaning(cluster, "max.in.flight.requests.per.connection") == "one request at a time"
-    assert meaning(cluster, "enable.idempotence") == "a leader knows a resend by its number: not modelled yet"
+    assert (
+        meaning(cluster, "enable.idempotence")
+        == "a leader recognises a resend by its sequence number: not modelled yet"
+    )
     assert meaning(cluster, "transactional.id") == "records belong to transactions"
     assert meaning(cluster, "isolation.level") == "consumers read up to the last stable offset"
     assert cluster.isolation_level == Setting("read_committed", "c.properties:2")
@@ -944,8 +951,8 @@ def test_since_3_7_no_more_replicas_are_required_than_there_are() -> None:
 
 NO_CLOCK = "time is not modelled: the answer covers every value"
 RETENTION = "retention is not modelled: the answer is for records that it has not deleted yet"
-OFFSETS_TOPIC = "the topic of consumers' offsets is not modelled: it has replicas of its own"
-TRANSACTIONS_TOPIC = "the topic of transactions' states is not modelled: it has replicas of its own"
+OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is not modelled"
+TRANSACTIONS_TOPIC = "the topic of transaction states, which has its own replicas, is not modelled"
 INTERNAL_TOPICS = {
     "offsets.topic.replication.factor": OFFSETS_TOPIC,
     "transaction.state.log.replication.factor": TRANSACTIONS_TOPIC,
@@ -969,11 +976,9 @@ def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() ->
     assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {
         "cleanup.policy": "compaction is not modelled: the answer is for a log that keeps every record",
         "flush.messages": (
-            "forced flushes are not modelled: a power loss may take all that was appended since the start"
+            "forced flushes are not modelled: a power loss can lose everything appended since the start"
         ),
-        "auto.leader.rebalance.enable": (
-            "preferred elections are searched beside the verdict, whatever this setting says"
-        ),
+        "auto.leader.rebalance.enable": "preferred elections are a side search, whatever the value of this setting",
         "retention.ms": RETENTION,
         "replica.lag.time.max.ms": NO_CLOCK,
         "offsets.topic.replication.factor": OFFSETS_TOPIC,
@@ -981,7 +986,7 @@ def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() ->
     assert ignored(cluster, WhyIgnored.NO_BEARING) == {
         "linger.ms": "has no bearing on replication",
         "broker.id": "has no bearing on replication",
-        "offsets.retention.minutes": "is about an internal topic, not about this one",
+        "offsets.retention.minutes": "concerns an internal topic, not this one",
     }
     assert ignored(cluster, WhyIgnored.UNKNOWN) == {}
 
@@ -998,8 +1003,8 @@ def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() ->
         ("transaction.state.log.min.isr", "2.1", TRANSACTIONS_TOPIC),
         ("transaction.state.log.replication.factor", "2.1", TRANSACTIONS_TOPIC),
         ("log.retention.hours", "2.1", RETENTION),
-        ("leader.imbalance.per.broker.percentage", "2.1", "preferred elections are searched beside the verdict, "
-         "whatever this setting says"),
+        ("leader.imbalance.per.broker.percentage", "2.1", "preferred elections are a side search, "
+         "whatever the value of this setting"),
     ],
 )  # fmt: skip
 def test_what_bears_on_replication_is_not_said_to_have_no_bearing(key: str, version: str, reason: str) -> None:
@@ -1069,7 +1074,7 @@ def test_mechanisms_of_newer_releases_are_named() -> None:
         version="3.9",
     )
     assert ignored(cluster, WhyIgnored.NOT_MODELLED) == {
-        "remote.storage.enable": "tiered storage is not modelled: the answer is for a log that brokers keep themselves",
+        "remote.storage.enable": "tiered storage is not modelled: the answer is for a log on the brokers' own disks",
         "replica.selector.class": "reads from followers (KIP-392) are not modelled",
         "eligible.leader.replicas.enable": "eligible leader replicas (KIP-966) are not modelled",
         "transaction.partition.verification.enable": "the verification of transactions (KIP-890) is not modelled",
@@ -1117,7 +1122,7 @@ def test_releases_older_than_the_list_know_what_its_first_release_knows() -> Non
         ("a.plugins.own.key=1", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
         ("a.plugins.own.key=1", None, "Kafka up to 3.9 has no such topic setting"),
         ("a.plugins.own.key=1", "3.9", "Kafka 3.9 has no such topic setting"),
-        ("a.plugins.own.key=1", "4.0", "no topic setting of Kafka up to 3.9; newer settings are not listed here"),
+        ("a.plugins.own.key=1", "4.0", "not a topic setting of Kafka up to 3.9; newer settings are not known here"),
         ("remote.storage.enable=true", "2.1", "Kafka 2.1 does not know this topic setting, which is new in 3.0"),
         ("min.insync.replica=3", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean min.insync.replicas?"),
         ("Acks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting"),

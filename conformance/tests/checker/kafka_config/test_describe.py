@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.kafka_config.cluster import NO_REPLICAS_TOLD, Cluster, read_cluster
-from isrcheck.checker.kafka_config.cluster_settings import Setting, Understood
+from isrcheck.checker.kafka_config.cluster import NO_REPLICAS_GIVEN, Cluster, read_cluster
+from isrcheck.checker.kafka_config.cluster_settings import Setting, UnderstoodSetting
 from isrcheck.checker.kafka_config.describe import Partition
 from isrcheck.checker.kafka_config.ignored import WhyIgnored
-from isrcheck.checker.kafka_config.kafka_keys import Role
+from isrcheck.checker.kafka_config.keys import Role
 from isrcheck.checker.kafka_config.properties_file import PropertiesError
 
 TO_2_3 = (
@@ -73,10 +73,10 @@ def test_a_topic_with_one_partition(text: str) -> None:
     assert cluster.why_unavailable is None
     assert cluster.replication_factor == Setting(3, "1.txt:2")
     assert cluster.min_insync_replicas == Setting(2, "1.txt:1")
-    assert cluster.understood[2] == Understood(
+    assert cluster.understood[2] == UnderstoodSetting(
         "partition t-0",
         "leader 2, replicas 1,2,3, ISR 2,3",
-        "the search starts from it; in its histories broker 0 is 2, 1 is 1, 2 is 3",
+        "the search starts from it; in traces, broker 0 is 2, 1 is 1, 2 is 3",
         "1.txt:2",
     )
     assert [(one.key, one.value, one.why) for one in cluster.ignored] == [
@@ -113,8 +113,8 @@ def test_of_several_partitions_the_one_with_the_smallest_isr() -> None:
         (
             "partition t-1",
             "leader 2, replicas 1,2,3, ISR 2,3",
-            "the search starts from it (of 4 partitions the one with the smallest ISR);"
-            " in its histories broker 0 is 2, 1 is 1, 2 is 3",
+            "the search starts from it (the one with the smallest ISR of 4 partitions); in traces,"
+            " broker 0 is 2, 1 is 1, 2 is 3",
         ),
         ("partition t-3", "leader none, replicas 1,2,3, ISR 1", "unavailable now: it has no leader"),
     ]
@@ -126,8 +126,8 @@ def test_without_a_leader_there_is_nothing_to_start_from(leader: str, isr: str) 
     assert cluster.partition is None
     assert cluster.replication_factor.value == 3
     assert cluster.why_unavailable == (
-        "t-0 has no leader (1.txt:1): it is unavailable, nothing can be written or read now; "
-        "describe it again once a broker of its ISR is back"
+        "t-0 has no leader (1.txt:1), so nothing can be written or read now; "
+        "describe it again once a broker of its ISR is up"
     )
 
 
@@ -148,13 +148,13 @@ def test_what_is_not_modelled_is_named() -> None:
         (
             "MarkedForDeletion",
             WhyIgnored.NOT_MODELLED,
-            "the topic is about to be deleted: the answer is for one that stays",
+            "the topic is marked for deletion: the answer is for a topic that stays",
             "1.txt:1",
         ),
         (
             "Adding Replicas",
             WhyIgnored.NOT_MODELLED,
-            "a reassignment is not modelled: the answer is for the replicas as they are shown",
+            "a reassignment is not modelled: the answer is for the replicas that are shown",
             "1.txt:2",
         ),
     ]
@@ -186,15 +186,17 @@ def test_eligible_leader_replicas_are_not_taken_for_a_release_without_them(elr: 
 
 def test_of_several_topics_one_is_chosen() -> None:
     other = TO_2_3.replace("Topic:t", "Topic:u").replace("Topic: t", "Topic: u").replace("=2,", "=3,")
-    assert complaint(TO_2_3 + other) == "several topics are described (t, u); choose one with --topic-name NAME"
-    assert complaint(TO_2_3, other) == "several topics are described (t, u); choose one with --topic-name NAME"
+    assert complaint(TO_2_3 + other) == "several topics are described (t, u); select one with --topic-name NAME"
+    assert complaint(TO_2_3, other) == "several topics are described (t, u); select one with --topic-name NAME"
     chosen = read(TO_2_3 + other, topic="u")
     assert chosen.partition is not None
     assert chosen.partition.place == "1.txt:4"
     assert chosen.min_insync_replicas == Setting(3, "1.txt:3")
-    assert complaint(TO_2_3 + other, topic="v") == "--topic-name v: no such topic is described; there are: t, u"
+    assert (
+        complaint(TO_2_3 + other, topic="v") == "--topic-name v: there is no such topic; the described topics are t, u"
+    )
     assert complaint("Configs for brokers '0' are a=b", topic="v") == (
-        "--topic-name v: no such topic is described; no topic is"
+        "--topic-name v: there is no such topic; no topic is described"
     )
 
 
@@ -253,7 +255,7 @@ def test_both_tools_in_one_file_or_in_two() -> None:
     assert cluster.min_insync_replicas == Setting(2, "1.txt:1 and 2.txt:3")
     assert complaint(TO_2_3, configs.replace("replicas=2", "replicas=3")) == (
         "2.txt:3: min.insync.replicas=3 contradicts min.insync.replicas=2 in 1.txt:1; "
-        "one topic cannot have both, keep one of them"
+        "one topic cannot have both; keep one of them"
     )
 
 
@@ -309,7 +311,7 @@ def test_brokers_may_differ_in_what_decides_nothing() -> None:
     last = text.rindex("replicas=2")
     assert complaint(text[:last] + "replicas=1" + text[last + 10 :]) == (
         "1.txt:8: min.insync.replicas=1 contradicts min.insync.replicas=2 in 1.txt:4; "
-        "one broker cannot have both, keep one of them"
+        "one broker cannot have both; keep one of them"
     )
 
 
@@ -353,47 +355,48 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cluster.replication_factor == Setting(3, "standard input:2")
     with pytest.raises(PropertiesError) as refusal:
         read_cluster([], "2.1", ["-", "-"])
-    assert str(refusal.value) == "--describe -: standard input can be read once; leave the other one out"
+    assert str(refusal.value) == "--describe -: standard input can be read only once; give - once"
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(PropertiesError) as refusal:
         read_cluster([], "2.1", ["-"])
-    assert str(refusal.value) == "--describe -: there is no standard input; give a file, or pipe the output in"
+    assert str(refusal.value) == "--describe -: there is no standard input; give a file, or pipe the output to check"
 
 
 # --- Malformed text ---------------------------------------------------------------------------------------------------
 
-UNCHANGED = "; give what kafka-topics --describe and kafka-configs --describe print, unchanged"
+UNCHANGED = "; give the unchanged output of kafka-topics --describe and kafka-configs --describe"
 
 
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("hello\n", 1, "'hello' is none of their lines"),
-        (TO_2_3 + "min.insync.replicas=2\n", 3, "'min.insync.replicas=2' is none of their lines"),
-        ("Topic t doesn't exist!\n", 1, "'Topic t doesn't exist!' is none of their lines"),
-        ("Topic: t\tPartitionCount: 1\tConfigs: \n", 1, "there is no ReplicationFactor in this line"),
+        ("hello\n", 1, "'hello' is not a line of these tools"),
+        (TO_2_3 + "min.insync.replicas=2\n", 3, "'min.insync.replicas=2' is not a line of these tools"),
+        ("Topic t doesn't exist!\n", 1, "'Topic t doesn't exist!' is not a line of these tools"),
+        ("Topic: t\tPartitionCount: 1\tConfigs: \n", 1, "this line has no ReplicationFactor"),
         ("Topic: t\tPartitionCount: x\tReplicationFactor: 3\n", 1,
-         "PartitionCount 'x' is not a whole number from 1 on"),
+         "PartitionCount 'x' is not a whole number of at least 1"),
         ("Topic: t\tPartitionCount: 1\tReplicationFactor: 0\n", 1,
-         "ReplicationFactor '0' is not a whole number from 1 on"),
-        ("Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: delete\n", 1, "'delete' is no KEY=VALUE"),
-        ("\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\n", 1, "there is no Topic in this line"),
+         "ReplicationFactor '0' is not a whole number of at least 1"),
+        ("Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: delete\n", 1, "'delete' is not KEY=VALUE"),
+        ("\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\n", 1, "this line has no Topic"),
         ("\n\tTopic: t\tPartition: zero\tLeader: 1\tReplicas: 1\tIsr: 1\n", 2,
-         "Partition 'zero' is not a whole number from 0 on"),
-        ("\tTopic: t\tPartition: 0\tReplicas: 1\tIsr: 1\n", 1, "there is no Leader in this line"),
+         "Partition 'zero' is not a whole number of at least 0"),
+        ("\tTopic: t\tPartition: 0\tReplicas: 1\tIsr: 1\n", 1, "this line has no Leader"),
         ("\tTopic: t\tPartition: 0\tLeader: -2\tReplicas: 1\tIsr: 1\n", 1,
-         "Leader '-2' is not a whole number from 0 on"),
-        ("\tTopic: t\tPartition: 0\tLeader: 1\tIsr: 1\n", 1, "there is no Replicas in this line"),
+         "Leader '-2' is not a whole number of at least 0"),
+        ("\tTopic: t\tPartition: 0\tLeader: 1\tIsr: 1\n", 1, "this line has no Replicas"),
         ("\tTopic: t\tPartition: 0\tLeader: none\tReplicas: \tIsr: \n", 1, "t-0 has no replicas"),
-        ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\n", 1, "there is no Isr in this line"),
+        ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\n", 1, "this line has no Isr"),
         ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1 2\n", 1, "Isr '1 2' is not a list of broker ids"),
         ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,1\tIsr: 1\n", 1, "Replicas '1,1' names a broker twice"),
-        ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,3\n", 1, "broker 3 is in the ISR and no replica"),
+        ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,3\n", 1,
+         "broker 3 is in the ISR, but not a replica"),
         ("\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 2\n", 1, "leader 1 is not in the ISR"),
         ("  a.b=1 sensitive=false synonyms={}\n", 1,
-         "'a.b' stands under no heading such as 'All configs for topic t are:'"),
+         "'a.b' has no heading above it such as 'All configs for topic t are:'"),
         (TO_2_3 + "  a.b=1 sensitive=false synonyms={}\n", 3,
-         "'a.b' stands under no heading such as 'All configs for topic t are:'"),
+         "'a.b' has no heading above it such as 'All configs for topic t are:'"),
     ],
 )  # fmt: skip
 def test_malformed_text_gets_the_line_and_the_cure(text: str, line: int, what: str) -> None:
@@ -403,7 +406,7 @@ def test_malformed_text_gets_the_line_and_the_cure(text: str, line: int, what: s
 @pytest.mark.parametrize("text", ["", "\n\n", "Warning: nothing\n"])
 def test_nothing_described(text: str) -> None:
     assert complaint(text) == (
-        "1.txt: nothing is described in it; give what kafka-topics --describe or kafka-configs --describe prints"
+        "1.txt: it describes nothing; give the output of kafka-topics --describe or kafka-configs --describe"
     )
 
 
@@ -411,7 +414,7 @@ def test_one_partition_described_twice() -> None:
     once = partition(0, "1", "1,2")
     assert read(once + once).partition == Partition("t", 0, 1, (1, 2, 3), (1, 2), "1.txt:1")
     assert complaint(once, partition(0, "1", "1")) == (
-        "2.txt:1: t-0 is described otherwise in 1.txt:1; keep the later of the two"
+        "2.txt:1: t-0 differs from its description in 1.txt:1; keep the later one"
     )
 
 
@@ -425,7 +428,7 @@ def test_values_are_validated_as_kafka_does() -> None:
     ("name", "says"),
     [
         ("none.txt", "none.txt: no such file; check the path"),
-        (".", ".: this is a directory; name a file in it"),
+        (".", ".: is a directory; give a file in it"),
     ],
 )
 def test_files_that_cannot_be_read(name: str, says: str) -> None:
@@ -441,8 +444,8 @@ def test_settings_without_the_number_of_replicas_are_no_cluster_to_be_searched()
     """kafka-configs does not print it, and the broker's default says nothing about a topic that exists."""
     text = "Configs for topic 't' are min.insync.replicas=2\n"
     cluster = read(text)
-    assert cluster.why_unavailable == NO_REPLICAS_TOLD
-    assert not cluster.is_replication_told
+    assert cluster.why_unavailable == NO_REPLICAS_GIVEN
+    assert not cluster.is_replication_given
     assert read(text, TO_2_3).why_unavailable is None
     assert read(text, broker="default.replication.factor=3\n").why_unavailable is None
 

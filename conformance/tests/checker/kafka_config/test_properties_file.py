@@ -221,7 +221,7 @@ def test_missing_file(file: Path) -> None:
 
 
 def test_directory(tmp_path: Path) -> None:
-    assert complaint(tmp_path) == f"{tmp_path}: this is a directory; name a file in it"
+    assert complaint(tmp_path) == f"{tmp_path}: is a directory; give a file in it"
 
 
 def test_unreadable_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,12 +229,12 @@ def test_unreadable_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise PermissionError(13, "Permission denied", str(self))
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
-    assert complaint(file) == f"{file}: cannot be read (Permission denied); give a file that you may read"
+    assert complaint(file) == f"{file}: cannot be read (Permission denied); give a readable file"
 
 
 def test_file_below_a_file(file: Path) -> None:
     file.write_bytes(b"")
-    assert complaint(file / "more") == f"{file}/more: cannot be read (Not a directory); give a file that you may read"
+    assert complaint(file / "more") == f"{file}/more: cannot be read (Not a directory); give a readable file"
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_file_below_a_file(file: Path) -> None:
 def test_binary_file(file: Path, content: bytes, line: int) -> None:
     file.write_bytes(content)
     assert complaint(file) == (
-        f"{file}:{line}: not a text file (it has NUL bytes); save it as plain ASCII or UTF-8 text"
+        f"{file}:{line}: not a text file (it contains NUL bytes); save it as ASCII or UTF-8 text"
     )
 
 

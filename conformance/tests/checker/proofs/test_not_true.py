@@ -427,7 +427,7 @@ def test_a_violation_stands_where_there_is_no_time_for_a_lesser_path(tmp_path, m
     def late(*given):
         raise UndecidedError(Answer.SECONDS)
 
-    monkeypatch.setattr(bounded_model_checking._Asking, "_least", late)
+    monkeypatch.setattr(bounded_model_checking._BoundedModelChecker, "_least", late)
     unrolled = ask_to_depth(five(tmp_path), Limits(depth=6), only=["low"])
     assert [verdict.text for verdict in verdicts(unrolled)] == ["VIOLATED at step 4", "n/a"]
     assert unrolled.stopped == "seconds"
@@ -440,8 +440,8 @@ def test_a_violation_stands_where_there_is_no_time_for_a_lesser_path(tmp_path, m
     ("words", "last"),
     [
         (("--bound", "2"), "NOT REACHED TO DEPTH 2: high: 1 frontier state left"),
-        (("--bound", "3"), "REACHED: everything that has to be reachable is; 1 frontier state left"),
-        (("--bound", "2", "--engine", "z3"), "NOT REACHED TO DEPTH 2: high: Z3 does not count what is left"),
+        (("--bound", "3"), "REACHED: every state that has to be reachable is reached; 1 frontier state left"),
+        (("--bound", "2", "--engine", "z3"), "NOT REACHED TO DEPTH 2: high: Z3 does not count the remaining states"),
     ],
 )
 def test_what_was_not_searched_is_not_called_searched(tmp_path, monkeypatch, capsys, words, last):

@@ -82,12 +82,12 @@ def test_a_proof_names_its_lemma_and_what_it_rests_on(check):
     assert (code, err) == (0, "")
     assert re.search(r"^right_stays_low +PROVED$", out, re.MULTILINE)
     assert "right_stays_low: PROVED: at any depth" in joined(out)
-    assert "induction, with no_water_is_lost (true in every initial state, kept by every step)" in joined(out)
+    assert "induction, with no_water_is_lost (true in every initial state, preserved by every step)" in joined(out)
     nothing = "no step and no property leaves its declared range in a reachable state"
     assert f"premise in_range (proved): {nothing}: proved by induction, without a lemma" in joined(out)
     assert "premise initial states (checked): every claim about states was evaluated in the initial" in joined(out)
     assert "premise lemmas (proved): each was proved for this configuration, together with" in joined(out)
-    assert out.splitlines()[-1] == "PROVED: every promise is kept at every depth; above stands what each proof rests on"
+    assert out.splitlines()[-1] == "PROVED: every property holds at every depth; the basis of each proof is given above"
     assert "no_water_is_lost  " not in out
 
 
@@ -419,7 +419,7 @@ def test_a_model_without_promises_has_nothing_to_prove(check):
     text = JUGS.replace("@always(permitted=is_excused)\n", "")
     code, out, _ = check(text)
     assert code == 0
-    assert out.splitlines()[-1].startswith("n/a: there is no property to check")
+    assert out.splitlines()[-1].startswith("n/a: the model has no property")
     code, found, _ = proofs_of(check, text + "@sometimes\ndef right_is_full(s):\n    return s.right == 8\n")
     assert (code, found) == (0, {"right_is_full": "REACHED"})
 
@@ -496,7 +496,7 @@ def test_a_proof_for_every_length_that_the_search_contradicts_exits_70(kafka, mo
         return found
 
     monkeypatch.setattr(session, "explore", wrongly)
-    monkeypatch.setattr(trace_writer.Traces, "write", lambda *given: {})
+    monkeypatch.setattr(trace_writer.TraceWriter, "write", lambda *given: {})
     code = cli.main(["kafka", "--protocol", "2.1", "--prove", "--bound", "1"])
     out, err = capsys.readouterr()
     assert (code, out) == (70, "")

@@ -16,7 +16,7 @@ from conformance.tests.support.report import HOSTILE, NAME, cases_of, counts_of,
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.kafka_config.cluster_plan import ASIDES, MOVED
+from isrcheck.checker.kafka_config.cluster_plan import MOVED, SIDE_SEARCHES
 from isrcheck.checker.outcome.verdict import PROVABLE, SAFE, Verdict, Word, exit_code
 from isrcheck.checker.reports import folder as folders
 from isrcheck.checker.reports.content import Outcome, outcome_of
@@ -253,7 +253,7 @@ def test_a_search_that_was_interrupted_is_marked(check, tmp_path, monkeypatch):
     page = page_of(tmp_path / "DIR")
     assert page.banners == [
         "UNDECIDED: it was interrupted; every state to depth 1 was judged exit code 130: interrupted",
-        "INTERRUPTED: this is what was found until then",
+        "INTERRUPTED: these are the results up to the interruption",
     ]
     assert page.rows[1][1] == "? UNDECIDED (interrupt; none to depth 1)"
     assert counts_of(tmp_path / "DIR") == [(SUITE, 6, 0, 6, 0)]
@@ -275,7 +275,7 @@ def test_a_check_that_dies_leaves_no_report_of_yesterday(check, tmp_path, monkey
     code, _, err = check("MODEL --report DIR")
     assert (code, err) == (130, "check: interrupted before anything was found\n")
     assert page_of(tmp_path / "DIR").banners == [
-        "check has not finished: what was found is not known its exit code is not known"
+        "check has not finished: there are no results yet its exit code is not known"
     ]
     assert counts_of(tmp_path / "DIR") == [("check", 1, 0, 1, 0)]
     assert run_of(tmp_path / "DIR")["invocations"][0]["executionSuccessful"] is False
@@ -310,8 +310,8 @@ def test_the_matrix_as_recorded(check, record, tmp_path, no_proofs):
     assert {one["suppressions"][0]["justification"] for one in run["results"]} == {"recorded in models/verdicts.toml"}
     assert len(run["results"]) == 3
     assert page.banners == [
-        "as recorded: every cell shows what models/verdicts.toml says exit code 0: everything is as recorded, what is"
-        " broken as well"
+        "as recorded: every cell agrees with models/verdicts.toml exit code 0: everything is as recorded,"
+        " including the recorded failures"
     ]
     text = (tmp_path / "DIR" / "test_regressions.py").read_text()
     assert re.findall(r"(\w+)\),\n", text) == ["POSSIBLE", "POSSIBLE"]
@@ -370,7 +370,7 @@ def test_a_cluster(check, tmp_path):
     ]
     assert [count[0] for count in counts_of(tmp_path / "DIR")] == [
         "as configured",
-        *(f"beside the verdict: {says}" for says in (*ASIDES.values(), MOVED)),
+        *(f"beside the verdict: {says}" for says in (*SIDE_SEARCHES.values(), MOVED)),
     ]
 
 
@@ -406,13 +406,13 @@ def test_an_earlier_report_is_replaced_and_nothing_else(check, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("other.txt", "mine", "DIR: not empty, and not a report of isrcheck"),
-        ("isrcheck-report.json", "{", "isrcheck-report.json: damaged, or not of isrcheck"),
-        ("isrcheck-report.json", "[]", "isrcheck-report.json: damaged, or not of isrcheck"),
+        ("other.txt", "mine", "DIR: holds other files, and no report of isrcheck"),
+        ("isrcheck-report.json", "{", "isrcheck-report.json: damaged, or not written by isrcheck"),
+        ("isrcheck-report.json", "[]", "isrcheck-report.json: damaged, or not written by isrcheck"),
         (
             "isrcheck-report.json",
             '{"isrcheck": "report", "version": 2, "files": []}',
-            "a report of a newer isrcheck",
+            "written by a newer isrcheck",
         ),
     ],
 )
@@ -428,14 +428,14 @@ def test_a_strange_folder_is_left_alone(check, tmp_path, name, content, says):
 
 def test_a_file_or_a_link_in_the_way_is_refused(check, tmp_path):
     (tmp_path / "DIR").write_text("mine")
-    assert check("MODEL --report DIR")[::2] == (2, "check: DIR: not a folder; give another one with --report DIR\n")
+    assert check("MODEL --report DIR")[::2] == (2, "check: DIR: not a folder; give a folder with --report DIR\n")
     (tmp_path / "other").mkdir()
     check("MODEL --bound 1 --report new")
     (tmp_path / "new" / "traces").rmdir()
     (tmp_path / "new" / "traces").symlink_to(tmp_path / "other")
     assert check("MODEL --report new")[::2] == (
         2,
-        "check: new/traces: a link; move it away, or give another folder with --report DIR\n",
+        "check: new/traces: is a symbolic link; move it away, or give another folder with --report DIR\n",
     )
     assert written(tmp_path / "other") == []
 

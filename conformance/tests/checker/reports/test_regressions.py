@@ -110,3 +110,15 @@ def _pytest(file):
     environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
     done = subprocess.run(words, cwd="/", env=environment, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout.splitlines()[-1].partition(" in ")[0]
+
+
+def test_a_project_may_have_folders_models_and_traces_of_its_own(found, tmp_path):
+    for name in ("models", "traces"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("MINE = True\n")
+    (tmp_path / "conftest.py").write_text("import models\nimport traces\n\nassert models.MINE\nassert traces.MINE\n")
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "deep/DIR/test_regressions.py"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1].partition(" in ")[0]) == (1, "1 failed")
+    assert "the model allows it: stays_safe is VIOLATED after 3 steps" in done.stdout

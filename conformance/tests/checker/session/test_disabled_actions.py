@@ -8,7 +8,7 @@ import pytest
 
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.session.disabled_actions import switched_off
+from isrcheck.checker.session.disabled_actions import disabled_actions
 from isrcheck.checker.session.text import never_fired
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
@@ -101,7 +101,7 @@ def off(tmp_path: Path):
 
     def names(**values: int) -> set[str]:
         instance = model.instance(None, values)
-        found = switched_off(instance)
+        found = disabled_actions(instance)
         assert_that_they_never_fire(instance, found)
         return {model.actions[slot].name for slot in found}
 
@@ -144,12 +144,12 @@ def test_what_is_off_in_a_model_of_the_project_never_fires(name: str) -> None:
     for one in [protocol] if protocol else model.protocols:
         instance = model.instance(one)
         exploration = explore(instance, Limits(depth=6), count_all=True)
-        assert not {slot for slot in switched_off(instance) if exploration.fired[slot]}
+        assert not {slot for slot in disabled_actions(instance) if exploration.fired[slot]}
 
 
 def test_kafka_is_without_what_the_default_configuration_has_no_budget_for() -> None:
     instance = registry.load("kafka")[0].instance("0.10")
-    names = {instance.model.actions[slot].name for slot in switched_off(instance)}
+    names = {instance.model.actions[slot].name for slot in disabled_actions(instance)}
     assert {
         *("controller_elects_preferred", "controller_elects_unclean"),
         *("broker_loses_power", "broker_loses_disk", "send_is_lost"),

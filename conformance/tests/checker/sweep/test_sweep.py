@@ -152,7 +152,7 @@ def test_every_combination_is_a_row_in_the_order_of_the_values(check):
     assert "in common      most=4, goal=1, excused_from=9, BREAKS=off" in shown
     assert "faults         leaps 0 or 1" in shown
     assert "in every row   HOLDS: never_negative" in shown
-    assert "sometimes      1 of 1 reached wherever they apply" in shown
+    assert "sometimes      1 of 1 reached in every row where they apply" in shown
     assert "6 configurations: 2 VIOLATED, 2 HOLDS, 2 n/a (the model says why)" in shown
     assert shown[-1] == "VIOLATED: in 2 of 6 configurations: stays_within"
 
@@ -179,9 +179,9 @@ def test_a_broken_promise_is_named_before_a_smaller_permitted_failure(check, che
     line = "door.py --limit 1 --excused-from 2".replace("--excused-from 2", "--set excused_from=2") + " --vary most=3,4"
     code, out, _ = check(line)
     assert code == 0
-    assert "smallest failing configuration: most=3\n  stays_within: PERMITTED at step 2 (no broken promise" in out
+    assert "smallest failing configuration: most=3\n  stays_within: PERMITTED at step 2 (no violation" in out
     assert check(f"{line} --strict")[0] == 12
-    assert "smallest failing configuration: none was found" in check("door.py --vary most=3,4")[1]
+    assert "smallest failing configuration: none found" in check("door.py --vary most=3,4")[1]
 
 
 def test_a_failing_cell_has_a_trace_of_its_own(check_json):
@@ -338,7 +338,7 @@ def test_records_may_come_in_any_order(check_json, monkeypatch):
     def carry_backwards(progress, interrupts, total, budget):
         return lambda cases: ((case.position, search_case(case)) for case in reversed(cases))
 
-    monkeypatch.setattr(cli, "carry_here", carry_backwards)
+    monkeypatch.setattr(cli, "run_cases_here", carry_backwards)
     _, backwards, _ = check_json("door.py --vary limit=2,9 --vary leaps=0,1 --out two")
 
     def plain(content):
@@ -490,8 +490,11 @@ DAMAGES = {
     "a list": (lambda lines: [lines[0], b"[]\n", *lines[2:]], ":2: damaged"),
     "bytes": (lambda lines: [*lines[:3], b"\xff\xfe\n"], ":4: damaged"),
     "twice": (lambda lines: [*lines, lines[1]], ":6: damaged"),
-    "foreign": (lambda lines: [b"my notes\n", *lines[1:]], ":1: not the results of this sweep"),
-    "another": (lambda lines: [lines[0].replace(b"door", b"barn"), *lines[1:]], ":1: not the results of this sweep"),
+    "foreign": (lambda lines: [b"my notes\n", *lines[1:]], ":1: these are not the results of this sweep"),
+    "another": (
+        lambda lines: [lines[0].replace(b"door", b"barn"), *lines[1:]],
+        ":1: these are not the results of this sweep",
+    ),
 }
 
 
@@ -549,7 +552,7 @@ def test_what_is_no_file_of_results_is_not_touched(check, tmp_path):
     mine.write_text("mine")
     path.unlink()
     path.symlink_to(mine)
-    assert "a link" in check(SWEEP)[2]
+    assert "a symbolic link" in check(SWEEP)[2]
     assert mine.read_text() == "mine"
     path.unlink()
     path.mkdir()
@@ -567,8 +570,8 @@ def test_a_full_device_costs_the_results_and_not_the_report(check, monkeypatch):
         patch.setattr(results_file.os, "fsync", full)
         code, out, err = check("door.py --vary limit=9,8")
     assert code == 2
-    assert out.splitlines()[-1] == "HOLDS: in every configuration that was searched"
-    assert "results could not be kept: No space left on device; make room" in err
+    assert out.splitlines()[-1] == "HOLDS: in every searched configuration"
+    assert "results could not be written: No space left on device; make room" in err
 
 
 def test_the_same_sweep_does_not_run_twice_at_a_time(check):
@@ -612,14 +615,14 @@ BAD = {
     "door.py --vary limit=1 --vary limit=2": "--vary is given limit twice",
     "--vary replicas=1 --vary replication.factor=2": "replicas and replication.factor, which are the same",
     "--vary min.insync.replicas=1 --vary min_insync_replicas=2": "which are the same",
-    "door.py --vary limit=1,1": "1 stands there twice",
-    "--vary acks=all,-1": "-1 stands there twice",
-    "--vary max.in.flight.requests.per.connection=5,9": "5 and 9 are the same to the model",
-    "door.py --vary limit=1,2 --limit 3": "limit is varied, and set as well",
-    "door.py --vary limit=1,2 --set limit=1": "limit is varied, and set as well",
-    "--vary unclean.leader.election.enable=true --unclean-elections 1": "is varied, and set as well",
-    "--vary protocol=0.10,2.1 --protocol 2.1": "protocol is varied, and set as well",
-    "published/kip_320 --vary protocol=kip_101": "protocol is varied, and set as well",
+    "door.py --vary limit=1,1": "1 is given twice",
+    "--vary acks=all,-1": "-1 is given twice",
+    "--vary max.in.flight.requests.per.connection=5,9": "5 and 9 mean the same to the model",
+    "door.py --vary limit=1,2 --limit 3": "limit is varied and also set",
+    "door.py --vary limit=1,2 --set limit=1": "limit is varied and also set",
+    "--vary unclean.leader.election.enable=true --unclean-elections 1": "is varied and also set",
+    "--vary protocol=0.10,2.1 --protocol 2.1": "protocol is varied and also set",
+    "published/kip_320 --vary protocol=kip_101": "protocol is varied and also set",
     "--vary protocol=0.10,3.9": "kafka has no protocol 3.9",
     "door.py --vary protocol=a": "door has no protocol a",
     "door.py --vary most=1,99": "most=99 is impossible: it ranges from 1 to 9",

@@ -336,7 +336,7 @@ def test_engines_that_differ_exit_70_and_both_sides_are_told(
     wrongly = changed_finding(name, is_permitted, witness)
     monkeypatch.setattr(session, engine, wrongly(getattr(session, engine)))
     # The trace of a wrong path would be refused even before the engines are compared.
-    monkeypatch.setattr(trace_writer.Traces, "write", lambda *given: {})
+    monkeypatch.setattr(trace_writer.TraceWriter, "write", lambda *given: {})
     code, text, err = check("lamps.py", "--engine", "all", "--bound", "3")
     assert (code, text, err.count("\n")) == (70, "", 1)
     wrong = "never" if witness is None else f"at step {witness.depth}, steps {' '.join(map(str, witness.steps))}"

@@ -314,21 +314,21 @@ AWAY = "move it away, or give another folder with --tables DIR"
     ("make", "message"),
     [
         (lambda at: at.write_text("no folder"), "found: File exists; give another folder with --tables DIR"),
-        (lambda at: (at / "notes").mkdir(parents=True), f"found/notes: no table of isrcheck; {AWAY}"),
+        (lambda at: (at / "notes").mkdir(parents=True), f"found/notes: is not a table of isrcheck; {AWAY}"),
         (
             lambda at: written(at, "levels/part-0.parquet"),
-            f"found/levels/part-0.parquet: no file of isrcheck's tables; {AWAY}",
+            f"found/levels/part-0.parquet: does not belong to isrcheck's tables; {AWAY}",
         ),
-        (lambda at: (at / OURS).mkdir(parents=True), f"found/{OURS}: no file of isrcheck's tables; {AWAY}"),
+        (lambda at: (at / OURS).mkdir(parents=True), f"found/{OURS}: does not belong to isrcheck's tables; {AWAY}"),
         (
             lambda at: ((at / "levels").mkdir(parents=True), (at / OURS).write_text("PAR1")),
-            f"found/{OURS}: no Parquet file, or a damaged one; {AWAY}",
+            f"found/{OURS}: is not a Parquet file, or is damaged; {AWAY}",
         ),
-        (lambda at: written(at, OURS, version=None), f"found/{OURS}: not written by isrcheck; {AWAY}"),
-        (lambda at: written(at, OURS), f"found/{OURS}: not written by isrcheck; {AWAY}"),
+        (lambda at: written(at, OURS, version=None), f"found/{OURS}: was not written by isrcheck; {AWAY}"),
+        (lambda at: written(at, OURS), f"found/{OURS}: was not written by isrcheck; {AWAY}"),
         (
             lambda at: written(at, OURS, version="2"),
-            f"found/{OURS}: version 2 of the tables, this isrcheck writes 1; {AWAY}",
+            f"found/{OURS}: version 2 of the tables, but this isrcheck writes 1; {AWAY}",
         ),
     ],
 )  # fmt: skip
@@ -429,7 +429,7 @@ def test_ctrl_c_while_tables_are_written_is_told(check, tmp_path, monkeypatch):
     assert out.splitlines()[-1].startswith("VIOLATED: stays_safe at step 2")
     assert err.splitlines() == [
         "check: interrupted; this is what was found so far",
-        "check: found: interrupted before the tables were written; the same command writes them",
+        "check: found: interrupted before the tables were written; run the same command again",
     ]
     assert files(tmp_path / "found") == {}
 

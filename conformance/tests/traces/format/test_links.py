@@ -81,5 +81,5 @@ def test_tables_are_not_written_through_a_link(
     lay_links(tmp_path / "others", ["runs"], tmp_path / "elsewhere")
     assert check([*words[:-1], "others"]) == 2
     assert capsys.readouterr().err == (
-        "check: others/runs: a link; move it away, or give another folder with --tables DIR\n"
+        "check: others/runs: is a symbolic link; move it away, or give another folder with --tables DIR\n"
     )

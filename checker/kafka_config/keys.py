@@ -1,17 +1,17 @@
-"""What each release of Kafka has: its configuration keys, and the defaults that changed.
+"""The configuration keys of each release of Kafka, and the defaults that have changed.
 
-In:  nothing; read off the configuration definitions of the releases (keys: 0.10.0 to 3.9, old Scala clients included).
-Out: facts, for checker/kafka_config/cluster.py and its parts. What a key means for replication is not said here.
+In:  nothing; taken from the configuration definitions of the releases (0.10.0 to 3.9, with the old Scala clients).
+Out: facts for the other files of this folder, which define what a key means for replication.
 
-`replication.factor` is no setting of a running topic: it is given when the topic is created, and stands here with the
-topic's settings because that is where a person writes it down. Keys that a later release dropped are still listed.
+`replication.factor` is not a setting of an existing topic: it is given when the topic is created. It is listed with the
+topic's settings because users write it there. Keys that a later release has removed are still listed.
 """
 
 from __future__ import annotations
 
 from enum import Enum
 
-from isrcheck.checker.kafka_config.kafka_versions import Version
+from isrcheck.checker.kafka_config.releases import Version
 
 # key -> (first release, default), newest first.
 _DEFAULTS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -27,16 +27,16 @@ _DEFAULTS: dict[str, tuple[tuple[str, str], ...]] = {
     "linger.ms": (("0.8.0", "0"),),
     "request.timeout.ms": (("0.8.0", "30000"),),
 }
-"""Where a release does not know a key, the default is what it does all the same."""
+"""A release that does not know a key behaves as with the default given here."""
 
 
 def default(key: str, version: Version) -> str:
-    """What a setting is where nobody sets it."""
+    """The default of a key in a version."""
     return next(value for release, value in _DEFAULTS[key] if version.has(release))
 
 
 class Role(Enum):
-    """Who reads a configuration."""
+    """The kind of process or object that a configuration is for."""
 
     BROKER = "broker"
     TOPIC = "topic"
@@ -75,7 +75,7 @@ _OAUTH = """
     sasl.oauthbearer.sub.claim.name sasl.oauthbearer.token.endpoint.url
 """
 
-# Release by release, oldest first, the keys that are new in it; the first row has all that are older too.
+# The new keys of each release, oldest first; the first entry includes all older keys.
 _NEW_KEYS: dict[str, dict[Role, str]] = {
     "0.10.0": {
         Role.BROKER: f"""
@@ -344,7 +344,7 @@ _FIRST_RELEASE: dict[Role, dict[str, str]] = {
     role: {key: release for release, new in _NEW_KEYS.items() for key in new.get(role, "").split()} for role in Role
 }
 
-# Every broker, and every client, has its own: two files of one role rightly differ in these.
+# Each broker and each client has its own value: two files of one role may differ in these keys.
 OF_ONE_MEMBER = frozenset(
     {
         "advertised.host.name",
@@ -371,23 +371,23 @@ OF_ONE_MEMBER = frozenset(
 
 
 def keys_of(role: Role) -> frozenset[str]:
-    """Every key that a role has, in any release listed here."""
+    """Every key of a role, in any of the listed releases."""
     return frozenset(_FIRST_RELEASE[role])
 
 
 def first_release(role: Role, key: str) -> str | None:
-    """The first release in which a role has a key; None if it has no such key."""
+    """The first release in which a role has a key; None if no release has it."""
     if role is Role.BROKER and key.startswith("listener.name."):
-        return "0.11.0"  # one listener's own value of some other key
+        return "0.11.0"  # another key for one listener only
     return _FIRST_RELEASE[role].get(key)
 
 
 def roles_that_know(key: str) -> frozenset[Role]:
-    """Whose configuration has this key."""
+    """The roles that have this key."""
     return frozenset(role for role in Role if first_release(role, key))
 
 
 def knows(version: Version, role: Role, key: str) -> bool:
-    """Whether this version has a key of a role. What the oldest listed release has is taken for older still."""
+    """Whether this version has a key of a role. Keys of the oldest listed release are assumed to be older still."""
     since = first_release(role, key)
     return since is not None and (since == OLDEST_LISTED_RELEASE or version.has(since))

@@ -1,8 +1,8 @@
-"""Versions of Kafka: of its binaries, and of the protocol between its brokers.
+"""Versions of Kafka's binaries and of its inter-broker protocol.
 
-In:  what a person or a property file says: 0.10.2.1, 0.10.1-IV2, 3.9.
-Out: a `Version`, for checker/kafka_config/generation.py and checker/kafka_config/kafka_keys.py. Which release does what
-     is not said here.
+In:  a version as text: 0.10.2.1, 0.10.1-IV2, 3.9.
+Out: a `Version`, for checker/kafka_config/generation.py and checker/kafka_config/keys.py, which define what each
+release does.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-# Each release with replication, and its last internal version of the inter-broker protocol (none before 0.10).
+# Each release with replication, with its last internal version of the inter-broker protocol (None before 0.10).
 _LAST_INTERNAL_VERSION: dict[tuple[int, ...], int | None] = {
     (0, 8, 0): None, (0, 8, 1): None, (0, 8, 2): None, (0, 9, 0): None,
     (0, 10, 0): 1, (0, 10, 1): 2, (0, 10, 2): 0, (0, 11, 0): 2,
@@ -34,38 +34,38 @@ class Version:
 
     @property
     def release(self) -> tuple[int, ...]:
-        """What decides about protocol and defaults: the 0.10.2 of 0.10.2.1, the 3.9 of 3.9.1."""
+        """The release, which decides the protocol and the defaults: 0.10.2 for 0.10.2.1, 3.9 for 3.9.1."""
         return self.numbers[: 3 if self.numbers[0] == 0 else 2]
 
     @property
     def release_name(self) -> str:
-        """The release, as people write it."""
+        """The release as text."""
         return _name(self.release)
 
     @property
     def patch(self) -> int | None:
-        """Which patch of its release it is: the 1 of 2.0.1; None where that is not told."""
+        """The patch number: 1 for 2.0.1; None if it is not given."""
         return self.numbers[len(self.release)] if len(self.numbers) > len(self.release) else None
 
     def is_newer_than(self, other: Version) -> bool:
-        """As far as both are told: neither 0.10.2 nor 0.10.2-IV0 is newer than 0.10."""
-        told = min(len(self.release), len(other.release))
-        if self.release[:told] == other.release[:told] and self.internal is not None and other.internal is not None:
+        """Compare as many numbers as both have: neither 0.10.2 nor 0.10.2-IV0 is newer than 0.10."""
+        length = min(len(self.release), len(other.release))
+        if self.release[:length] == other.release[:length] and self.internal is not None and other.internal is not None:
             return self.internal > other.internal
-        return self.release[:told] > other.release[:told]
+        return self.release[:length] > other.release[:length]
 
     def has(self, release: str) -> bool:
-        """Whether what came with a release (or an internal version of it, 2.0-IV0) is in this version."""
+        """Whether this version includes a release, or an internal version such as 2.0-IV0."""
         return not version_of_binaries(release).is_newer_than(self)
 
     def has_patch(self, patch: str) -> bool:
-        """Whether what came with a patch of a release, 2.0.1, is in it. A release without a number is its first."""
+        """Whether this version includes a patch such as 2.0.1; a release without a patch number is its first one."""
         other = version_of_binaries(patch)
         return (self.release, self.patch or 0) >= (other.release, other.patch or 0)
 
 
 def version_of_binaries(text: str) -> Version:
-    """Reads a version; ValueError says what is wrong with it. 0.10 stands for any release 0.10.x."""
+    """Read a version; 0.10 stands for any release 0.10.x. Raises ValueError with the reason and the cure."""
     form = re.fullmatch(r"(\d{1,4}(?:\.\d{1,4}){1,3})(?:-IV(\d{1,4}))?", text, re.ASCII)
     if form is None:
         raise ValueError(f"{text!r} is not a version of Kafka; write for example 0.10.2, 0.10.1-IV2 or 3.9")
@@ -73,7 +73,7 @@ def version_of_binaries(text: str) -> Version:
     if version.release > _NEWEST_RELEASE:
         return version
     if not _releases_within(version):
-        raise ValueError(f"there is no Kafka {text} with replication; write a release, for example 0.10.2 or 3.9")
+        raise ValueError(f"no release {text} of Kafka has replication; write a release, for example 0.10.2 or 3.9")
     last_internal = _LAST_INTERNAL_VERSION.get(version.release)
     if version.internal is not None and (last_internal is None or version.internal > last_internal):
         raise ValueError(f"Kafka has no internal version {text}; write {version.release_name}")
@@ -81,7 +81,7 @@ def version_of_binaries(text: str) -> Version:
 
 
 def version_of_inter_broker_protocol(text: str) -> Version:
-    """Reads it as a broker does: what follows the release is dropped, and part of a release is not enough."""
+    """Read a version as a broker does: it ignores what follows the release, and needs the whole release."""
     version = version_of_binaries(text)
     if version.release > _NEWEST_RELEASE:
         return version

@@ -1,0 +1,272 @@
+"""`import isrcheck`: what it gives, that it writes nothing unasked, and that it loads nothing before it is used."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from html import unescape
+
+import pytest
+
+import isrcheck
+from conformance.tests.support.engine import COUNTER, checking
+from conformance.tests.support.places import PROJECT
+from isrcheck.checker import cli
+from isrcheck.models.kafka.state.fields import Acks
+from isrcheck.traces.cli import main as trace_command
+
+
+@pytest.fixture
+def counter(tmp_path, monkeypatch):
+    """A model file in an empty folder, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "counter.py").write_text(COUNTER, encoding="utf-8")
+    return tmp_path / "counter.py"
+
+
+# ----------------------------------------------------------------------------------------------------------- importing
+
+
+def test_importing_it_loads_nothing_else():
+    code = "import sys; before = set(sys.modules); import isrcheck; print(sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/")
+    assert ast.literal_eval(done.stdout) == ["__future__", "isrcheck"]
+
+
+def test_every_public_name_is_there_and_documented():
+    assert sorted(isrcheck.__all__) == isrcheck.__all__
+    assert set(isrcheck.__all__) <= set(dir(isrcheck))
+    for name in isrcheck.__all__:
+        assert getattr(isrcheck, name).__doc__
+        assert name in vars(isrcheck)
+    with pytest.raises(AttributeError, match="module 'isrcheck' has no attribute 'chekc'"):
+        isrcheck.chekc  # noqa: B018
+
+
+PACKAGES = {"models", "traces", "checker", "conformance", "language"}
+
+
+@pytest.mark.parametrize("folder", sorted(PACKAGES - {"language"}))
+def test_nothing_of_the_product_imports_the_facade(folder):
+    for path in (PROJECT / folder).rglob("*.py"):
+        if "tests" not in path.parts:
+            found = {name.split(".")[1] for name in _names_of_isrcheck(path.read_text(encoding="utf-8"))}
+            assert found <= {*PACKAGES, "__file__"}, path
+
+
+def test_an_import_of_the_facade_is_noticed():
+    text = "import isrcheck, os\nimport isrcheck.result\nfrom isrcheck import load\nisrcheck.check('kafka')"
+    assert set(_names_of_isrcheck(text)) == {"isrcheck.result", "isrcheck.load", "isrcheck.check"}
+
+
+def _names_of_isrcheck(text):
+    """Names below `isrcheck` that a file imports or uses."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("isrcheck."))
+        elif isinstance(node, ast.ImportFrom) and node.module == "isrcheck":
+            yield from (f"isrcheck.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("isrcheck."):
+            yield node.module
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "isrcheck":
+            yield f"isrcheck.{node.attr}"
+
+
+# ----------------------------------------------------------------------------------------------------------- searching
+
+
+def test_a_search_says_what_the_command_says(counter, capsys):
+    code, out, _ = checking(cli.main, capsys)("kafka", "--protocol", "2.1", "--bound", "4", "--acks", "1", "--json")
+    (run,) = json.loads(out)["runs"]
+    result = isrcheck.check("kafka", protocol="2.1", bound=4, acks=1)
+    found = result.as_object()
+    for one in (run, found):
+        del one["seconds"]
+        for prop in one["properties"]:
+            assert (prop.pop("trace") is None) == (one is found or prop["name"] != "acked_not_lost")
+    assert found == run
+    assert (result.exit_code, result.is_safe, result.verdict, result.depth) == (code, True, "PERMITTED", 4)
+    assert (result.distinct, result.generated, result.is_exhaustive) == (2114, 4902, False)
+    assert sum(result.states_per_level) == 2114
+    assert result.configuration["acks"] == "1"
+    assert result.command == "check kafka --protocol 2.1 --bound 4 --acks 1"
+
+
+def test_each_property_has_its_verdict_and_its_trace(counter):
+    result = isrcheck.check(counter)
+    assert list(result.properties) == ["stays_small"]
+    found = result.properties["stays_small"]
+    assert (found.kind, found.verdict, found.text) == ("always", "VIOLATED", "VIOLATED at step 2")
+    assert (found.depth, found.violating, found.permitted_trace) == (2, 1, None)
+    assert result.traces == {"stays_small": found.trace}
+    assert repr(result) == "<Result of counter: VIOLATED: stays_small at step 2>"
+    assert (result.exit_code, result.is_safe) == (12, False)
+
+
+def test_it_writes_no_files_and_prints_nothing(counter, capfd):
+    isrcheck.check(counter, prove=True)
+    assert [path.name for path in counter.parent.iterdir()] == ["counter.py"]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_traces_are_written_where_a_folder_is_given(counter):
+    result = isrcheck.check(counter, out="found")
+    assert sorted(path.name for path in (counter.parent / "found").iterdir()) == [
+        "counter_stays_small_0d7c3943_1.itf.json",
+        "latest",
+    ]
+    (path,) = result.run.traces.values()
+    assert isrcheck.trace(path, counter).states == result.traces["stays_small"].states
+
+
+def test_what_is_proved_is_proved(counter):
+    counter.write_text(COUNTER.replace("< 2", "<= 3"), encoding="utf-8")
+    result = isrcheck.check("counter.py", prove=True)
+    assert (result.verdict, result.is_exhaustive, result.is_safe) == ("PROVED", True, True)
+
+
+@pytest.mark.parametrize("engine", ["z3", "all"])
+def test_other_engines_say_the_same(counter, engine):
+    result = isrcheck.check(counter, engine=engine, bound=3)
+    assert result.properties["stays_small"].text == "VIOLATED at step 2"
+    assert (result.distinct is None) == (engine == "z3")
+    assert len(result.traces["stays_small"]) == 2
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"acks": "all", "min_insync_replicas": 1},
+        {"acks": Acks.ALL, "min_insync_replicas": "1"},
+        {"settings": {"acks": "-1", "min.insync.replicas": 1}},
+    ],
+)
+def test_values_are_spelled_as_on_the_command_line_or_are_numbers(values):
+    command = "check kafka --protocol 2.1 --bound 0 --min-insync-replicas 1"
+    assert isrcheck.check("kafka", protocol="2.1", bound=0, **values).command == command
+
+
+def test_switches_are_set_by_truth_values():
+    result = isrcheck.check("kafka", protocol="2.1", bound=0, EXPAND_EPOCH_START=False)
+    assert result.command == "check kafka --protocol 2.1 --bound 0 --switch EXPAND_EPOCH_START=off"
+
+
+def test_models_and_instances_are_taken_as_well(counter):
+    model = isrcheck.load(counter)
+    assert (model.name, [prop.name for prop in model.properties]) == ("counter", ["stays_small"])
+    assert isrcheck.check(model).command == f"check {counter}"
+    kafka = isrcheck.load("kafka")
+    assert isrcheck.check(kafka, protocol="2.1", bound=0).command == "check kafka --protocol 2.1 --bound 0"
+    assert isrcheck.check(kafka.instance("2.1", {"acks": 1}), bound=0).configuration["acks"] == "1"
+    assert isrcheck.check("published/kip_101", bound=1).command == "check published/kip_101 --bound 1"
+
+
+@pytest.mark.parametrize(
+    ("words", "values", "says"),
+    [
+        ("kafka", {}, "kafka needs --protocol; there are: 0.10, 0.11, 2.0, 2.1"),
+        ("kafak", {}, "no model kafak; did you mean kafka?"),
+        ("nobody.py", {}, "nobody.py: not a Python file that exists"),
+        (
+            "kafka",
+            {"protocol": "2.1", "replica": 3},
+            "kafka has no configuration entry replica; did you mean replicas?",
+        ),
+        ("kafka", {"protocol": "2.1", "replicas": "many"}, "replicas=many: not a whole number"),
+        ("kafka", {"protocol": "2.1", "acks": 1, "settings": {"acks": 1.5}}, "acks=1: there are"),
+        ("kafka", {"protocol": "2.1", "bound": -1}, "bound -1: not a number of steps; give 0 or more"),
+        ("kafka", {"protocol": "2.1", "seconds": 0}, "0: not a time; give a number of seconds above 0"),
+        ("kafka", {"protocol": "2.1", "memory": "much"}, "much: not a size; write it as 512M or 8G"),
+        ("kafka", {"protocol": "2.1", "threads": 0}, "0: not a number of threads"),
+        ("kafka", {"protocol": "2.1", "engine": "spark"}, "no engine 'spark'; there are: local, z3, all"),
+        ("kafka", {"protocol": "2.1", "engine": "z3"}, "give a bound, as in bound=6"),
+        ("kafka", {"protocol": "2.1", "engine": "z3", "bound": 1, "prove": True}, "prove=True needs the explorer"),
+        ("kafka", {"protocol": "2.1", "engine": "all", "bound": 1, "count_all": True}, "count_all=True counts states"),
+        ("published/kip_101", {"protocol": "kip_279"}, "published/kip_101 is protocol kip_101; leave"),
+    ],
+)
+def test_bad_input_is_a_usage_error_of_one_line(words, values, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if values.get("settings"):
+        del values["acks"]
+        says = "acks=1.5"
+    with pytest.raises(isrcheck.UsageError) as error:
+        isrcheck.check(words, **values)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_an_instance_is_configured_already():
+    with pytest.raises(isrcheck.UsageError, match="an instance has its protocol and its configuration"):
+        isrcheck.check(isrcheck.load("kafka").instance("2.1"), acks=1)
+
+
+def test_a_folder_that_cannot_be_written_to_is_a_usage_error(counter):
+    with pytest.raises(isrcheck.UsageError, match=r"counter\.py: the trace cannot be written"):
+        isrcheck.check(counter, out=counter)
+
+
+# -------------------------------------------------------------------------------------------------------------- traces
+
+
+def test_a_trace_shows_itself_as_the_command_does(counter, capsys):
+    path = isrcheck.check(counter).traces["stays_small"].save("found")
+    trace = isrcheck.trace(path, counter)
+    for words, full in (([], False), (["--full"], True)):
+        assert trace_command(["show", str(path), "--model", str(counter), *words]) == 0
+        shown = capsys.readouterr().out
+        trace.show(full=full)
+        assert capsys.readouterr().out == shown
+    assert (trace.property_name, trace.verdict, len(trace)) == ("stays_small", "VIOLATED", 2)
+    assert (trace.model, trace.configuration) == ("counter", {})
+    assert trace.steps == ("counter_steps", "counter_steps")
+    assert trace.states == ({"count": 0}, {"count": 1}, {"count": 2})
+    assert repr(trace) == "<Trace of counter: stays_small, 2 steps>"
+
+
+def test_states_are_nested_as_their_fields_are():
+    trace = isrcheck.check("kafka", protocol="2.1", bound=2, acks=1).traces["acked_not_lost"]
+    last = trace.states[-1]
+    assert (last["controller_leader"], last["controller_isr"]) == (1, [False, True, False])
+    assert (last["log_record"], last["response_record"]) == ([[0, -1], [-1, -1], [-1, -1]], [[[-1, -1]] * 3] * 3)
+
+
+def test_a_notebook_shows_the_page_of_a_trace(counter):
+    result = isrcheck.check(counter)
+    trace = result.traces["stays_small"]
+    trace.page("page.html")
+    page = (counter.parent / "page.html").read_text(encoding="utf-8")
+    before, _, rest = trace._repr_html_().partition('srcdoc="')
+    content, _, behind = rest.partition('"')
+    assert (before, unescape(content)) == ("<iframe ", page)
+    assert 'sandbox="allow-scripts"' in behind
+    whole = result._repr_html_()
+    assert trace._repr_html_() in whole
+    assert "<summary>stays_small</summary>" in whole
+    assert "stays_small  VIOLATED at step 2" in whole
+    with pytest.raises(isrcheck.UsageError, match=r"page\.html: exists already"):
+        trace.page("page.html")
+    assert trace.page("page.html", replace=True).name == "page.html"
+
+
+def test_a_result_shows_its_report_and_its_traces(counter, capsys):
+    result = isrcheck.check(counter)
+    result.show()
+    shown = capsys.readouterr().out
+    assert shown.startswith(str(result))
+    assert str(result.traces["stays_small"]) in shown
+
+
+def test_a_trace_is_checked_again(counter):
+    path = isrcheck.check(counter).traces["stays_small"].save("found")
+    assert isrcheck.recheck(path, counter).is_possible
+    counter.write_text(COUNTER.replace("s.count < 3)", "s.count < 1)"), encoding="utf-8")
+    found = isrcheck.recheck(path, counter)
+    assert not found.is_possible
+    assert "its guard `s.count < 1` is false" in found.says
+    with pytest.raises(isrcheck.UsageError, match="kafka: not a model file"):
+        isrcheck.recheck(path, "kafka")
+    with pytest.raises(isrcheck.UsageError, match="which is not loaded automatically; give it"):
+        isrcheck.trace(path)

@@ -1,0 +1,20 @@
+"""docs/api.md: what it shows is what happens. Its examples run in a folder with the examples of isrcheck."""
+
+from __future__ import annotations
+
+import doctest
+import sys
+
+from conformance.tests.support.places import PROJECT
+from isrcheck.examples import copy_to
+
+DOCUMENT = PROJECT / "docs" / "api.md"
+
+
+def test_what_the_document_shows_happens(tmp_path, monkeypatch):
+    copy_to(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    tried = doctest.testfile(str(DOCUMENT), module_relative=False, optionflags=doctest.ELLIPSIS, encoding="utf-8")
+    sys.modules.pop("own_broker", None)
+    assert (tried.failed, tried.attempted) == (0, 20)

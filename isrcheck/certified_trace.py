@@ -1,0 +1,131 @@
+"""TraceWriter, as Python code and notebooks see them.
+
+In:  the path of a trace file, or a trace that a search found.
+Out: a `Trace`, which shows itself. Every trace is certified: its steps have been taken again in plain Python.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from isrcheck.loading import load
+from isrcheck.models.language.model import FieldLayout
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.traces.drawing import pages
+from isrcheck.traces.drawing.page import page
+from isrcheck.traces.format import folder, itf
+from isrcheck.traces.format import recheck as rechecking
+from isrcheck.traces.format import trace as certified
+from isrcheck.traces.format.recheck import Recheck
+from isrcheck.traces.terminal.show import view
+
+HEIGHT = 640
+"""Pixels of a trace's page in a notebook."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A path of a model: an initial state and steps, with what it shows about a property.
+
+    `certified` is the value that the packages `isrcheck.traces` and `isrcheck.conformance` work with.
+    """
+
+    certified: certified.Trace
+
+    @property
+    def property_name(self) -> str | None:
+        """The name of the property that the trace is about; None for a plain behaviour."""
+        return self.certified.property_name
+
+    @property
+    def verdict(self) -> str | None:
+        """VIOLATED, PERMITTED, REACHED, HOLDS ON THIS PATH or NOT INDUCTIVE; None for a plain behaviour."""
+        return self.certified.verdict
+
+    @property
+    def model(self) -> str:
+        """The name of the model, with its protocol."""
+        return itf.label(self.certified.instance)
+
+    @property
+    def configuration(self) -> dict[str, str]:
+        """Every configuration entry, spelled as on the command line."""
+        return itf.spell_configuration(self.certified.instance)
+
+    @property
+    def command(self) -> str:
+        """The command that finds the trace; empty where there is none."""
+        return self.certified.command
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps, each as one line: the action and its arguments."""
+        return tuple(self.certified.instance.spell_step(step) for step in self.certified.every_step)
+
+    @property
+    def states(self) -> tuple[Mapping[str, Any], ...]:
+        """The states, the initial one first: a number, a truth value or nested lists of them for every field."""
+        layouts = self.certified.instance.layouts.values()
+        return tuple({layout.name: _value(layout, cells) for layout in layouts} for cells in self.certified.states)
+
+    def __len__(self) -> int:
+        """How many steps there are."""
+        return self.certified.length
+
+    def __str__(self) -> str:
+        return "\n".join(view(self.certified))
+
+    def __repr__(self) -> str:
+        return f"<Trace of {self.model}: {self.property_name or 'a behaviour'}, {len(self)} steps>"
+
+    def show(self, *, full: bool = False) -> None:
+        """Print the trace: a line for each step, then why the property fails. `full`: every field of every state."""
+        print("\n".join(view(self.certified, full)))
+
+    def save(self, directory: str | os.PathLike[str] = folder.DEFAULT) -> Path:
+        """Write the trace as a file into a folder; returns its path. Nothing is overwritten. Raises UsageError."""
+        return folder.write(self.certified, Path(directory))
+
+    def page(self, path: str | os.PathLike[str], *, replace: bool = False) -> Path:
+        """Write the trace as one HTML page that needs nothing else. Raises UsageError."""
+        return pages.write(self.certified, {"html": Path(path)}, replace=replace)[0]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page of the trace; the text where there are too many states to draw."""
+        if len(self.certified.states) > pages.MOST_DRAWN:
+            return f"<pre>{html.escape(str(self))}</pre>"
+        content = html.escape(page(self.certified))
+        return f'<iframe srcdoc="{content}" sandbox="allow-scripts" width="100%" height="{HEIGHT}"></iframe>'
+
+
+def _value(layout: FieldLayout, cells: Sequence[int]) -> Any:
+    """A field of a state: lists in lists for its indices."""
+    part = cells[layout.offset : layout.offset + layout.count]
+    values: list[Any] = [bool(cell) if layout.field.values.is_flag else cell for cell in part]
+    for size in reversed(layout.sizes[1:]):
+        values = [values[start : start + size] for start in range(0, len(values), size)]
+    return values if layout.sizes else values[0]
+
+
+def trace(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Trace:
+    """The trace in a file, certified. `model` is the file of its model, where that is your own: the file is run.
+
+    Raises UsageError where the file is no trace, or not a true one.
+    """
+    return Trace(folder.read(Path(path), None if model is None else load(model)))
+
+
+def recheck(path: str | os.PathLike[str], model: str | os.PathLike[str] | None = None) -> Recheck:
+    """Whether a model still allows the trace in a file, and why: its steps are taken again by the model of today.
+
+    `model` is the file of the model, where that is your own: the file is run. Raises UsageError where it cannot be
+    told.
+    """
+    if model is not None and not os.fspath(model).endswith(".py"):
+        raise UsageError(f"{os.fspath(model)}: not a model file; leave it out where the model is one of isrcheck's")
+    return rechecking.recheck(Path(path), None if model is None else Path(model))

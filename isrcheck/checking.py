@@ -1,0 +1,131 @@
+"""One model searched from Python: what `check MODEL` does, without a command line.
+
+In:  a model, what to set for it, and limits.
+Out: a `Result`. No files are written unless a folder is given; nothing is printed unless progress is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from isrcheck.certified_trace import Trace
+from isrcheck.checker.command.console import interrupts
+from isrcheck.checker.command.option_values import memory as memory_of
+from isrcheck.checker.command.option_values import seconds as seconds_of
+from isrcheck.checker.command.option_values import threads as threads_of
+from isrcheck.checker.command.option_values import whole
+from isrcheck.checker.outcome.exploration import Progress
+from isrcheck.checker.resources.budget import Budget
+from isrcheck.checker.resources.formula_budget import Memory
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.session.text import Run
+from isrcheck.checker.session.trace_writer import TraceWriter
+from isrcheck.loading import Named, Value, instance_of, target_of
+from isrcheck.models.language.model import Instance
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.result import Result
+
+ENGINES = ("local", "z3", "all")
+
+
+class _Silent(ProgressLine):
+    """Shows nothing."""
+
+    def announce(self, message: str) -> None:
+        pass
+
+    def report(self, progress: Progress) -> None:
+        pass
+
+    def tell(self, what: str, seconds: float) -> None:
+        pass
+
+    def clear(self) -> None:
+        pass
+
+
+def check(
+    model: Named,
+    *,
+    protocol: str | None = None,
+    bound: int | None = None,
+    engine: str = "local",
+    prove: bool = False,
+    count_all: bool = False,
+    seconds: float | None = None,
+    memory: str | None = None,
+    threads: int = 1,
+    swaps: Mapping[str, str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+    settings: Mapping[str, Value] | None = None,
+    **values: Value,
+) -> Result:
+    """Search a model, and judge each of its properties.
+
+    `model` is a name such as "kafka", the path of a model file (which is run), or what `load` returns. `protocol` names
+    the generation where a model has several. `bound` limits the search to behaviours of at most so many steps; without
+    it the search ends where nothing new is found. Every other keyword sets a configuration entry, as in
+    `check("kafka", protocol="2.1", replicas=3, acks="all")`; `settings` does the same for entries that a keyword cannot
+    name, such as {"min.insync.replicas": 2}.
+
+    `engine` is "local" (the explorer), "z3" (bounded model checking) or "all" (both, which have to agree); the last two
+    need a bound. `prove` looks for proofs for any depth. `count_all` counts all violating states. `seconds`, `memory`
+    (such as "8G") and `threads` are the limits of the search. `out` is a folder for trace files; without it none are
+    written. `progress` shows on stderr how far the search is.
+
+    Raises UsageError for bad input, and KeyboardInterrupt when the search is interrupted.
+    """
+    instance = instance_of(model, protocol, {**(settings or {}), **values}, swaps or {})
+    _refuse(engine, bound, prove=prove, count_all=count_all)
+    limits = Limits(
+        whole("bound", None if bound is None else str(bound)),
+        memory_of(memory),
+        seconds_of(None if seconds is None else str(seconds)),
+        threads_of(str(threads)),
+    )
+    traces = TraceWriter(None if out is None else Path(out))
+    with interrupts() as seen:
+        try:
+            line = ProgressLine if progress else _Silent
+            budget = Budget(limits.seconds, limits.memory)
+            session = SearchSession(limits, budget, seen, count_all=count_all, progress_line=line)
+            run = _searched(session, instance, target_of(model), traces, engine, prove)
+        finally:
+            Memory.lift()
+    if traces.failure:
+        raise UsageError(traces.failure)
+    return Result(run, {name: Trace(trace) for name, trace in traces.shortest.items()})
+
+
+def _searched(
+    session: SearchSession, instance: Instance, target: str, traces: TraceWriter, engine: str, prove: bool
+) -> Run:
+    if engine == "z3":
+        run = session.run_z3(instance, target, traces)
+    else:
+        run = session.run(instance, target, traces, limits=session.limits, keep_states=prove)
+        if engine == "all":
+            run = session.compare_with_z3(run)
+        if prove:
+            run = session.prove(run, traces)
+    parts = [run.exploration.stopped, run.second and run.second.stopped, run.proving and run.proving.proofs.stopped]
+    if "interrupt" in parts:
+        raise KeyboardInterrupt
+    return run
+
+
+def _refuse(engine: str, bound: int | None, *, prove: bool, count_all: bool) -> None:
+    """What does not go together is refused, as on the command line."""
+    if engine not in ENGINES:
+        raise UsageError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}, and more on the command line")
+    if engine != "local" and bound is None:
+        raise UsageError(f"engine={engine!r} searches depth by depth; give a bound, as in bound=6")
+    if engine == "z3" and prove:
+        raise UsageError("prove=True needs the explorer; leave engine='z3' out")
+    if engine != "local" and count_all:
+        raise UsageError(f"count_all=True counts states, which Z3 does not do; leave it out, or engine={engine!r}")

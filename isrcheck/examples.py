@@ -1,0 +1,80 @@
+"""The examples that come with isrcheck, copied to where a person can change them.
+
+In:  a folder. Out: the files of the examples in it; README.md says what each is for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from isrcheck.models.messages.errors import UsageError
+
+FOLDERS = (
+    ("isrcheck.models", "examples", ""),
+    ("isrcheck.conformance", "examples", ""),
+    ("isrcheck.conformance", "recordings", "recordings/"),
+)
+"""Packages, folders in them, and where their files go."""
+
+SUFFIXES = (".py", ".properties", ".ndjson")
+
+README = """\
+# Examples of isrcheck
+
+A model of your own, in the modelling language:
+
+    check two_phase_commit.py
+
+Clusters, as Kafka's own property files describe them:
+
+    check --config durable_topic.properties
+
+A broker of your own, compared with the model after every step:
+
+    conform replay --driver own_broker.py --walks 200 --set replicas=2 --set elections=0 --set bounces=0 --set crashes=0
+
+RecordedRun runs of Kafka: is each one a behaviour of the model?
+
+    conform follow recordings/kafka-3.9-missed_demotion_control.ndjson
+
+Tables of a sweep, as Parquet files, and questions to them (this needs `isrcheck[spark]`):
+
+    check sweep --vary acks=0,1,all --bound 4 --tables tables
+    python ask_the_tables.py tables
+"""
+
+
+def copy_to(folder: str | os.PathLike[str]) -> list[Path]:
+    """Copy the examples into a folder, which is made where there is none. Nothing is overwritten.
+
+    Returns the paths of the files. Raises UsageError where another file has such a name, or nothing can be written.
+    """
+    target = Path(folder)
+    contents = {target / name: content for name, content in _contents()}
+    try:
+        for path, content in contents.items():
+            if path.exists() and not (path.is_file() and path.read_bytes() == content):
+                raise UsageError(f"{path}: another file is there already, and is left as it is; name another folder")
+        for path, content in contents.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    except OSError as error:
+        raise UsageError(f"{target}: the examples cannot be written: {error.strerror}; name another folder") from None
+    return list(contents)
+
+
+def _contents() -> Iterator[tuple[str, bytes]]:
+    """The files, each with its name below the folder."""
+    yield "README.md", README.encode()
+    for package, folder, place in FOLDERS:
+        for file in sorted(files(package).joinpath(folder).iterdir(), key=_name):
+            if file.name.endswith(SUFFIXES) and file.name != "__init__.py":
+                yield f"{place}{file.name}", file.read_bytes()
+
+
+def _name(file: Traversable) -> str:
+    return file.name

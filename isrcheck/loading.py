@@ -1,0 +1,80 @@
+"""Models and instances by what a person calls them.
+
+In:  the name of a model, or the path of a model file; a protocol and values, spelled as on the command line.
+Out: a `Model`, or an `Instance` of one. Every error is a UsageError.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from enum import IntEnum
+from pathlib import Path
+
+from isrcheck.models import registry
+from isrcheck.models.language.declare import Entry
+from isrcheck.models.language.model import Instance, Model, parse, spell
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.settings import entry_of
+
+Named = str | os.PathLike[str] | Model | Instance
+"""What names a model: its name, the path of its file, or the model itself; or an instance of it."""
+
+Value = int | str
+"""The value of a configuration entry: a number, True or False, or a name such as "all"."""
+
+
+def load(model: str | os.PathLike[str]) -> Model:
+    """The model of this name, such as `kafka`, or the model in this file. The file is run. Raises UsageError."""
+    return _named(model)[0]
+
+
+def instance_of(model: Named, protocol: str | None, values: Mapping[str, Value], swaps: Mapping[str, str]) -> Instance:
+    """The model under a protocol and a configuration. Raises UsageError."""
+    if isinstance(model, Instance):
+        if protocol is not None or values or swaps:
+            raise UsageError("an instance has its protocol and its configuration; give the model instead")
+        return model
+    found, named = (model, None) if isinstance(model, Model) else _named(model)
+    if named is not None and protocol is not None and named != protocol:
+        raise UsageError(f"{model} is protocol {named}; leave protocol={protocol!r} out")
+    return found.instance(protocol or named, values_of(found, values), swaps)
+
+
+def values_of(model: Model, values: Mapping[str, Value]) -> dict[str, int]:
+    """The numbers of configuration entries; each is named as in the model or as in Kafka. Raises UsageError."""
+    found: dict[str, int] = {}
+    for name, value in values.items():
+        entry = entry_of(model, name, is_switch=False)
+        if entry in found:
+            raise UsageError(f"{entry} is given twice; keep one of the values")
+        found[entry] = parse(entry, model.entries[entry], _spelled(model.entries[entry], value))
+    return found
+
+
+def target_of(model: Named) -> str:
+    """The word that names a model on the command line."""
+    if isinstance(model, Instance):
+        model = model.model
+    if isinstance(model, Model):
+        return model.name if _is_built_in(model) else model.path
+    return os.fspath(model)
+
+
+def _named(model: str | os.PathLike[str]) -> tuple[Model, str | None]:
+    name = os.fspath(model)
+    return (registry.load_file(Path(name)), None) if name.endswith(".py") else registry.load(name)
+
+
+def _spelled(entry: Entry, value: Value) -> str:
+    """A value as it is spelled on the command line."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return spell(entry, value) if isinstance(value, IntEnum) else str(value)
+
+
+def _is_built_in(model: Model) -> bool:
+    try:
+        return registry.load(model.name)[0] is model
+    except UsageError:
+        return False

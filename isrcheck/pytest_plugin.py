@@ -1,0 +1,146 @@
+"""A plugin of pytest: each property of a model is a test. docs/api.md shows its use.
+
+    pytest --isrcheck model.py
+    pytest --isrcheck "kafka protocol=2.1 bound=6 acks=all"
+
+In:  models, each with arguments of `isrcheck.check`: with the option, or in the ini setting `isrcheck`, one a line.
+Out: a test for each property; one that fails shows the trace. The tests of a model share one search.
+
+pytest loads this file whenever isrcheck is installed, so it imports nothing else until a model is named.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from isrcheck.result import PropertyResult, Result
+
+MARKER = "isrcheck"
+IN_RANGE = "in_range"
+"""The property that every model has: that it stays within its declaration."""
+
+PASSED = ("PROVED", "HOLDS", "NO VIOLATION TO DEPTH", "REACHED", "PERMITTED")
+SKIPPED = ("n/a", "NOT REACHED TO DEPTH")
+"""Verdicts that say neither that a property is kept nor that it is broken."""
+
+NUMBERS = {"bound": int, "threads": int, "seconds": float}
+TRUTHS = ("prove", "count_all")
+OPTIONS = {*NUMBERS, *TRUTHS, "protocol", "engine", "memory", "out"}
+"""The arguments of `isrcheck.check` that can be given, by what they are; every other one is a configuration entry."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option and the ini setting that name models."""
+    says = "check a model: each property is a test; also 'MODEL NAME=VALUE ...', with arguments of isrcheck.check"
+    parser.getgroup("isrcheck").addoption("--isrcheck", action="append", default=[], metavar="MODEL", help=says)
+    parser.addini("isrcheck", "models to check, one a line, as --isrcheck takes them", type="linelist", default=[])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tests of models can be chosen: pytest -m isrcheck."""
+    config.addinivalue_line("markers", f"{MARKER}: the property of a model, checked by isrcheck")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The tests of the models that are named come behind all others."""
+    for words in [*config.getini("isrcheck"), *config.getoption("--isrcheck")]:
+        checked: Checked = Checked.from_parent(session, name=words)
+        report: pytest.CollectReport = checked.ihook.pytest_make_collect_report(collector=checked)
+        checked.ihook.pytest_collectreport(report=report)
+        items.extend(item for item in report.result if isinstance(item, pytest.Item))
+
+
+class Checked(pytest.Collector):
+    """A model, and the search that its tests share."""
+
+    def __init__(self, name: str, **rest: Any) -> None:
+        model, *settings = shlex.split(name) or [""]
+        super().__init__(name=name, nodeid=model, **rest)
+        self.model = model
+        found = dict(_argument(name, word) for word in settings)
+        self.arguments = {key: found.pop(key) for key in OPTIONS & found.keys()} | {"settings": found}
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """A test for each property of the model. Raises CollectError where there is no such model."""
+        import isrcheck
+
+        try:
+            properties = isrcheck.load(self.model).properties
+        except isrcheck.UsageError as error:
+            raise self.CollectError(str(error)) from None
+        for name in (*(prop.name for prop in properties), IN_RANGE):
+            item: CheckedProperty = CheckedProperty.from_parent(self, name=name)
+            item.add_marker(MARKER)
+            if self.config.pluginmanager.hasplugin("xdist"):
+                item.add_marker(pytest.mark.xdist_group(self.name))  # or each worker would search
+            yield item
+
+    @cached_property
+    def result(self) -> Result:
+        """What the search has found."""
+        import isrcheck
+
+        return isrcheck.check(self.model, **self.arguments)
+
+
+def _argument(words: str, word: str) -> tuple[str, Any]:
+    """An argument of `isrcheck.check`. Raises pytest.UsageError."""
+    name, equals, value = word.partition("=")
+    if not equals or not name:
+        raise pytest.UsageError(f"--isrcheck {words}: {word}: write it as NAME=VALUE, as in bound=6")
+    try:
+        if name in NUMBERS:
+            return name, NUMBERS[name](value)
+    except ValueError:
+        raise pytest.UsageError(f"--isrcheck {words}: {word}: not a number") from None
+    if name in TRUTHS:
+        return name, value.lower() in ("1", "true", "on")
+    return name, value
+
+
+class CheckedProperty(pytest.Item):
+    """The test of one property."""
+
+    parent: Checked
+
+    def runtest(self) -> None:
+        """Search, where that was not done yet, and judge this property."""
+        import isrcheck
+
+        try:
+            result = self.parent.result
+        except isrcheck.UsageError as error:
+            raise BrokenPropertyError(str(error)) from None
+        found = result.properties.get(self.name)
+        if found is None:
+            return  # nothing left the declaration
+        if found.verdict in SKIPPED:
+            pytest.skip(f"{self.name}: {found.text}")
+        if found.verdict not in PASSED:
+            raise BrokenPropertyError(_report(found, result))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The trace instead of a traceback."""
+        if isinstance(excinfo.value, BrokenPropertyError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[str, int | None, str]:
+        """Where the test stands: the model and the property."""
+        return self.parent.model, None, f"{self.parent.name}: {self.name}"
+
+
+class BrokenPropertyError(AssertionError):
+    """A property is not kept, or is undecided; the message shows why."""
+
+
+def _report(found: PropertyResult, result: Result) -> str:
+    shown = found.trace or found.permitted_trace
+    return f"{found.name}: {found.text}\n\n{shown or f'reproduce: {result.command}'}"

@@ -1,0 +1,261 @@
+"""A rule-based state machine of Hypothesis: model and system side by side, each step chosen by Hypothesis.
+
+In:  an `Instance`, and a function that makes a `System` (conformance/replay/system.py).
+Out: a `RuleBasedStateMachine` with one rule for each action. After each step, what can be seen of the system has to be
+     what the model says, and the properties that are watched have to hold. `find` runs a machine and gives the shrunk
+     failure; `must_agree` also saves it as a trace, as does the machine's `TestCase` in a test run.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+from unittest import TestCase
+
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from isrcheck.certified_trace import Trace
+from isrcheck.conformance.replay.compare import Divergence, compared
+from isrcheck.conformance.replay.system import StepRefusedError, System
+from isrcheck.conformance.replay.walks import Enabled
+from isrcheck.models import run
+from isrcheck.models.language.model import Instance, Step
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import Cells
+from isrcheck.testing.strategies import STEPS
+from isrcheck.traces.format import trace as certified
+from isrcheck.traces.format.certify import judgements
+from isrcheck.traces.format.folder import DEFAULT
+from isrcheck.traces.format.itf import is_built_in
+from isrcheck.traces.format.trace import property_of
+
+EXAMPLES = 100
+"""How many runs a machine has where the profile of Hypothesis does not say it."""
+
+STATES = 1 << 14
+"""Of how many states it is kept which steps are enabled there."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a machine has found: the trace that leads there, and the property that is broken, or how the system differs
+    from the model."""
+
+    trace: Trace
+    broken: str | None
+    divergence: Divergence | None
+
+    def lines(self) -> list[str]:
+        """What a person reads: the model, the steps, and what is wrong after the last one."""
+        steps = [f"{number:3}  {step}" for number, step in enumerate(self.trace.steps, start=1)]
+        wrong = self.divergence.lines(self.trace.certified) if self.divergence else [f"{self.broken} is broken"]
+        return [self.trace.model, *steps, *wrong]
+
+
+class FailureFoundError(AssertionError):
+    """Raised by an invariant of a machine; Hypothesis shrinks towards it."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.broken or "the system differs from the model")
+        self.failure = failure
+
+
+class ModelAndSystem(RuleBasedStateMachine):
+    """What the rules of a machine work on: a trace of the model, and a system that has taken the same steps."""
+
+    instance: Instance
+    watched: Sequence[str]
+    new_system: Callable[[], System]
+    enabled: Enabled
+    steps_of: Mapping[int, Sequence[Step]]
+
+    def begin(self, start: int) -> None:
+        """Model and system stand in the initial state of this number."""
+        self.trace = certified.Trace(self.instance, (self.instance.initial_states[start],), (), None, None, "")
+        self.system = type(self).new_system()
+        self.system.begin(self.trace)
+        self.possible: dict[int, dict[Step, certified.Trace]] = {}
+        self.refused = ""
+
+    def longer(self, slot: int) -> dict[Step, certified.Trace]:
+        """The steps of an action that can be taken now, each with the trace that it leads to."""
+        if slot not in self.possible:
+            numbers = self.enabled(self.trace.states[-1])
+            steps = [step for step in self.steps_of.get(slot, ()) if step.number in numbers]
+            traces = {step: self.with_step(step) for step in steps}
+            self.possible[slot] = {step: trace for step, trace in traces.items() if trace is not None}
+        return self.possible[slot]
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the model allows no step any more."""
+        return not any(self.longer(slot) for slot in self.steps_of)
+
+    def with_step(self, step: Step) -> certified.Trace | None:
+        """The trace with one more step, or None where the model does not allow it."""
+        after = run.take(self.instance, self.trace.states[-1], step)
+        if after is None:
+            return None
+        return replace(self.trace, states=(*self.trace.states, after), steps=(*self.trace.steps, step))
+
+    def take(self, step: Step) -> None:
+        """Take one step in the model and in the system. A system that refuses it, or fails in it, diverges."""
+        self.trace = self.longer(step.action_index)[step]
+        self.possible = {}
+        try:
+            self.take_in_system(step)
+        except StepRefusedError as error:
+            self.refused = str(error)
+        except Exception as error:
+            self.refused = f"{type(error).__name__}: {error}"
+
+    def take_in_system(self, step: Step) -> None:
+        """Take the last step of the trace in the system."""
+        self.system.take(step)
+
+    def the_system_shows_what_the_model_says(self) -> None:
+        """Every variable that can be seen is equal."""
+        cells = self.trace.states[-1]
+        position = self.trace.length
+        divergence = Divergence(position, None, cells, self.refused) if self.refused else None
+        if divergence is None:
+            differing, found = compared(self.instance, cells, self.system.observe())
+            divergence = None if differing is None else Divergence(position, differing, found)
+        if divergence is not None:
+            raise FailureFoundError(Failure(Trace(self.trace), None, divergence))
+
+    def what_is_watched_holds(self) -> None:
+        """Every property of states that is watched is true."""
+        for prop in self.instance.properties:
+            if prop.name in self.watched and not run.holds(self.instance, prop, self.trace.states[-1]):
+                verdict = judgements(self.instance, prop, self.trace.states, self.trace.steps)[-1]
+                broken = replace(self.trace, property_name=prop.name, verdict=verdict)
+                raise FailureFoundError(Failure(Trace(broken), prop.name, None))
+
+    @classmethod
+    def what_next(cls, path: Path) -> str:
+        """What a person can do with the trace of a failure."""
+        model = cls.instance.model
+        own = [] if is_built_in(model) else ["--model", model.path]
+        return f"see it: {shlex.join(['trace', 'show', str(path), *own])}"
+
+
+def state_machine(
+    instance: Instance,
+    driver: Callable[[], System],
+    *,
+    properties: Sequence[str] = (),
+    out: Path = DEFAULT,
+    steps: int = STEPS,
+    enabled: Enabled | None = None,
+    base: type[ModelAndSystem] = ModelAndSystem,
+) -> type[ModelAndSystem]:
+    """The machine that holds a system against an instance of a model; its `TestCase` is a test for pytest.
+
+    `driver` makes a system for each run: usually it is a class with `begin`, `take` and `observe`. `properties` are
+    properties of states to watch in the model. `out` is the folder for the trace of a failure, `steps` the most that a
+    run takes. `enabled` gives the numbers of the steps that are enabled in a state, where something faster than plain
+    Python knows them. `base` is a class that prepares steps in another way. Raises UsageError where there is no such
+    property.
+    """
+    for name in properties:
+        if property_of(instance, name).of_steps:
+            raise UsageError(f"{name} is a property of steps; name properties of states")
+    # Shrinking comes to the same states again and again.
+    known = lru_cache(maxsize=STATES)(enabled or partial(_enabled, instance))
+    members: dict[str, Any] = {
+        "instance": instance,
+        "watched": tuple(properties),
+        "new_system": staticmethod(driver),
+        "enabled": staticmethod(known),  # a function in a class would take `self`
+        "steps_of": {slot: list(found) for slot, found in groupby(instance.steps, key=attrgetter("action_index"))},
+        "begin": initialize(start=st.integers(0, len(instance.initial_states) - 1))(base.begin),
+        "the_system_shows_what_the_model_says": invariant()(base.the_system_shows_what_the_model_says),
+        "what_is_watched_holds": invariant()(base.what_is_watched_holds),
+        "the_model_has_ended": precondition(lambda self: self.has_ended)(rule(data=st.data())(zz_the_model_has_ended)),
+    }
+    for number, action in enumerate(instance.model.actions):
+        if instance.alternatives[number] is not None:
+            members[action.name] = _rule(number)
+    made: type[ModelAndSystem] = type("ModelAndSystemOfThisInstance", (base,), members)
+
+    class ModelAndSystemTestCase(TestCase):
+        def runTest(self) -> None:  # noqa: N802 - the name is unittest's
+            """What a test run of this machine does."""
+            must_agree(made, settings.default.max_examples if settings.default else EXAMPLES, steps, out)
+
+    made.TestCase = ModelAndSystemTestCase  # type: ignore[assignment]  # Hypothesis computes its own
+    return made
+
+
+def _enabled(instance: Instance, cells: Cells) -> frozenset[int]:
+    """The numbers of the steps that are enabled in a state, as plain Python finds them."""
+    return frozenset(step.number for step, _ in run.successors(instance, cells))
+
+
+def zz_the_model_has_ended(self: ModelAndSystem, data: st.DataObject) -> None:
+    """The rule for states without a step: Hypothesis needs one there.
+
+    Hypothesis orders rules by their arguments and names, and shrinks towards the first: this one has to be the last.
+    """
+
+
+def _rule(slot: int) -> Callable[..., None]:
+    """One rule: a step of this action, whichever arguments Hypothesis draws."""
+
+    def take_one(self: ModelAndSystem, data: st.DataObject) -> None:
+        self.take(data.draw(st.sampled_from(list(self.longer(slot)))))
+
+    made: Callable[..., None] = rule(data=st.data())(take_one)
+    return precondition(lambda self: bool(self.longer(slot)))(made)
+
+
+def find(machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = STEPS) -> Failure | None:
+    """Run a machine; the shrunk failure, or None. The same every time."""
+    try:
+        run_state_machine_as_test(
+            machine,
+            settings=settings(
+                max_examples=examples,
+                stateful_step_count=steps,
+                derandomize=True,
+                database=None,
+                deadline=None,
+                print_blob=False,
+                report_multiple_bugs=False,
+                phases=[Phase.generate, Phase.shrink],
+            ),
+        )
+    except FailureFoundError as found:
+        return found.failure
+    return None
+
+
+def must_agree(
+    machine: type[ModelAndSystem], examples: int = EXAMPLES, steps: int = STEPS, out: Path = DEFAULT
+) -> None:
+    """Run a machine. Raises AssertionError with the shrunk steps, and the path under which they are saved."""
+    failure = find(machine, examples, steps)
+    if failure is None:
+        return
+    try:
+        path = failure.trace.save(out)
+        last = [f"written: {path}", machine.what_next(path)]
+    except UsageError as error:
+        last = [str(error)]
+    raise AssertionError("\n".join([*failure.lines(), *last]))

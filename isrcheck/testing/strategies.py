@@ -1,0 +1,105 @@
+"""Hypothesis strategies for a model: its configurations, walks through it, and traces of a property.
+
+In:  a model, or an instance of one.
+Out: strategies. They shrink towards the default configuration, and towards few steps.
+"""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from hypothesis import assume, reject
+from hypothesis import strategies as st
+
+from isrcheck.certified_trace import Trace
+from isrcheck.loading import Value, values_of
+from isrcheck.models import run
+from isrcheck.models.language.declare import Entry, Kind
+from isrcheck.models.language.model import Instance, Model, Step
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.run import Cells
+from isrcheck.traces.format import trace as certified
+from isrcheck.traces.format.certify import judgements
+from isrcheck.traces.format.trace import HOLDS, property_of
+
+STEPS = 30
+"""The steps of a walk, unless more or fewer are asked for."""
+
+
+def configurations(model: Model, protocol: str | None = None, **fixed: Value) -> st.SearchStrategy[Instance]:
+    """Instances of a model: every configuration entry that is not `fixed` is drawn, the default first.
+
+    The values of an entry end one above its default, so that state spaces stay small. Without `protocol` it is drawn.
+    What the model calls a contradiction is drawn again. Raises UsageError where there is no such entry or protocol.
+    """
+    given = values_of(model, fixed)
+    protocols = sorted(model.protocols) if protocol is None else [model.protocol(protocol).name]
+
+    @st.composite
+    def drawn(draw: st.DrawFn) -> Instance:
+        chosen = model.protocol(draw(st.sampled_from(protocols), label="protocol"))
+        values = dict(given)
+        for name, entry in model.entries.items():
+            if name not in given and name not in chosen.switches:
+                values[name] = draw(_values(entry), label=name)
+        try:
+            instance = model.instance(chosen.name, values)
+            assume(instance.layouts and instance.first_steps)
+        except UsageError:
+            reject()
+        return instance
+
+    return drawn()
+
+
+def _values(entry: Entry) -> st.SearchStrategy[int]:
+    most = entry.default + 1 if entry.values is None else entry.default
+    if entry.most is not None:
+        most = entry.most if entry.values is not None else min(most, entry.most)
+    return st.just(entry.default) | st.integers(entry.least, most)
+
+
+def walks(instance: Instance, steps: int = STEPS) -> st.SearchStrategy[Trace]:
+    """TraceWriter without a property: at most so many steps, each of them one that the model allows there."""
+    starts = instance.initial_states
+
+    @st.composite
+    def drawn(draw: st.DrawFn) -> Trace:
+        states = [starts[draw(st.integers(0, len(starts) - 1), label="initial state")]]
+        taken = []
+        for _ in range(draw(st.integers(0, steps), label="steps")):
+            possible = list(run.successors(instance, states[-1]))
+            if not possible:
+                break
+            step, after = possible[draw(st.integers(0, len(possible) - 1), label="step")]
+            states.append(after)
+            taken.append(step)
+        return Trace(certified.Trace(instance, tuple(states), tuple(taken), None, None, ""))
+
+    return drawn()
+
+
+def traces(instance: Instance, property_name: str, steps: int = STEPS) -> st.SearchStrategy[Trace]:
+    """TraceWriter of a property: walks that end where it is VIOLATED, PERMITTED or REACHED for the first time.
+
+    Other walks show that a property HOLDS ON THIS PATH; of what has to be reachable they show nothing, and are drawn
+    again. Raises UsageError where the model has no such property.
+    """
+    prop = property_of(instance, property_name)
+
+    def judged(walk: Trace) -> Trace | None:
+        path = walk.certified
+        found = judgements(instance, prop, path.states, path.steps)
+        end = next((position for position, verdict in enumerate(found) if verdict is not None), None)
+        if end is not None:
+            return _trace(path.states[: end + 1], path.steps[:end], found[end])
+        return None if prop.kind is Kind.SOMETIMES else _trace(path.states, path.steps, HOLDS)
+
+    def _trace(states: tuple[Cells, ...], taken: tuple[Step, ...], verdict: str | None) -> Trace:
+        return Trace(certified.Trace(instance, states, taken, property_name, verdict, ""))
+
+    return walks(instance, steps).map(judged).filter(_is_there)
+
+
+def _is_there(trace: Trace | None) -> TypeGuard[Trace]:
+    return trace is not None
