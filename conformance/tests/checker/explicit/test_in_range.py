@@ -285,7 +285,7 @@ def _is_no_object(meta: dict[str, Any]) -> None:
             _speaks_of_another_property,
             "a step or a property errs at its end, but the trace does not say in_range VIOLATED",
         ),
-        (_is_no_object, "its error is no step with a message"),
+        (_is_no_object, "its error has no message"),
     ],
 )
 def test_a_damaged_trace_of_it_is_refused(
