@@ -1,7 +1,7 @@
-"""The command `conform`: does a system do what the model says, and does the model allow what a system did?
+"""The command `conform`: does a system do what the model says, and the model what a system did?
 
-In:  the words that a person typed: traces to replay, recordings to follow.
-Out: text on stdout, errors on stderr, an exit code.
+In:  the words that a person typed: traces to replay, recordings to follow. Out: text on stdout, errors on stderr, an
+     exit code.
 """
 
 from __future__ import annotations
@@ -14,27 +14,58 @@ from collections.abc import Callable, Sequence
 from isrcheck.checker.command.console import give_up_stdout, interrupts, prepare_streams
 from isrcheck.conformance.cluster.log.storage import StorageError
 from isrcheck.conformance.console import DONE, INTERRUPTED, complain
-from isrcheck.conformance.follow.command import add_follow, add_run
-from isrcheck.conformance.replay.command import add_replay
-from isrcheck.models.command_line import Parser
+from isrcheck.models.command_line import Parser, Subcommand
 from isrcheck.models.messages.errors import UsageError
+
+SUBCOMMANDS = (
+    Subcommand(
+        name="replay",
+        help="replay traces on the executable cluster and compare after every step",
+        module="isrcheck.conformance.replay.command",
+        examples=(
+            "conform replay counterexamples",
+            "conform replay --walks 5",
+            "conform replay --walks 5 --protocol 0.10 --coverage",
+        ),
+    ),
+    Subcommand(
+        name="run",
+        help="run the cluster under random faults and check the run against the model",
+        module="isrcheck.conformance.follow.run_command",
+        examples=(
+            "conform run --steps 200",
+            "conform run --seed 3 --steps 200 --protocol 0.10",
+            "conform run --steps 200 --log my_run.ndjson",
+        ),
+    ),
+    Subcommand(
+        name="follow",
+        help="check whether a recorded run is a behaviour of the model",
+        module="isrcheck.conformance.follow.command",
+        examples=(
+            "conform follow my_run.ndjson",
+            "conform follow my_run.ndjson --most-states 100000",
+            "conform follow runs",
+        ),
+    ),
+)
 
 
 def main(words: Sequence[str] | None = None, began: float | None = None) -> int:
-    """Run `conform` and return its exit code. `began` is the start time in time.monotonic's time (default: now)."""
+    """Run `conform` and return its exit code. `began` is when it was started, in time.monotonic's time (now)."""
     began = time.monotonic() if began is None else began
     prepare_streams()
     with interrupts():  # even if a shell that starts it in the background ignores Ctrl-C
-        return _guarded(words, began)
+        return _guarded(sys.argv[1:] if words is None else words, began)
 
 
-def _guarded(words: Sequence[str] | None, began: float) -> int:
+def _guarded(words: Sequence[str], began: float) -> int:
     """Run `conform`, and turn every failure into one line and an exit code."""
     try:
         try:
-            parser = _parser()
-            arguments, rest = parser.parse_known_args(words)
-            parser.refuse(rest, sys.argv[1:] if words is None else words)
+            found = parser(words)
+            arguments, rest = found.parse_known_args(words)
+            found.refuse(rest, words)
         except SystemExit:  # after --help, whose output may not have been written yet
             sys.stdout.flush()
             raise
@@ -54,12 +85,9 @@ def _guarded(words: Sequence[str] | None, began: float) -> int:
         return INTERRUPTED
 
 
-def _parser() -> Parser:
-    parser = Parser(prog="conform", description="Compare a system with the model, and the model with a system.")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    add_replay(
-        commands.add_parser("replay", help="replay traces on the executable cluster and compare after every step")
-    )
-    add_run(commands.add_parser("run", help="run the cluster under random faults and check the run against the model"))
-    add_follow(commands.add_parser("follow", help="check whether a recorded run is a behaviour of the model"))
-    return parser
+def parser(words: Sequence[str] | None = None) -> Parser:
+    """The parser of the command, with the options of the subcommands that are among the words (all where none are
+    given)."""
+    found = Parser(prog="conform", description="Compare a system with the model, and the model with a system.")
+    found.add_commands(SUBCOMMANDS, words)
+    return found

@@ -14,12 +14,13 @@ from isrcheck.certified_trace import Trace
 from isrcheck.checker.command.console import interrupts
 from isrcheck.checker.command.option_values import memory as memory_of
 from isrcheck.checker.command.option_values import seconds as seconds_of
+from isrcheck.checker.command.option_values import steps
 from isrcheck.checker.command.option_values import threads as threads_of
-from isrcheck.checker.command.option_values import whole
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.resources.budget import Budget
 from isrcheck.checker.resources.formula_budget import Memory
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.resources.machine_memory import machine_memory
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.session.session import SearchSession
 from isrcheck.checker.session.text import Run
@@ -83,10 +84,10 @@ def check(
     instance = instance_of(model, protocol, {**(settings or {}), **values}, swaps or {})
     _refuse(engine, bound, prove=prove, count_all=count_all)
     limits = Limits(
-        whole("bound", None if bound is None else str(bound)),
-        memory_of(memory),
-        seconds_of(None if seconds is None else str(seconds)),
-        threads_of(str(threads)),
+        None if bound is None else steps("bound", str(bound)),
+        machine_memory() // 2 if memory is None else memory_of("memory", memory),
+        None if seconds is None else seconds_of("seconds", str(seconds)),
+        threads_of("threads", str(threads)),
     )
     traces = TraceWriter(None if out is None else Path(out))
     with interrupts() as seen:

@@ -37,7 +37,7 @@ A broker of your own, compared with the model after every step:
 
     conform replay --driver own_broker.py --walks 200 --set replicas=2 --set elections=0 --set bounces=0 --set crashes=0
 
-RecordedRun runs of Kafka: is each one a behaviour of the model?
+Recorded runs of Kafka: is each one a behaviour of the model?
 
     conform follow recordings/kafka-3.9-missed_demotion_control.ndjson
 

@@ -112,6 +112,14 @@ Pair = tuple[RecordedRun, Run]
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class MatrixFound:
+    """The record, and those of its instances that were searched."""
+
+    records: list[RecordedRun]
+    pairs: list[Pair]
+
+
 # ------------------------------------------------------------------------------------------------------- the record
 
 

@@ -32,7 +32,6 @@ from isrcheck.checker.explicit.visited_set import (
 )
 
 U8 = types.uint8[::1]
-MOST_SHARDS = 64
 
 
 @compiled(types.void(U32, U64, INT, INT, U32, U64, types.int64[::1]))

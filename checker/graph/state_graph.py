@@ -18,12 +18,12 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.command.graph_options import GraphAsked
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
 from isrcheck.checker.explicit.violating_states import ViolatingStates
+from isrcheck.checker.graph.command import GraphRequest
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
 from isrcheck.checker.resources.limits import Limits
@@ -123,19 +123,19 @@ def state_graph(
     instance: Instance,
     limits: Limits,
     kernel: Kernel,
-    asked: GraphAsked,
+    request: GraphRequest,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> StateGraph:
     """Search the states and build their graph. Raises UsageError if it is too large to look at, CutShortError and
     KeyboardInterrupt."""
-    fold, most = asked.fold, asked.most
+    fold, most = request.fold, request.most
     for name in fold:
         if name not in instance.layouts:
             raise UsageError(
                 f"--fold {name}: {instance.model.name} has no such field; {nearest(name, instance.layouts)}"
             )
-    request = replace(EVERY_STATE, enough=(MOST_STATES if fold else max(most, MOST_COUNTED)) + 1)
-    search = Search(SearchContext(instance, limits, kernel, request, report))
+    searched = replace(EVERY_STATE, enough=(MOST_STATES if fold else max(most, MOST_COUNTED)) + 1)
+    search = Search(SearchContext(instance, limits, kernel, searched, report))
     found = search.run()
     _refuse_part(search, fold, most)
     made = _GraphBuilder(search, fold)
@@ -148,7 +148,7 @@ def state_graph(
     made.connect()
     made.judge()
     made.judge_range()
-    return made.graph(asked.loops)
+    return made.graph(request.loops)
 
 
 def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:

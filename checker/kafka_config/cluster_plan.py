@@ -20,9 +20,6 @@ from isrcheck.models.kafka import MODEL
 from isrcheck.models.kafka.state.fields import Acks, IsolationLevel, Truncation
 from isrcheck.models.language.model import Instance, parse
 
-SECONDS = 60.0
-"""The default time limit of an answer, in seconds."""
-
 PATIENCE = 3.0
 """How many seconds the search for lesser promises goes on after the loss of an acknowledged record, if the user sets no
 time limit."""

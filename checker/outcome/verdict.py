@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from isrcheck.checker.outcome.bmc_result import BmcResult
+from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.outcome.proof_results import Proof, Proofs
 from isrcheck.models.language.declare import Kind
@@ -33,9 +34,6 @@ class Word(StrEnum):
     REACHED = "REACHED"
     NOT_APPLICABLE = "n/a"
 
-
-SAFE, UNEXPECTED, UNDECIDED, USAGE, VIOLATED, DISAGREE, INTERRUPTED = 0, 10, 3, 2, 12, 70, 130
-"""Exit codes of `check`."""
 
 WHY_STOPPED = {
     "memory": "its memory limit is reached",

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
-from isrcheck.checker.outcome.verdict import INTERRUPTED, SAFE, UNDECIDED, UNEXPECTED, USAGE, VIOLATED, Verdict, Word
+from isrcheck.checker.outcome.exit_codes import INTERRUPTED, SAFE, UNDECIDED, UNEXPECTED, USAGE, VIOLATED
+from isrcheck.checker.outcome.verdict import Verdict, Word
 from isrcheck.checker.session.text import Run
 from isrcheck.models.language.model import Instance, Model
 from isrcheck.traces.format.trace import Trace

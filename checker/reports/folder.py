@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from isrcheck.checker.outcome.verdict import UNDECIDED
+from isrcheck.checker.outcome.exit_codes import UNDECIDED
 from isrcheck.checker.reports.content import ReportContent, unfinished
 from isrcheck.checker.reports.junit import junit
 from isrcheck.checker.reports.page import page

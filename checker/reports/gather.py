@@ -1,6 +1,6 @@
 """Builds the content of a report from the results of each form of `check`.
 
-In:  a `Run`, the pairs of the matrix, the `SweepTable` of a sweep, or the `Answer` for a cluster; the printed text.
+In:  a `Run`, the pairs of the matrix, the `Answer` for a cluster; the text that was printed.
 Out: a `ReportContent` (content.py). Traces are read from their files again, which certifies them.
 """
 
@@ -29,14 +29,13 @@ from isrcheck.checker.reports.content import (
 from isrcheck.checker.session.naming import title
 from isrcheck.checker.session.proof_text import lines as proof_lines
 from isrcheck.checker.session.text import Run
-from isrcheck.checker.sweep import table
-from isrcheck.checker.sweep.table import SweepTable
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.model import Property
 from isrcheck.traces.format.folder import read
 
 NOTHING = Grid((), (), ())
 CLUSTER = "a cluster's own settings"
+NOT_SEARCHED = "not searched"
 
 
 @dataclass(frozen=True)
@@ -51,13 +50,13 @@ class PrintedAnswer:
 
 
 def traces_of(run: Run, files: Mapping[str, Path]) -> tuple[TraceFile, ...]:
-    """The traces of a run, each once. Raises UsageError if a file cannot be read."""
+    """The traces of a run, each once. Raises UsageError where one of them cannot be read any more."""
     model = run.exploration.instance.model
     return tuple(TraceFile(path, read(path, model)) for path in dict.fromkeys(files.values()))
 
 
-def _search(name: str, run: Run, judged: Sequence[PropertyResult]) -> SearchReport:
-    """A search with its judged properties; the search itself counts as an error if it is undecided."""
+def search_of(name: str, run: Run, judged: Sequence[PropertyResult]) -> SearchReport:
+    """A search whose properties are judged; it is an error by itself where it leaves open what was asked."""
     is_open = run.word is Word.UNDECIDED or run.exploration.stopped == "interrupt"
     others = traces_of(run, run.proving.files) if run.proving is not None else ()
     lines = tuple(proof_lines(run.proving)) if run.proving is not None else ()
@@ -66,13 +65,16 @@ def _search(name: str, run: Run, judged: Sequence[PropertyResult]) -> SearchRepo
 
 
 def _why(run: Run) -> str:
-    """The limits that cut a search short, if any."""
+    """What cut a search short, if anything did."""
     stopped = [run.exploration.stopped, run.second.stopped if run.second is not None else None]
     stopped.append(run.proving.proofs.stopped if run.proving is not None else None)
     return "; ".join(WHY_STOPPED[why] for why in dict.fromkeys(stopped) if why in WHY_STOPPED)
 
 
-def _judged(run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda one: one.text) -> list[PropertyResult]:
+def judged_of(
+    run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda one: one.text
+) -> list[PropertyResult]:
+    """What a run says of each property."""
     known = traces_of(run, run.traces)
     return [
         PropertyResult(one, spell(one), outcome_of(one, strict=strict), by_property(known, one.prop.name))
@@ -80,17 +82,18 @@ def _judged(run: Run, *, strict: bool, spell: Callable[[Verdict], str] = lambda 
     ]
 
 
-def _name(prop: Property) -> str:
+def name_of(prop: Property) -> str:
+    """A property as a report names it."""
     return f"sometimes {prop.name}" if prop.kind is Kind.SOMETIMES else prop.name
 
 
 def of_run(printed: PrintedAnswer, run: Run, *, strict: bool) -> ReportContent:
     """One model in detail."""
-    judged = _judged(run, strict=strict)
+    judged = judged_of(run, strict=strict)
     is_counted = run.engine != "z3" and run.counts_once
     rows = [
         GridRow(
-            (_name(one.verdict.prop),),
+            (name_of(one.verdict.prop),),
             (
                 one,
                 f"{one.verdict.violating:,}" if is_counted and one.verdict.violating else "",
@@ -101,7 +104,7 @@ def of_run(printed: PrintedAnswer, run: Run, *, strict: bool) -> ReportContent:
     ]
     grid = Grid(("property",), ("verdict", "states or steps", "says"), tuple(rows))
     name = title(run.exploration.instance)
-    return ReportContent(name, printed.command, printed.text, grid, (_search(name, run, judged),))
+    return ReportContent(name, printed.command, printed.text, grid, (search_of(name, run, judged),))
 
 
 # -------------------------------------------------------------------------------------------------------- the matrix
@@ -114,16 +117,16 @@ COUNTS = {
     Match.OPEN: Outcome.ERROR,
     Match.SAME: Outcome.PASSED,
 }
-"""In the matrix, the comparison with the record decides how a verdict counts."""
+"""In the matrix it is the record that decides."""
 
 AS_PROMISED = (Word.HOLDS, Word.PROVED, Word.NO_VIOLATION, Word.REACHED)
-"""Recorded verdicts that pass. A recorded failure was expected and does not pass: it is skipped."""
+"""What passes where it is as recorded. A failure that is as recorded was expected, and is no pass: it is skipped."""
 
 
 def of_matrix(
     printed: PrintedAnswer, records: Sequence[RecordedRun], pairs: Sequence[Pair], *, strict: bool
 ) -> ReportContent:
-    """Every generation against every property, compared with the record."""
+    """Every generation against every property, held against the record."""
     cells: dict[tuple[str, str], PropertyResult | str] = {}
     searches = []
     for position, record in enumerate(records):
@@ -160,63 +163,17 @@ def _recorded(record: RecordedRun, run: Run, *, strict: bool) -> SearchReport:
 
 def _not_searched(record: RecordedRun) -> SearchReport:
     judged = [
-        PropertyResult(Verdict(prop, Word.UNDECIDED, note=table.NOT_SEARCHED), matrix.NOT_SEARCHED, Outcome.ERROR)
+        PropertyResult(Verdict(prop, Word.UNDECIDED, note=NOT_SEARCHED), matrix.NOT_SEARCHED, Outcome.ERROR)
         for prop in matrix.promised(record)
     ]
-    return SearchReport(record.title, record.instance, None, tuple(judged), Outcome.ERROR, table.NOT_SEARCHED)
-
-
-# ----------------------------------------------------------------------------------------------------------- a sweep
-
-
-def of_sweep(printed: PrintedAnswer, found: SweepTable, *, strict: bool) -> ReportContent:
-    """The safety table of a sweep."""
-    searches = []
-    for row in found.rows:
-        if row.run is not None:
-            searches.append(_search(row.combination.name, row.run, _judged(row.run, strict=strict, spell=table.cell)))
-        else:
-            outcome = Outcome.SKIPPED if row.word is Word.NOT_APPLICABLE else Outcome.ERROR
-            searches.append(
-                SearchReport(
-                    row.combination.name, row.combination.instance, None, (), outcome, f"{row.word.value}: {row.why}"
-                )
-            )
-    shown = [
-        (position, prop)
-        for position, prop in enumerate(found.properties)
-        if {table.verdict_on(run, prop).word for run in found.runs} - _unremarkable(prop)
-    ]
-    columns = tuple(_name(prop) for _, prop in shown)
-    rows = tuple(
-        GridRow(
-            tuple(row.combination.varied.values()),
-            tuple(_judged_at(search, position) for position, _ in shown) or (search.says,),
-        )
-        if search.run is not None
-        else GridRow(tuple(row.combination.varied.values()), (search.says,))
-        for row, search in zip(found.rows, searches, strict=True)
-    )
-    corner = tuple(axis.key for axis in found.sweep.axes)
-    name = f"{found.sweep.model.name}: {len(found.rows)} configurations"
-    return ReportContent(name, printed.command, printed.text, Grid(corner, columns, rows), tuple(searches))
-
-
-def _judged_at(search: SearchReport, position: int) -> PropertyResult | str:
-    """The result at a column: `in_range` is the last one, and only searches that break it have it."""
-    return search.judged[position] if position < len(search.judged) else ""
-
-
-def _unremarkable(prop: Property) -> set[Word]:
-    """A property gets no column if every row has one of these verdicts."""
-    return {Word.NOT_APPLICABLE, Word.REACHED} if prop.kind is Kind.SOMETIMES else {Word.NOT_APPLICABLE}
+    return SearchReport(record.title, record.instance, None, tuple(judged), Outcome.ERROR, NOT_SEARCHED)
 
 
 # --------------------------------------------------------------------------------------------------------- a cluster
 
 
 def of_answer(printed: PrintedAnswer, answer: Answer, *, strict: bool) -> ReportContent:
-    """The answer for a cluster: the searches that decide the verdict, and the side searches, which do not count."""
+    """A cluster's own settings: the searches that decide, and those on the side, which count for nothing."""
     deciding = [_deciding(answer, part_and_run, strict=strict) for part_and_run in answer.deciding]
     sides = [
         SearchReport(
@@ -245,19 +202,19 @@ def _deciding(answer: Answer, asked: FinishedSearch, *, strict: bool) -> SearchR
         name = found.prop.name
         if found.prop.kind is Kind.SOMETIMES:
             continue
-        # A property of a mechanism that is not modelled was not searched: it has no verdict of a search.
+        # What hangs on a mechanism that is not modelled was not looked at: its verdict is never that of the search.
         verdict = Verdict(found.prop, Word.UNDECIDED, note=undecided[name]) if name in undecided else found
         judged.append(
             PropertyResult(verdict, verdict.text, outcome_of(verdict, strict=strict), by_property(known, name))
         )
-    # Only promises decide here: a search that leaves a `sometimes` property open is no error.
+    # What must be reachable does not decide here, so that what a search leaves open is told by its promises alone.
     outcome = Outcome.ERROR if run.exploration.stopped == "interrupt" else Outcome.PASSED
-    return replace(_search(part.says, run, judged), outcome=outcome)
+    return replace(search_of(part.says, run, judged), outcome=outcome)
 
 
-def of_refusal(printed: PrintedAnswer, plan: ClusterPlan) -> ReportContent:
-    """The answer for a cluster that cannot be searched."""
-    says = f"UNDECIDED: {plan.why_undecided}"
+def of_refusal(printed: PrintedAnswer, question: ClusterPlan) -> ReportContent:
+    """A cluster of which nothing can be searched."""
+    says = f"UNDECIDED: {question.why_undecided}"
     return ReportContent(
         CLUSTER, printed.command, printed.text, NOTHING, (SearchReport("cluster", None, None, (), Outcome.ERROR, says),)
     )

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from isrcheck.checker.outcome.bmc_result import BmcResult
+from isrcheck.checker.outcome.exit_codes import INTERRUPTED, SAFE, UNDECIDED
 from isrcheck.checker.outcome.exploration import Exploration
-from isrcheck.checker.outcome.verdict import INTERRUPTED, SAFE, UNDECIDED, Word
+from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports.content import Cell, Grid, Outcome, PropertyResult, ReportContent, SearchReport, TraceFile
 from isrcheck.checker.reports.plots import Bar, bars, line
 from isrcheck.checker.reports.style import STYLE

@@ -19,7 +19,8 @@ from urllib.parse import quote
 
 from isrcheck import models
 from isrcheck.checker.kafka_config.answer import first_sentence
-from isrcheck.checker.outcome.verdict import SAFE, UNEXPECTED, VIOLATED, Word
+from isrcheck.checker.outcome.exit_codes import SAFE, UNEXPECTED, VIOLATED
+from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.reports.content import UNFINISHED, Outcome, PropertyResult, ReportContent, SearchReport, TraceFile
 from isrcheck.models.language.model import Instance, Model, Property
 from isrcheck.models.language.syntax import Function

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MOST_THREADS = 64
+"""More threads than this are refused."""
+
 
 @dataclass(frozen=True)
 class Limits:

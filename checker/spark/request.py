@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from isrcheck.checker.spark.runtime.session import SparkOptions
+from isrcheck.checker.spark.runtime.spark_options import SparkOptions
 from isrcheck.checker.spark.summary import Mode
 
 ENGINE = "spark"

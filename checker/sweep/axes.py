@@ -15,10 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from isrcheck.checker.command.options import SWEPT, Options, values_of
+from isrcheck.checker.command.form import Options
+from isrcheck.checker.command.options import values_of
 from isrcheck.checker.kafka_config.cluster_plan import MODELLED
 from isrcheck.checker.kafka_config.generation import NEWEST_MODELLED
 from isrcheck.checker.kafka_config.values import READERS
+from isrcheck.checker.sweep.command import SWEPT
 from isrcheck.models.language.model import Instance, Model, nearest, parse, refuse_out_of_range, spell
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.settings import entry_of, model_of, protocol_of, swaps_of
@@ -75,7 +77,7 @@ def read_sweep(options: Options) -> Sweep:
     assert options.target is not None
     model, named = model_of(options)
     given, swaps = values_of(model, options), swaps_of(options)
-    axes = tuple(_axis(model, text) for text in options.vary)
+    axes = tuple(_axis(model, text) for text in options.own["vary"])
     protocol = protocol_of(options, named)
     _refuse_twice(axes, given, protocol)
     count = prod(len(axis.values) for axis in axes)

@@ -41,7 +41,7 @@ from isrcheck.traces.format.itf import label
 from isrcheck.traces.format.trace import Trace
 
 
-def add_replay(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help="a trace, or a folder of traces")
     parser.add_argument("--walks", metavar="N", type=count, help="replay N random walks of the model instead")

@@ -7,7 +7,6 @@ Out: text. A cell of one of Kafka's logs holds a record or the marker that ends 
 
 from __future__ import annotations
 
-from isrcheck.models.kafka.state.fields import TransactionState
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.language.model import FieldLayout, Instance, spell_element
 from isrcheck.models.run import Cells, State
@@ -88,4 +87,6 @@ def name_transaction(s: State, transaction: int) -> str:
 
 
 def _decision(s: State, transaction: int) -> str:
+    from isrcheck.models.kafka.state.fields import TransactionState  # here, for other models do without Kafka's
+
     return "commit" if s.transaction_state[transaction] == TransactionState.COMMITTED else "abort"

@@ -12,14 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isrcheck.models import registry, settings
+from isrcheck.models.command_line import Parser
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.traces.format import folder
 from isrcheck.traces.terminal.walk import Walk
-
-COMMAND = settings.Command(
-    "trace explore",
-    ("--help", "--from", "--step", "--model", "--out", "--protocol", "--set", "--switch", "--swap"),
-)
 
 
 @dataclass(frozen=True)
@@ -34,10 +30,9 @@ class _ModelArguments:
     rest: tuple[str, ...]
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     """Add the options of this command to a parser; the remaining arguments are options of the model."""
-    names = ", ".join(registry.names())
-    parser.add_argument("target", metavar="MODEL", nargs="?", help=f"one of: {names}; or FILE.py, which is executed")
+    parser.add_model()
     parser.add_argument("--protocol", metavar="P", help="the protocol, if the model has several")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a configuration entry")
     parser.add_argument("--switch", action="append", default=[], metavar="NAME=VALUE", help="a protocol switch")
@@ -54,6 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=folder.DEFAULT,
         help="the folder for saved walks (default: ./counterexamples)",
     )
+    parser.set_defaults(reserved=tuple(option for option in parser.options() if option.startswith("--")))
 
 
 def _whole(text: str) -> int:
@@ -79,7 +75,7 @@ def walk_of(arguments: argparse.Namespace, rest: tuple[str, ...]) -> Walk:
             raise UsageError(f"{option} needs --from FILE; name your own model as an argument: FILE.py")
     if asked.target is None:
         raise UsageError("name a model, as in: trace explore kafka --protocol 2.1; or a trace: --from FILE")
-    instance = settings.instance_of(asked, COMMAND)
+    instance = settings.instance_of(asked, settings.Command("trace explore", arguments.reserved))
     words = [*settings.words_of_name(asked.target, instance), *settings.words_of_values(instance)]
     return Walk(instance, _command(words))
 

@@ -36,6 +36,7 @@ import isrcheck
 from isrcheck.checker.resources.cache import cache_folder
 from isrcheck.checker.spark.runtime.faults import Evidence, explained
 from isrcheck.checker.spark.runtime.java import INSTALL, java_home
+from isrcheck.checker.spark.runtime.spark_options import SparkOptions
 from isrcheck.models.messages.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,20 +82,6 @@ DEFAULTS = {
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
 }
 """What is set where nobody has set it, spark-defaults.conf included."""
-
-
-@dataclass(frozen=True)
-class SparkOptions:
-    """The user's settings for a session."""
-
-    master: str | None = None  # None: what spark-submit or spark-defaults.conf says, else every core of this machine
-    conf: tuple[tuple[str, str], ...] = ()
-    executor_memory: int | None = None  # bytes
-    driver_memory: int | None = None  # bytes; has no effect under spark-submit, whose Java runs already
-    local_dir: Path | None = None  # where the scratch folder is made; None: the folder for temporary files
-    fault_dir: Path | None = None  # where the whole text of a fault is kept; None: the folder for temporary files
-    seconds_to_start: float = 60.0  # within which a cluster has to give a first executor
-    patience: float = 60.0  # seconds without any executor, after which it counts as lost
 
 
 @dataclass

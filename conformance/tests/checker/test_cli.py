@@ -14,6 +14,7 @@ import pytest
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import published
+from isrcheck.checker.forms import model as one_model
 from isrcheck.checker.outcome.verdict import Word, exit_code, overall
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.traces.cli import main as trace
@@ -608,7 +609,7 @@ def test_an_interrupt_before_the_search_has_nothing_to_tell(check, monkeypatch):
     def interrupt(options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "instance_of", interrupt)
+    monkeypatch.setattr(one_model, "instance_of", interrupt)
     for json_or_not in ((), ("--json",)):
         assert check("kafka", *json_or_not) == (130, "", "check: interrupted before anything was found\n")
 

@@ -14,6 +14,7 @@ from conformance.tests.support.places import PROJECT
 from conformance.tests.support.trace import CLASSIC, kafka, own_model, trace, weak_isr
 from isrcheck.models import registry
 from isrcheck.traces import cli
+from isrcheck.traces.command.output import MOST_MESSAGE
 from isrcheck.traces.format import folder
 from isrcheck.traces.format.itf import spell_configuration
 from isrcheck.traces.format.trace import PERMITTED
@@ -170,7 +171,7 @@ def test_a_file_cannot_write_on_the_terminal(written: Path, capsys: pytest.Captu
         "its configuration is missing or not a line of text; write the trace again"
     )
     written.write_text(text.replace('"model": "published"', f'"model": "{"x" * 4000}"'))
-    assert len(complaint(capsys, "show", written)) == cli.MOST_MESSAGE
+    assert len(complaint(capsys, "show", written)) == MOST_MESSAGE
     assert complaint(capsys, "show", "\x1b[2J\nnone").startswith(r"\x1b[2J\nnone: cannot be read: ")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import errno
 import json
 import re
@@ -14,15 +13,15 @@ import pytest
 
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
-from isrcheck.checker.command.graph_options import GraphAsked, add_graph_options, read_graph_options
+from isrcheck.checker.command.option import Option
 from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.graph.command import FORM, GraphRequest
 from isrcheck.checker.graph.files import dot
 from isrcheck.checker.graph.state_graph import state_graph, summary
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
 from isrcheck.models.language.declare import Kind
-from isrcheck.models.messages.errors import UsageError
 
 LIGHT = r'''
 """A light that goes red and green, until it burns out."""
@@ -90,7 +89,7 @@ def check(tmp_path, monkeypatch, capsys):
 def drawn(name, bound=None, fold=(), loops=False, protocol=None):
     model, named = (registry.load_file(name), None) if isinstance(name, Path) else registry.load(name)
     instance = model.instance(protocol or named)
-    asked = GraphAsked(Path("x.dot"), tuple(fold), 100_000, loops, False)
+    asked = GraphRequest(Path("x.dot"), tuple(fold), 100_000, loops, False)
     return state_graph(instance, Limits(depth=bound), kernel_of(instance), asked)
 
 
@@ -372,12 +371,10 @@ def test_a_file_that_somebody_makes_meanwhile_is_left_as_it_is(check, tmp_path, 
 
 def test_every_option_is_either_taken_or_refused():
     """What another part of the command brings is refused here until somebody says that it has a meaning."""
-    parser = argparse.ArgumentParser()
-    add_graph_options(parser)
-    known = parser.parse_args(["-o", "x.dot"])
-    known.something_new = "given"
-    with pytest.raises(UsageError, match="--something-new given does not go with graph"):
-        read_graph_options(known, parser.get_default, True)
+    new = Option(name="--something-new", help="")
+    assert FORM.refusal_of(new) == (
+        "{typed} does not go with graph, which draws one model as the explorer sees it: leave it out"
+    )
 
 
 def test_it_goes_on_behind_the_last_property_that_fails(check, tmp_path):

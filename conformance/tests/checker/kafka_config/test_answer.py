@@ -14,6 +14,7 @@ from conformance.tests.support.places import SHARED
 from isrcheck import models
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
+from isrcheck.checker.forms import cluster
 from isrcheck.checker.resources import budget
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.kafka import MODEL
@@ -235,7 +236,7 @@ def test_more_in_sync_replicas_than_replicas_never_acknowledge(ask, ask_json):
 
 
 def test_once_an_acknowledged_record_is_lost_the_search_ends_soon(ask_json, monkeypatch):
-    monkeypatch.setattr(cli, "PATIENCE", 0.0)
+    monkeypatch.setattr(cluster, "PATIENCE", 0.0)
     line = "--config topic.properties --kafka-version 0.10.2"
     code, content = ask_json(line, topic=DURABLE)
     assert (code, content["verdict"]) == (12, "VIOLATED")

@@ -19,6 +19,7 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.kafka_config.cluster_plan import MOVED, SIDE_SEARCHES
 from isrcheck.checker.outcome.verdict import PROVABLE, SAFE, Verdict, Word, exit_code
 from isrcheck.checker.reports import folder as folders
+from isrcheck.checker.reports import gather
 from isrcheck.checker.reports.content import Outcome, outcome_of
 from isrcheck.checker.session import session, trace_writer
 from isrcheck.models import registry
@@ -283,7 +284,7 @@ def test_a_check_that_dies_leaves_no_report_of_yesterday(check, tmp_path, monkey
 
 
 def test_a_report_that_was_interrupted_is_told(check, tmp_path, monkeypatch):
-    monkeypatch.setattr(cli.gather, "of_run", lambda *given, **more: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(gather, "of_run", lambda *given, **more: (_ for _ in ()).throw(KeyboardInterrupt))
     code, out, err = check("MODEL --report DIR")
     assert (code, err) == (130, "check: DIR: interrupted before the report was written\n")
     assert "VIOLATED: stays_safe" in out

@@ -20,12 +20,12 @@ import pytest
 from conformance.tests.support.engine import checking
 from conformance.tests.support.places import PROJECT
 from isrcheck.checker import cli
-from isrcheck.checker.command.options import read_options
 from isrcheck.checker.outcome.records import exploration_of
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.sweep import cases as sweep_cases
 from isrcheck.checker.sweep import results_file
+from isrcheck.checker.sweep import run as sweep_run
 from isrcheck.checker.sweep import table as sweep
 from isrcheck.checker.sweep.axes import read_sweep
 from isrcheck.checker.sweep.cases import cases_of, search_case
@@ -225,7 +225,7 @@ def test_undecided_never_reads_like_a_pass(check):
 
 
 def test_what_is_permitted_in_a_search_that_was_cut_short_says_so(check):
-    options = read_options(["sweep", *shlex.split("door.py --vary limit=1 --set excused_from=2")])
+    options = cli.options_of(["sweep", *shlex.split("door.py --vary limit=1 --set excused_from=2")])
     cases, _ = cases_of(read_sweep(options), options)
     instance = read_sweep(options).instances[0]
     whole = search_case(cases[0])
@@ -314,10 +314,11 @@ def test_rows_of_one_shape_share_a_kernel(check, monkeypatch):
 
 
 def test_a_case_is_plain_data_and_enough_to_search_it(check):
-    options = read_options(["sweep", *shlex.split("door.py --vary limit=2,9 --vary leaps=0,1 --swap counter_steps=x")])
+    words = "door.py --vary limit=2,9 --vary leaps=0,1 --swap counter_steps=x"
+    options = cli.options_of(["sweep", *shlex.split(words)])
     with pytest.raises(UsageError, match="door has no protocol x"):
         read_sweep(options)
-    options = read_options(["sweep", *shlex.split("door.py --vary limit=2,9 --vary leaps=0,1")])
+    options = cli.options_of(["sweep", *shlex.split("door.py --vary limit=2,9 --vary leaps=0,1")])
     cases, answers = cases_of(read_sweep(options), options)
     assert answers == {0: 0, 1: 1, 2: 2, 3: 3}
     again = pickle.loads(pickle.dumps(cases))
@@ -338,7 +339,7 @@ def test_records_may_come_in_any_order(check_json, monkeypatch):
     def carry_backwards(progress, interrupts, total, budget):
         return lambda cases: ((case.position, search_case(case)) for case in reversed(cases))
 
-    monkeypatch.setattr(cli, "run_cases_here", carry_backwards)
+    monkeypatch.setattr(sweep_run, "run_cases_here", carry_backwards)
     _, backwards, _ = check_json("door.py --vary limit=2,9 --vary leaps=0,1 --out two")
 
     def plain(content):
@@ -349,14 +350,14 @@ def test_records_may_come_in_any_order(check_json, monkeypatch):
 
 
 def test_a_case_brings_the_text_of_a_model_that_a_person_wrote(check):
-    options = read_options(["sweep", *shlex.split("door.py --vary limit=2,9")])
+    options = cli.options_of(["sweep", *shlex.split("door.py --vary limit=2,9")])
     cases, _ = cases_of(read_sweep(options), options)
     Path("door.py").write_text("nothing that could be a model")
     assert [search_case(case)["verdicts"]["stays_within"] for case in cases] == ["VIOLATED at step 3", "HOLDS"]
 
 
 def test_a_registered_model_has_to_be_the_same_text_where_it_is_searched(check):
-    options = read_options(["sweep", *shlex.split("kafka --vary acks=1 --bound 2")])
+    options = cli.options_of(["sweep", *shlex.split("kafka --vary acks=1 --bound 2")])
     cases, _ = cases_of(read_sweep(options), options)
     assert search_case(cases[0])["verdicts"]["acked_not_lost"] == "PERMITTED at step 2"
     other = replace(cases[0], subject=replace(cases[0].subject, digest="0" * 64))

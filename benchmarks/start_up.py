@@ -1,0 +1,41 @@
+"""The processor time that commands take to start: the least of several runs of each.
+
+In:  nothing; how often each is run, as an argument (5).
+Out: a line for each command, with its seconds of processor time (user and system) and the most that it should take.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+
+COMMANDS = {
+    ("checker", "--help"): 0.25,
+    ("traces", "list"): 0.25,
+    ("conformance", "--help"): 0.25,
+    ("checker", "--bound", "6"): 0.8,
+}
+"""Commands, by their packages, and the most that they should take where nothing else runs."""
+
+
+def processor_time(words: tuple[str, ...], folder: str) -> float:
+    """The seconds of user and system time that one run takes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = f"import sys; from isrcheck.{words[0]}.__main__ import main; sys.exit(main())"
+    subprocess.run([sys.executable, "-c", start, *words[1:]], cwd=folder, capture_output=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main(times: int) -> None:
+    """Run every command so many times, and print the least time of each."""
+    with tempfile.TemporaryDirectory() as folder:
+        for words, most in COMMANDS.items():
+            least = min(processor_time(words, folder) for _ in range(times))
+            print(f"{' '.join(words):<20} {least:6.3f} s of {most} s")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)

@@ -1,0 +1,73 @@
+"""`check --config` and `check --describe`: the searches that answer for a cluster.
+
+In:  `Options`, and a session.
+Out: a `CommandResult`; what was found is an `Answer`, or the `ClusterPlan` where nothing that decides was searched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from isrcheck.checker.command.form import Options
+from isrcheck.checker.kafka_config import answer
+from isrcheck.checker.kafka_config.availability import AVAILABILITY_SHARE, search_availability
+from isrcheck.checker.kafka_config.cluster_plan import PATIENCE, PROMISE, ClusterPlan, PlannedSearch, read_plan
+from isrcheck.checker.outcome.exit_codes import UNDECIDED
+from isrcheck.checker.session.command_result import CommandResult, was_interrupted
+from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.session.trace_writer import TraceWriter
+from isrcheck.traces.terminal.show import view
+
+
+def run(options: Options, session: SearchSession) -> CommandResult:
+    """Search what decides, and what is asked on the side. Raises UsageError."""
+    question = read_plan(options.files, options.kafka_version, options.describe, options.topic_name)
+    is_limited = options.seconds is not None or options.bound is not None
+    traces, aside_traces = TraceWriter(options.out), TraceWriter(options.out)
+    if question.protocol is None:
+        return _refused(question, traces, stopped=False)
+    main_part, *other_parts = question.deciding()
+    # The others leave a tenth at least to the cluster as it is configured, which has all that is left when it begins.
+    seconds = session.budget.left or 0.0
+    seconds *= min(
+        1.0, 0.9 / (AVAILABILITY_SHARE + sum(one.share for one in (*question.side_searches(), *other_parts)))
+    )
+
+    def search(part: PlannedSearch, into: TraceWriter, share: float | None, **more: Any) -> answer.FinishedSearch:
+        within = replace(options.limits, seconds=share)
+        found = session.run(part.instance, "kafka", into, limits=within, only=part.only, **more)
+        if part is not main_part and found.exploration.stopped == "interrupt":
+            raise KeyboardInterrupt
+        return part, found
+
+    try:
+        asides = [
+            search(one, aside_traces, one.share * seconds, want_permitted=PROMISE in one.only)
+            for one in question.side_searches()
+        ]
+        availability = search_availability(question, session.from_one, seconds * AVAILABILITY_SHARE)
+        others = [search(one, traces, one.share * seconds) for one in other_parts]
+    except KeyboardInterrupt:
+        cut = replace(
+            question, protocol=None, why_undecided="it was interrupted before the cluster itself was searched"
+        )
+        return _refused(cut, traces, stopped=True)
+    main_run = search(main_part, traces, None, patience={} if is_limited else {PROMISE: PATIENCE})
+    found = answer.Answer(question, [main_run, *others], asides, availability)
+    told = next((traces.shortest[name] for name in found.decisive_properties if name in traces.shortest), None)
+    history = "" if told is None else "\n".join(view(told))
+    return CommandResult(
+        answer.text(found, history),
+        answer.answer_object(found),
+        found.code(strict=options.strict),
+        traces.failure or aside_traces.failure,
+        was_interrupted([main_run[1].exploration]),
+        found,
+    )
+
+
+def _refused(question: ClusterPlan, traces: TraceWriter, *, stopped: bool) -> CommandResult:
+    """Of this cluster nothing was searched that decides."""
+    text, content = answer.refusal(question), answer.refusal_object(question)
+    return CommandResult(text, content, UNDECIDED, traces.failure, stopped, question)

@@ -1,0 +1,57 @@
+"""`check`: every generation against every property, held against the record.
+
+In:  `Options`, and a session.
+Out: a `CommandResult`; what was found is a `MatrixFound` (checker/analyses/matrix.py).
+"""
+
+from __future__ import annotations
+
+from isrcheck.checker.analyses import matrix
+from isrcheck.checker.analyses.matrix_proofs import prove_matrix
+from isrcheck.checker.command.form import Options
+from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
+from isrcheck.checker.outcome.verdict import Word
+from isrcheck.checker.session.command_result import CommandResult, was_interrupted
+from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.session.trace_writer import TraceWriter
+
+CODES = {
+    matrix.Match.NEW: VIOLATED,
+    matrix.Match.MISSING: UNEXPECTED,
+    matrix.Match.STALE: UNEXPECTED,
+    matrix.Match.OPEN: UNDECIDED,
+    matrix.Match.SAME: SAFE,
+}
+"""What the matrix exits with, by the gravest of its comparisons."""
+
+
+def run(options: Options, session: SearchSession) -> CommandResult:
+    """Search every instance of the record and compare. Raises KeyboardInterrupt where nothing was found yet."""
+    traces = TraceWriter(options.out)
+    records = matrix.recorded()
+    pairs: list[matrix.Pair] = []
+    stopped = False
+    for position, record in enumerate(records):
+        within = record.limits(session.budget.limits(options.limits), len(records) - position)
+        target = record.instance.model.name
+        try:
+            run = session.run(record.instance, target, traces, limits=within, only=record.judges, count_all=True)
+        except KeyboardInterrupt:
+            if not pairs:
+                raise
+            stopped = True
+            break
+        pairs.append((record, record.only_judged(run)))
+        stopped = was_interrupted([run.exploration])
+        if stopped:
+            break
+    if not stopped:
+        pairs, stopped = prove_matrix(session, pairs)
+    code = CODES[matrix.worst(records, pairs)]
+    found = [verdict.word for _, run in pairs for verdict in run.verdicts]
+    if code == SAFE and options.strict and Word.PERMITTED in found:
+        code = VIOLATED
+    return CommandResult(
+        *(matrix.text(records, pairs), matrix.as_objects(records, pairs), code, traces.failure, stopped),
+        matrix.MatrixFound(records, pairs),
+    )

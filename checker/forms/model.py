@@ -1,0 +1,60 @@
+"""`check MODEL`: one model in detail, by the engine that was asked for.
+
+In:  `Options`, and a session.
+Out: a `CommandResult`; what was found is a `Run`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from isrcheck.checker.command.form import Options
+from isrcheck.checker.command.options import instance_of
+from isrcheck.checker.outcome.verdict import exit_code
+from isrcheck.checker.session import text as report
+from isrcheck.checker.session.command_result import CommandResult, was_interrupted
+from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.checker.session.session import SearchSession
+from isrcheck.checker.session.text import Run
+from isrcheck.checker.session.trace_writer import TraceWriter
+from isrcheck.checker.tables.write import Tables
+from isrcheck.models.messages.printable import escaped
+
+
+def run(options: Options, session: SearchSession) -> CommandResult:
+    """Search the model, and do what else was asked for. Raises UsageError, SparkLostError."""
+    assert options.target is not None
+    traces, tables = TraceWriter(options.out), Tables(options.tables)
+    found = _searched(session, options, options.target, traces)
+    if options.engine == "all":
+        found = session.compare_with_z3(found)
+    if options.counterexamples is not None:
+        found = session.find_distinct_causes(found, options.counterexamples, options.target, traces)
+    if options.prove:
+        found = session.prove(found, traces)
+    if found.spread is not None and found.spread.lost:
+        print(f"check: {escaped(found.spread.lost)}", file=sys.stderr)
+    tables.write(found)
+    stopped = was_interrupted([found.exploration, found.second])
+    stopped = stopped or any(one.stopped == "interrupt" for one in found.different)
+    stopped = stopped or (found.proving is not None and found.proving.proofs.stopped == "interrupt")
+    return CommandResult(
+        report.text(found),
+        {"runs": [report.as_object(found)], "verdict": found.word.value},
+        exit_code(found.word, strict=options.strict, found=found.verdicts),
+        traces.failure or tables.failure,
+        stopped or tables.is_interrupted,
+        found,
+    )
+
+
+def _searched(session: SearchSession, options: Options, target: str, traces: TraceWriter) -> Run:
+    instance = instance_of(options)
+    if options.engine == "z3":
+        return session.run_z3(instance, target, traces)
+    if options.engine == "spark":
+        from isrcheck.checker.spark.runtime.session import spark_session
+
+        with spark_session(options.spark.session, ProgressLine("").announce) as spark:
+            return session.run_on_spark(spark, instance, target, traces)
+    return session.run(instance, target, traces, limits=options.limits, keep_states=options.prove)

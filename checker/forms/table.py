@@ -1,0 +1,159 @@
+"""The forms of `check` that are always there, as data.
+
+In:  nothing.
+Out: `BEFORE_OTHERS` and `AFTER_OTHERS`. Importing them needs nothing of the search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from isrcheck.checker.command.check_options import (
+    CONFIG,
+    DESCRIBE,
+    FILES,
+    MATRIX,
+    MODEL,
+    MUTATE,
+    OF_A_MODEL,
+    PUBLISHED,
+    TOPIC_NAME_ALONE,
+)
+from isrcheck.checker.command.form import Form, Options
+from isrcheck.models.messages.errors import UsageError
+
+ENGINE = ("--engine", "--prove")
+NAME_A_MODEL = "{option} does not go with {form}; name a model, as in: check kafka {option} ..."
+ABOUT_ONE_MODEL = "{typed} is about one model: name it, as in: check kafka --protocol 2.1 {typed}"
+NO_REPORT = "--report is of the matrix, one model, a sweep or a cluster: check kafka --protocol 2.1 --report DIR"
+
+
+def _refuse_for_model(options: Options) -> None:
+    """What the engines do not do."""
+    engine = options.engine
+    if engine in ("z3", "all") and options.bound is None:
+        raise UsageError(f"--engine {engine} goes depth by depth: say how far, as in --bound 6")
+    if engine == "spark" and options.prove:
+        raise UsageError("--prove asks the explorer of this process: leave it, or --engine spark, out")
+    if engine == "z3" and options.prove:
+        raise UsageError("--prove asks the explorer about what stands in the way of a proof: leave --engine z3 out")
+    if engine in ("z3", "all") and options.count_all:
+        raise UsageError(f"--continue counts states, which Z3 does not do: leave it, or --engine {engine}, out")
+    if options.tables is not None and engine == "z3":
+        raise UsageError("--tables counts states, which Z3 does not do: leave it, or --engine z3, out")
+    if options.counterexamples is not None and engine != "local":
+        raise UsageError(f"--counterexamples asks the explorer of this process: leave it, or --engine {engine}, out")
+
+
+def _refuse_for_published(options: Options) -> None:
+    if options.bound is not None:
+        raise UsageError("check published compares whole state spaces: leave --bound out, or name one model")
+
+
+def _refuse_for_mutants(options: Options) -> None:
+    if options.target is None:
+        raise UsageError(f"{MUTATE} takes a model, as in: check {MUTATE} kafka --protocol 2.1")
+
+
+def _refuse_for_cluster(options: Options) -> None:
+    if options.target is not None:
+        raise UsageError(f"{options.form.name} asks about a cluster, {options.target} names a model: give one of them")
+    if options.topic_name is not None and not options.describe:
+        raise UsageError(TOPIC_NAME_ALONE)
+
+
+_WITHOUT_MODEL = dict.fromkeys(OF_A_MODEL, NAME_A_MODEL) | dict.fromkeys(ENGINE, ABOUT_ONE_MODEL)
+
+_MATRIX = Form(
+    name=MATRIX,
+    module="isrcheck.checker.forms.matrix",
+    usage=(("check [--bound N]", "every generation against every property: the matrix"),),
+    examples=("check --bound 6",),
+    refusals=_WITHOUT_MODEL,
+    rest=NAME_A_MODEL,
+)
+
+_PUBLISHED = Form(
+    name=PUBLISHED,
+    module="isrcheck.checker.forms.published",
+    usage=(("check published", "the five published models against TLC's figures"),),
+    refusals=_WITHOUT_MODEL | {"--report": NO_REPORT},
+    rest=NAME_A_MODEL,
+    refuse=_refuse_for_published,
+)
+
+_MODEL = Form(
+    name=MODEL,
+    module="isrcheck.checker.forms.model",
+    usage=(
+        ("check MODEL [--protocol P] [--bound N] ...", "one model in detail (kafka, published/kip_101, ...)"),
+        ("check FILE.py [--bound N] ...", "a model that you wrote, in the same language"),
+        (
+            "check MODEL --counterexamples K [--bound N]",
+            "several histories that break a property, which differ in cause",
+        ),
+    ),
+    examples=("check kafka --protocol 0.10 --bound 6",),
+    refuse=_refuse_for_model,
+)
+
+_MUTATE = Form(
+    name=MUTATE,
+    word=MUTATE,
+    module="isrcheck.checker.forms.mutants",
+    usage=(("check mutate MODEL [--bound N] ...", "each guard dropped in turn: which property notices?"),),
+    examples=(
+        "check mutate kafka --protocol 0.10 --bound 3",
+        "check mutate examples/two_phase_commit",
+        "check mutate published/kip_101 --bound 3",
+    ),
+    as_in="check mutate kafka --protocol 2.1",
+    refusals={
+        **dict.fromkeys(
+            (*FILES, DESCRIBE),
+            "{option} does not go with mutate, which takes a model: check mutate kafka --protocol 2.1",
+        ),
+        **dict.fromkeys(ENGINE, "{typed} does not go with mutate: the explorer looks at mutants"),
+        **dict.fromkeys(
+            ("--continue", "--strict"),
+            "{option} does not go with mutate: any worse verdict kills a mutant, and ends its search",
+        ),
+        "--report": NO_REPORT,
+    },
+    refuse=_refuse_for_mutants,
+)
+
+_FILES_SAY = "{option} does not go with {form}: the files say how the cluster is configured"
+
+_CONFIG = Form(
+    name=CONFIG,
+    module="isrcheck.checker.forms.cluster",
+    usage=(
+        (
+            "check --config FILE [--config FILE ...]",
+            "Kafka's own property files -> a verdict for that cluster",
+        ),
+    ),
+    examples=("check --config models/examples/durable_topic.properties --kafka-version 2.1",),
+    refusals=dict.fromkeys(OF_A_MODEL, _FILES_SAY)
+    | dict.fromkeys(ENGINE, "{typed} does not go with {form}; name a model, as in: check kafka {typed}"),
+    rest=_FILES_SAY,
+    refuse=_refuse_for_cluster,
+    seconds=60.0,
+)
+
+_DESCRIBE = replace(
+    _CONFIG,
+    name=DESCRIBE,
+    usage=(
+        (
+            "check --describe FILE [--config FILE ...]",
+            "what kafka-topics --describe prints -> the same, from that leader and ISR",
+        ),
+    ),
+    examples=(),
+)
+
+BEFORE_OTHERS = (_MATRIX, _PUBLISHED, _MODEL, _MUTATE)
+AFTER_OTHERS = (_CONFIG, _DESCRIBE)
+"""In the help, the forms of other rooms stand between the two."""

@@ -1,0 +1,29 @@
+"""What a command found, whatever its form, as what a report tells.
+
+In:  what was found, and the text that was printed.
+Out: a `ReportContent` (content.py).
+"""
+
+from __future__ import annotations
+
+from isrcheck.checker.analyses.matrix import MatrixFound
+from isrcheck.checker.kafka_config.answer import Answer
+from isrcheck.checker.kafka_config.cluster_plan import ClusterPlan
+from isrcheck.checker.reports import gather
+from isrcheck.checker.reports.content import ReportContent
+from isrcheck.checker.session.text import Run
+
+
+def told_of(found: object, printed: gather.PrintedAnswer, *, strict: bool) -> ReportContent:
+    """What a report tells of what was found. Raises UsageError where a trace cannot be read any more."""
+    if isinstance(found, Run):
+        return gather.of_run(printed, found, strict=strict)
+    if isinstance(found, MatrixFound):
+        return gather.of_matrix(printed, found.records, found.pairs, strict=strict)
+    if isinstance(found, Answer):
+        return gather.of_answer(printed, found, strict=strict)
+    if isinstance(found, ClusterPlan):
+        return gather.of_refusal(printed, found)
+    from isrcheck.checker.reports.gather_sweep import of_sweep  # here, for `check` works without sweeps as well
+
+    return of_sweep(printed, found, strict=strict)

@@ -1,0 +1,60 @@
+"""`check --report DIR`: the option, and when the folder is written. Importing it needs nothing of the search.
+
+In:  `Options`, and the result of a command.
+Out: the files of the report, and an exit code.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isrcheck.checker.command.check_options import CONFIG, DESCRIBE, MATRIX, MODEL, SWEEP
+from isrcheck.checker.command.form import Options
+from isrcheck.checker.command.option import Option
+from isrcheck.checker.command.option_values import path
+from isrcheck.checker.forms.table import NO_REPORT
+
+if TYPE_CHECKING:
+    from isrcheck.checker.reports.content import ReportContent
+    from isrcheck.checker.session.command_result import CommandResult
+
+OPTION = Option(
+    name="--report",
+    metavar="DIR",
+    help="a page in DIR, with its traces, JUnit, SARIF and tests for pytest",
+    read=path,
+    forms=frozenset({MATRIX, MODEL, SWEEP, CONFIG, DESCRIBE}),
+    refusal=NO_REPORT,
+)
+
+
+def begin(options: Options) -> None:
+    """Take the folder of the report, if there is to be one. Raises UsageError."""
+    folder: Path | None = options.own[OPTION.field]
+    if folder is not None:
+        from isrcheck.checker.reports import folder as reports
+
+        reports.begin(folder, shlex.join(options.words))
+
+
+def finish(options: Options, result: CommandResult, code: int) -> str:
+    """Write the report of a command that ends with this exit code; returns what kept it from being written, or
+    nothing. Raises KeyboardInterrupt."""
+    folder: Path | None = options.own[OPTION.field]
+    if folder is None or result.found is None:
+        return ""
+    from isrcheck.checker.reports import folder as reports
+    from isrcheck.checker.reports.choose import told_of
+    from isrcheck.checker.reports.gather import PrintedAnswer
+
+    def make() -> ReportContent:
+        told = told_of(result.found, PrintedAnswer(shlex.join(options.words), result.text), strict=options.strict)
+        return replace(told, code=code, is_cut=result.is_interrupted, failure=result.failure)
+
+    try:
+        return reports.write(folder, make)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"{folder}: interrupted before the report was written") from None

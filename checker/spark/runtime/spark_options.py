@@ -1,0 +1,24 @@
+"""The settings of a Spark session. Importing this module does not import Spark.
+
+In:  nothing.
+Out: `SparkOptions`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class SparkOptions:
+    """The user's settings for a session."""
+
+    master: str | None = None  # None: what spark-submit or spark-defaults.conf says, else every core of this machine
+    conf: tuple[tuple[str, str], ...] = ()
+    executor_memory: int | None = None  # bytes
+    driver_memory: int | None = None  # bytes; has no effect under spark-submit, whose Java runs already
+    local_dir: Path | None = None  # where the scratch folder is made; None: the folder for temporary files
+    fault_dir: Path | None = None  # where the whole text of a fault is kept; None: the folder for temporary files
+    seconds_to_start: float = 60.0  # within which a cluster has to give a first executor
+    patience: float = 60.0  # seconds without any executor, after which it counts as lost

@@ -1,0 +1,106 @@
+"""`conform run`: the cluster under random faults, recorded, and followed by the model.
+
+In:  the words that were typed. Out: a log; text on stdout, errors on stderr, an exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+from pathlib import Path
+from typing import TextIO
+
+from isrcheck.checker.session.progress import ProgressLine
+from isrcheck.conformance.console import BUGS, UNDECIDED, count, pair, say, seconds, share
+from isrcheck.conformance.follow.command import follow_events, seconds_left
+from isrcheck.conformance.follow.recorder.plan import Plan
+from isrcheck.conformance.follow.recorder.record import record
+from isrcheck.conformance.follow.runs.follow import MOST_STATES
+from isrcheck.conformance.follow.runs.watch import TimeOverError
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.messages.printable import escaped
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `conform run`."""
+    parser.add_argument(
+        "--seed", metavar="N", type=int, default=0, help="the seed, which determines the run (default: 0)"
+    )
+    parser.add_argument(
+        "--steps", metavar="N", type=count, default=1000, help="number of events to record (default: 1000)"
+    )
+    parser.add_argument(
+        "--protocol", metavar="NAME", default=Plan.protocol, help="a generation of kafka (default: the newest)"
+    )
+    parser.add_argument("--switch", metavar="NAME=VALUE", action="append", default=[], help="a protocol switch")
+    parser.add_argument("--bug", choices=BUGS, metavar="NAME", help="seed a bug in the cluster (conform replay --help)")
+    parser.add_argument(
+        "--replicas", metavar="N", type=count, default=Plan.replicas, help="number of brokers (default: 3)"
+    )
+    parser.add_argument(
+        "--acks", choices=["0", "1", "all"], default=Plan.acks, help="acks of the producer (default: all)"
+    )
+    parser.add_argument(
+        "--min-insync-replicas", metavar="N", type=count, default=Plan.min_insync_replicas, help="(default: 2)"
+    )
+    parser.add_argument(
+        "--missing", metavar="SHARE", type=share, default=0.0, help="share of the events that the log leaves out"
+    )
+    parser.add_argument(
+        "--unseen", metavar="SHARE", type=share, default=0.0, help="share of the variables that each event leaves out"
+    )
+    parser.add_argument("--most-states", metavar="N", type=count, default=MOST_STATES, help="possible states, at most")
+    parser.add_argument("--seconds", metavar="N", type=seconds, help="stop after this time; what is left is undecided")
+    parser.add_argument("--log", metavar="FILE", type=Path, help="the file of the log (default: a new file in runs/)")
+    parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' own logs as files, in a new folder")
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    plan = Plan(
+        protocol=arguments.protocol,
+        seed=arguments.seed,
+        events=arguments.steps,
+        switches=dict(pair(given) for given in arguments.switch),
+        bug=arguments.bug,
+        replicas=arguments.replicas,
+        acks=arguments.acks,
+        min_insync_replicas=arguments.min_insync_replicas,
+        missing=arguments.missing,
+        unseen=arguments.unseen,
+    )
+    path, stream = _new_log(arguments)
+    line, began = ProgressLine("conform"), time.monotonic()
+
+    def report(events: int) -> None:
+        line.tell(f"{events:,} of {plan.events:,} events recorded", time.monotonic() - began)
+        if seconds_left(arguments) == 0:
+            raise TimeOverError
+
+    try:
+        with stream:
+            record(plan, stream, str(path), arguments.logs, report)
+    except TimeOverError:
+        line.clear()
+        say(f"{path}: UNDECIDED: the time ended before everything was recorded; give more with --seconds")
+        return UNDECIDED
+    line.clear()
+    say(f"recorded: {escaped(str(path))}")
+    return follow_events(path, arguments, None, {})
+
+
+def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:
+    """A file that did not exist before. Raises UsageError."""
+    stem = f"{arguments.protocol}-seed-{arguments.seed}{f'-{arguments.bug}' if arguments.bug else ''}"
+    candidates = [arguments.log] if arguments.log else (Path("runs") / f"{stem}-{n}.ndjson" for n in itertools.count(1))
+    for path in candidates:
+        try:
+            if not path.parent.is_dir():
+                path.parent.mkdir(parents=True)
+            if path.exists() or path.is_symlink():
+                continue
+            return path, path.open("x", encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}; write the log elsewhere, with --log FILE") from None
+    raise UsageError(f"{arguments.log}: it exists already and is not overwritten; give another --log FILE")

@@ -1,0 +1,237 @@
+"""The command `isrcheck`, completion in a shell, and the examples that every subcommand's help shows."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.places import PROJECT
+from isrcheck import __main__ as isrcheck
+from isrcheck.checker import cli as check
+from isrcheck.conformance import cli as conform
+from isrcheck.models.version import product
+from isrcheck.traces import cli as trace
+
+HERE = os.environ | {"PYTHONPATH": str(PROJECT)}
+
+OWN = '''\
+"""A counter that goes too far."""
+
+from isrcheck.language import action, always, between, field, require
+
+
+class State:
+    count = field(values=between(0, 3))
+    noise = field(values=between(0, 3))
+
+
+@action
+def counter_steps(s):
+    require(s.count < 3)
+    s.count += 1
+
+
+@action
+def noise_grows(s):
+    require(s.noise < 3)
+    s.noise += 1
+
+
+@always
+def stays_small(s):
+    return s.count < 2
+'''
+
+MAINS: dict[str, Callable[[list[str]], int]] = {"check": check.main, "trace": trace.main, "conform": conform.main}
+
+EXAMPLES = [
+    *(example for form in check.forms() for example in form.examples if "--config" not in example),
+    *(example for one in conform.SUBCOMMANDS[::-1] if one.name == "run" for example in one.examples),
+    *(example for one in conform.SUBCOMMANDS if one.name != "run" for example in one.examples),
+    *(example for one in trace.SUBCOMMANDS for example in one.examples),
+]
+"""In an order in which the files are there that they name."""
+
+
+def ran(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "isrcheck", *words], cwd=folder, env=HERE, capture_output=True, text=True
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- one command
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("check examples/two_phase_commit --bound 2 --no-such", 2),
+        ("check --bound x", 2),
+        ("trace list .", 0),
+        ("trace show nowhere.itf.json", 2),
+        ("conform follow nowhere.ndjson", 2),
+    ],
+)
+def test_a_command_is_the_same_under_both_names(words: str, code: int, tmp_path: Path) -> None:
+    name, *rest = words.split()
+    package = {"check": "checker", "trace": "traces", "conform": "conformance"}[name]
+    alone = subprocess.run(
+        [sys.executable, "-m", f"isrcheck.{package}", *rest], cwd=tmp_path, env=HERE, capture_output=True, text=True
+    )
+    done = ran(name, *rest, folder=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (alone.returncode, alone.stdout, alone.stderr)
+    assert done.returncode == code
+
+
+@pytest.mark.parametrize("words", ["", "check", "trace", "conform"])
+def test_every_command_tells_the_version(words: str, tmp_path: Path) -> None:
+    done = ran(*words.split(), "--version", folder=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{product()}\n", "")
+
+
+@pytest.mark.parametrize("words", ["", "chek", "completion", "completion fishy", "--no-such"])
+def test_bad_words_are_one_line(words: str, tmp_path: Path) -> None:
+    done = ran(*words.split(), folder=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("isrcheck: ")
+
+
+def test_the_help_names_the_commands(tmp_path: Path) -> None:
+    done = ran("--help", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    for name in (*isrcheck.COMMANDS, "completion"):
+        assert f"\n    {name}" in done.stdout
+
+
+# -------------------------------------------------------------------------------------------------------- completion
+
+COMPLETE = """\
+source ./script
+COMP_WORDS=({words} "{last}")
+COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 ))
+COMP_LINE="{words} {last}"
+{function}
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "last", "found"),
+    [
+        ("isrcheck", "c", {"check", "conform", "completion"}),
+        ("isrcheck check", "--eng", {"--engine"}),
+        ("check", "--eng", {"--engine"}),
+        ("check", "kaf", {"kafka"}),
+        ("check", "my_", {"my_protocol.py"}),
+        ("check", "swe", {"sweep"}),
+        ("check kafka --engine", "z", {"z3"}),
+        ("trace", "ex", {"explore"}),
+        ("trace show", "--wh", {"--why"}),
+        ("conform follow", "--most", {"--most-states"}),
+    ],
+)
+def test_bash_completes_words(words: str, last: str, found: set[str], tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(ran("completion", "bash", folder=tmp_path).stdout)
+    (tmp_path / "my_protocol.py").write_text(OWN)
+    function = f"_shtab_{words.partition(' ')[0]}"
+    done = subprocess.run(
+        ["bash", "--norc", "-c", COMPLETE.format(words=words, last=last, function=function)],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert set(done.stdout.split()) == found
+
+
+def test_zsh_gets_a_script_as_well(tmp_path: Path) -> None:
+    done = ran("completion", "zsh", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("#compdef isrcheck\n")
+    for name in isrcheck.COMMANDS:
+        assert f"#compdef {name}\n" in done.stdout
+
+
+# ---------------------------------------------------------------------------------------------------------- examples
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a counterexample of Kafka's model, one of a model of one's own, and what examples leave behind."""
+    return tmp_path_factory.mktemp("examples")
+
+
+@pytest.fixture
+def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(folder)
+    (folder / "my_protocol.py").write_text(OWN)
+    if not (folder / "mine").exists():
+        assert check.main(["my_protocol.py", "--out", "mine"]) == 12
+    if not (folder / "counterexamples").exists():
+        assert check.main(["kafka", "--protocol", "0.10", "--bound", "6"]) == 12
+    if not (folder / "my_run.ndjson").exists():
+        assert conform.main(["run", "--steps", "50", "--log", "my_run.ndjson"]) == 0
+        assert conform.main(["run", "--steps", "50"]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_examples_of_the_help_work(
+    example: str, inside: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, *words = shlex.split(example)
+    if "--log" in words or "-o" in words:  # nothing is overwritten
+        monkeypatch.chdir(tmp_path)
+    capsys.readouterr()
+    code = MAINS[name](words)
+    told = capsys.readouterr()
+    if "explore" in words:
+        assert (code, told.err) == (
+            2, "trace: explore needs a terminal for input and output; to read a trace in a pipe: trace show FILE\n",
+        )  # fmt: skip
+        return
+    assert code in (0, 12), told.err
+    assert told.out
+
+
+@pytest.mark.parametrize(
+    ("words", "examples"),
+    [
+        *((["check", form.word], form.examples) for form in check.forms() if form.word),
+        *((["trace", one.name], one.examples) for one in trace.SUBCOMMANDS),
+        *((["conform", one.name], one.examples) for one in conform.SUBCOMMANDS),
+    ],
+)
+def test_the_help_of_a_subcommand_shows_three_examples(
+    words: list[str], examples: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(set(examples)) == 3
+    name, *rest = words
+    with contextlib.suppress(SystemExit):  # trace and conform end so, check returns
+        MAINS[name]([*rest, "-h"])
+    shown = capsys.readouterr().out
+    assert [line.strip() for line in shown.splitlines() if line.startswith(f"  {' '.join(words)}")] == list(examples)
+
+
+def test_the_help_of_check_shows_three_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    check.main(["-h"])
+    shown = capsys.readouterr().out.partition("examples:\n")[2]
+    assert len([line for line in shown.splitlines() if line.startswith("  check ")]) == 3
+
+
+def test_the_examples_are_copied_where_one_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["isrcheck", "examples", str(tmp_path / "mine")])
+    assert isrcheck.main() == 0
+    copied = capsys.readouterr().out.splitlines()
+    assert str(tmp_path / "mine" / "two_phase_commit.py") in copied
+    assert sorted(copied) == sorted(str(path) for path in (tmp_path / "mine").rglob("*") if path.is_file())
+    (tmp_path / "mine" / "two_phase_commit.py").write_text("mine\n")
+    assert isrcheck.main() == 2
+    assert "another file is there already" in capsys.readouterr().err

@@ -1,0 +1,55 @@
+"""What is imported before anything was asked for: nothing that takes long. Modules are counted here, not seconds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.tests.support.places import PROJECT
+
+ENGINES = ("numpy", "numba", "llvmlite", "z3", "networkx", "pyspark", "pyarrow", "pandas")
+HEAVY = {*ENGINES, "textual", "isrcheck.models.kafka"}
+
+SCRIPT = """
+import atexit, sys
+sys.argv = {words!r}
+atexit.register(lambda: print(*({heavy!r} & set(sys.modules)), file=sys.stderr))
+from isrcheck.__main__ import main
+sys.exit(main())
+"""
+
+
+def imported(words: str, folder: Path) -> set[str]:
+    """What a command imports of all that takes long."""
+    script = SCRIPT.format(words=["isrcheck", *words.split()], heavy=HEAVY)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=folder, env=os.environ | {"PYTHONPATH": str(PROJECT)}, capture_output=True, text=True,
+    )  # fmt: skip
+    return set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "check --help",
+        "check graph --help",
+        "check sweep --help",
+        "check --bound x",
+        "check kafka --engine spark --threads 2",
+        "trace --help",
+        "trace list",
+        "conform --help",
+        "--help",
+    ],
+)
+def test_nothing_heavy_is_imported(words: str, tmp_path: Path) -> None:
+    assert imported(words, tmp_path) == set()
+
+
+def test_what_is_imported_is_seen(tmp_path: Path) -> None:
+    assert imported("check examples/two_phase_commit --bound 1", tmp_path) >= {"numpy", "llvmlite"}

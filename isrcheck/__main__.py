@@ -1,0 +1,147 @@
+"""The command `isrcheck`: the commands check, trace and conform under one name, and their completion in a shell.
+
+In:  the words that a person typed.
+Out: what the command that was named prints, and its exit code.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from isrcheck.models.start import run
+
+TYPE_CHECKING = False  # typing takes a while to import, and a command that is named does without it
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isrcheck.models.command_line import Parser
+
+COMMANDS = {
+    "check": ("isrcheck.checker", "can a protocol lose or diverge a record that somebody was promised?"),
+    "trace": ("isrcheck.traces", "show the traces that check has found"),
+    "conform": ("isrcheck.conformance", "hold a system against the model, and the model against a system"),
+}
+"""Each command with its package, and what the help says of it."""
+
+SHELLS = ("bash", "zsh")
+
+EXAMPLES = """\
+examples:
+  isrcheck check kafka --protocol 0.10 --bound 6
+  isrcheck trace show counterexamples/latest
+  isrcheck conform run --steps 200
+
+completion in a shell:
+  eval "$(isrcheck completion bash)"    in ~/.bashrc; zsh likewise, in ~/.zshrc"""
+
+MODELS = {
+    "bash": """\
+_isrcheck_models() {
+  compgen -W "%(words)s" -- "$1"
+  compgen -f -X '!*.py' -- "$1"
+  compgen -d -S / -- "$1"
+}""",
+    "zsh": """\
+_isrcheck_models() {
+  _alternative 'models:model:(%(words)s)' 'files:file:_files -g "*.py"'
+}""",
+}
+"""Completes the name of a model, or a file in the modelling language."""
+
+
+def main() -> int:
+    """Run `isrcheck`; its exit code."""
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    if name not in COMMANDS:
+        return run("isrcheck", lambda _began: _run)
+    del sys.argv[1]
+    command: Callable[[], int] = importlib.import_module(f"{COMMANDS[name][0]}.__main__").main
+    return command()
+
+
+def _run() -> int:
+    """Everything but the commands: help, the version, and completion."""
+    from isrcheck.models.messages.errors import UsageError
+    from isrcheck.models.messages.printable import escaped
+
+    try:
+        arguments = _parser().parse_args()
+        print("\n".join(_copied(arguments.folder)) if "folder" in arguments else _completion(arguments.shell))
+    except SystemExit as end:  # --help
+        return int(end.code or 0)
+    except UsageError as error:
+        print(f"isrcheck: {escaped(str(error))}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> Parser:
+    import argparse
+
+    from isrcheck.models.command_line import Parser
+
+    parser = Parser(
+        prog="isrcheck",
+        description="Settle a question about Kafka-style replication.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, (_, what) in COMMANDS.items():
+        commands.add_parser(name, help=what)
+    examples = commands.add_parser("examples", help="copy the examples, and recordings of Kafka, into a folder")
+    examples.add_argument("folder", metavar="DIR", help="made where there is none; no file is overwritten")
+    completion = commands.add_parser("completion", help="print the script with which a shell completes the commands")
+    completion.add_argument("shell", choices=SHELLS)
+    return parser
+
+
+def _copied(folder: str) -> list[str]:
+    """Copy the examples; the files, to be printed."""
+    from isrcheck.examples import copy_to
+    from isrcheck.models.messages.printable import escaped
+
+    return [escaped(str(path)) for path in copy_to(folder)]
+
+
+def _completion(shell: str) -> str:
+    """The script that completes `isrcheck`, and the three commands by themselves."""
+    import shtab
+
+    parsers = {name: _command_parser(package) for name, (package, _) in COMMANDS.items()}
+    whole = _parser()
+    whole.subcommands.choices.update(parsers)
+    preamble = MODELS[shell] % {"words": " ".join(_first_words())}
+    scripts = [shtab.complete(whole, shell, preamble=preamble)]
+    scripts += [shtab.complete(parser, shell) for parser in parsers.values()]
+    return "\n".join(scripts)
+
+
+def _command_parser(package: str) -> Parser:
+    """The parser of a command, with what can stand behind its options."""
+    import shtab
+
+    parser: Parser = importlib.import_module(f"{package}.cli").parser()
+    for one in (parser, *(parser.subcommands.choices.values() if parser.subcommands else ())):
+        for action in one.declared():
+            kind = (action.metavar or "").partition(".")[0] if isinstance(action.metavar, str) else ""
+            if kind in ("FILE", "LOG", "A", "B", "OUT"):
+                action.complete = shtab.FILE
+            elif kind == "DIR":
+                action.complete = shtab.DIRECTORY
+            elif kind == "MODEL":
+                action.complete = dict.fromkeys(SHELLS, "_isrcheck_models")
+    return parser
+
+
+def _first_words() -> list[str]:
+    """What can stand first behind `check`: forms of the command, and models."""
+    from isrcheck.checker.cli import forms
+    from isrcheck.models import registry
+
+    return [form.word for form in forms() if form.word] + registry.names()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+"""How `trace` complains, and how it ends where its output cannot be written.
+
+In:  a message.
+Out: one line on stderr. Importing it is quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from isrcheck.models.messages.printable import escaped
+
+MOST_MESSAGE = 1000
+"""The longest message, in characters; a file can contain names of any length."""
+
+
+def complain(message: str) -> int:
+    """Print one line on stderr, whatever text from a file the message contains."""
+    print(f"trace: {escaped(message)[:MOST_MESSAGE]}", file=sys.stderr)
+    return 2
+
+
+def discard_output() -> None:
+    """Send the remaining output to the null device, so that the interpreter reports no error when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

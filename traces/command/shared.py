@@ -1,0 +1,69 @@
+"""What the subcommands of `trace` share: options that several of them have, and how they print.
+
+In:  what was typed; lines.
+Out: models, looks; text on stdout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from isrcheck.models.language.model import Model
+from isrcheck.models.messages.errors import UsageError
+from isrcheck.models.registry import load_file
+from isrcheck.traces.command.output import discard_output
+from isrcheck.traces.lanes.table import UNCHANGED, WIDTH
+from isrcheck.traces.terminal import colour
+from isrcheck.traces.terminal.colour import Ink, Look
+
+FILE_HELP = "a trace written by check, or the link `latest`; or a JSON trace of Apalache, Quint or TLC"
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """The option that names a model of one's own."""
+    what = "your own model file, which is executed"
+    parser.add_argument("--model", metavar="FILE.py", type=Path, help=what)
+
+
+def model_of(arguments: argparse.Namespace) -> Model | None:
+    """The model that was named; None where the trace names one of ours. Raises UsageError."""
+    return None if arguments.model is None else load_file(arguments.model)
+
+
+def add_look(parser: argparse.ArgumentParser) -> None:
+    """The options that say how wide a view is, and whether it has colours."""
+    parser.add_argument("--width", metavar="N", type=int, help="columns (default: those of the terminal, or 120)")
+    parser.add_argument("--color", choices=colour.WHEN, default=colour.AUTO, help="auto: on a terminal")
+
+
+def look_of(arguments: argparse.Namespace) -> Look:
+    """The width and the colours: as the options say, or as the terminal has them."""
+    is_terminal = sys.stdout.isatty()
+    if arguments.width is not None and arguments.width < 1:
+        raise UsageError(f"--width {arguments.width}: give at least one column")
+    width: int = arguments.width or (shutil.get_terminal_size((WIDTH, 1)).columns if is_terminal else WIDTH)
+    is_coloured = colour.is_wanted(arguments.color, is_terminal, os.environ)
+    return Look(max(1, width), Ink(is_coloured), fits=is_terminal or arguments.width is not None)
+
+
+def print_lines(lines: Sequence[str]) -> None:
+    """Print, even if the encoding of the terminal lacks the only non-ASCII character or the reader closes the pipe."""
+    text = "\n".join(lines) + "\n"
+    encoding = sys.stdout.encoding or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        text = text.replace(UNCHANGED, ".").encode(encoding, "replace").decode(encoding)
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_output()
+    except OSError as error:
+        discard_output()
+        raise UsageError(f"the output cannot be written: {error.strerror}; send it elsewhere") from None

@@ -1,0 +1,37 @@
+"""`trace slice`: the same failure without the steps that it does not need.
+
+In:  what was typed; a trace file.
+Out: text, a trace file, and an exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+
+from isrcheck.models.messages.printable import escaped
+from isrcheck.traces.command.shared import add_model, model_of, print_lines
+from isrcheck.traces.explaining import slicing
+from isrcheck.traces.format import folder
+from isrcheck.traces.terminal import slice_text
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what it takes."""
+    parser.add_argument("file", metavar="FILE", type=Path, help="a trace that ends where a property fails")
+    add_model(parser)
+    parser.add_argument("--out", metavar="DIR", type=Path, default=folder.DEFAULT, help="where to write the slice")
+    parser.set_defaults(run=_slice)
+
+
+def _slice(arguments: argparse.Namespace) -> int:
+    trace = folder.read(arguments.file, model_of(arguments))
+    found = slicing.slice_of(trace, slicing.command_of(trace, arguments.file, arguments.model))
+    lines = slice_text.tell(trace, found)
+    if found.left_out:
+        path = folder.write(found.trace, arguments.out)
+        model = [] if arguments.model is None else ["--model", str(arguments.model)]
+        lines.append(escaped(f"see it: {shlex.join(['trace', 'show', str(path), *model])}"))
+    print_lines(lines)
+    return 0
