@@ -31,14 +31,14 @@ from benchmarks.limit_loop import limit_loop
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.formula_budget import Answer
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, Circuit
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, AndInverterGraph
 from isrcheck.checker.symbolic.bounded_model_checking import Order
 from isrcheck.checker.symbolic.evaluator import Evaluator
-from isrcheck.checker.symbolic.linear_integers import IntegerArithmetic, Linear
-from isrcheck.checker.symbolic.one_hot_integers import Cases
+from isrcheck.checker.symbolic.linear_integers import LinearArithmetic, LinearInteger
+from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
 from isrcheck.checker.symbolic.solver import STRATEGY, Solver, once
 from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.checker.symbolic.transition_relation import Relation, new_state, plain_state
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation, new_state, plain_state
 from isrcheck.checker.symbolic.unrolling import Unrolling
 from isrcheck.models import registry
 from isrcheck.models.language.declare import Kind
@@ -62,7 +62,7 @@ def by_cases(
     instance: Instance, asked: Sequence[Property], depth: int, *, ordered: bool, told: bool, incremental: bool
 ) -> Iterator[Answer]:
     """Whether something can be broken at each depth, with numbers as cases."""
-    relation = Relation(instance, asked)
+    relation = TransitionRelation(instance, asked)
     unrolling, order = Unrolling(relation), Order(relation)
     demanded = list(unrolling.begin())
     solver = Solver(relation.circuit)
@@ -72,7 +72,9 @@ def by_cases(
             demanded.append(unrolling.levels[at - 1].one_step)
             if told:
                 state = unrolling.levels[at].state
-                demanded += [relation.arithmetic.has_one_value(cell) for cell in state if isinstance(cell, Cases)]
+                demanded += [
+                    relation.arithmetic.has_one_value(cell) for cell in state if isinstance(cell, OneHotInteger)
+                ]
             if ordered and at > 1:
                 demanded += order.of(relation.circuit, unrolling.levels[at - 2].taken, unrolling.levels[at - 1].taken)
         broken = relation.circuit.any(-unrolling.levels[at].asked[prop.name][0] for prop in asked)
@@ -94,20 +96,20 @@ def guessing(answers: Iterator[Answer]) -> Iterator[Answer]:
         STRATEGY.update(said)
 
 
-class BitVectors(IntegerArithmetic):
+class BitVectors(LinearArithmetic):
     """The arithmetic of checker/symbolic/linear_integers.py on bit-vectors."""
 
-    def number(self, low: int | None, high: int | None) -> int | Linear:
+    def number(self, low: int | None, high: int | None) -> int | LinearInteger:
         """A new number."""
         found = super().number(low, high)
-        if isinstance(found, Linear):
+        if isinstance(found, LinearInteger):
             self.names[found.terms[0][0]] = z3.BitVec(f"v{len(self.names)}", WIDTH)
         return found
 
 
 def by_bit_vectors(instance: Instance, asked: Sequence[Property], depth: int) -> Iterator[Answer]:
     """The same with bit-vectors, and new variables for each state."""
-    circuit = Circuit()
+    circuit = AndInverterGraph()
     arithmetic = BitVectors(circuit)
     evaluator = Evaluator(instance, circuit, arithmetic)
     solver = Solver(circuit, arithmetic=arithmetic)

@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit.carrier import SearchContext
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.resources.limits import Limits
@@ -82,12 +83,12 @@ def limit_loop() -> float:
 
 def states_of_depth(instance, kernel, depth):
     """Reachable states in the middle of the search, spread evenly over their level."""
-    search = Search(instance, Limits(depth=depth), kernel)
+    search = Search(SearchContext(instance, Limits(depth=depth), kernel))
     result = search.run()
     first = sum(result.levels[:-1])
     spread = range(first, result.distinct, max(1, result.levels[-1] // REFERENCE_STATES))
     words = kernel.layout.words
-    states = search.store.states
+    states = search.visited.states
     return [kernel.layout.unpack([int(w) for w in states[i * words : (i + 1) * words]]) for i in spread]
 
 

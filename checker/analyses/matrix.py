@@ -202,7 +202,7 @@ def judge(record: RecordedRun, run: Run, verdict: Verdict) -> Match:
     if name in record.proved and verdict.is_unproved:
         return Match.MISSING
     found = verdict.depth if verdict.word is Word.VIOLATED else None
-    permitted = verdict.permitted.witness.depth if verdict.permitted and verdict.permitted.witness else None
+    permitted = verdict.permitted.path.depth if verdict.permitted and verdict.permitted.path else None
     sought = record.violated.get(name), record.permitted.get(name)
     if verdict.word is Word.NOT_APPLICABLE:
         return Match.SAME if sought == (None, None) else Match.MISSING

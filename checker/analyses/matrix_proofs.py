@@ -12,7 +12,7 @@ from dataclasses import replace
 from isrcheck.checker.analyses.matrix import Pair
 from isrcheck.checker.outcome.proof_results import Phase, Proofs
 from isrcheck.checker.outcome.verdict import refuse_contradictions, with_proofs
-from isrcheck.checker.proofs.premises import resting
+from isrcheck.checker.proofs.premises import with_established_premise
 from isrcheck.checker.resources.formula_budget import Memory
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.progress import ProgressLine
@@ -50,4 +50,4 @@ def prove_matrix(session: SearchSession, pairs: list[Pair]) -> tuple[list[Pair],
 
 def _with_proofs(run: Run, proofs: Proofs) -> Run:
     refuse_contradictions(run.verdicts, proofs)
-    return replace(run, verdicts=with_proofs(run.verdicts, resting(proofs, run.exploration)))
+    return replace(run, verdicts=with_proofs(run.verdicts, with_established_premise(proofs, run.exploration)))

@@ -19,13 +19,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import CHUNK, Search
-from isrcheck.checker.outcome import result_words
-from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress, Witness
+from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext, SearchRequest
+from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
+from isrcheck.checker.outcome.exploration import Exploration, Findings, Progress, StepPath
+from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Word
 from isrcheck.checker.resources.budget import UNLIMITED, Budget, Spent
 from isrcheck.checker.resources.limits import Limits
@@ -61,7 +60,7 @@ class Failure:
 
     name: str
     word: Word
-    path: Witness
+    path: StepPath
 
     def is_worse_than(self, known: Failure | None) -> bool:
         """Whether it is a graver failure of the property than the known one, or the same one after fewer steps."""
@@ -120,7 +119,7 @@ class Judgement:
     fate: Fate
     exploration: Exploration | None = None
     failure: Failure | None = None
-    path: Witness | None = None
+    path: StepPath | None = None
     message: str = ""
 
 
@@ -241,10 +240,9 @@ class _Hunt(Search):
         report: Report,
         known: Mapping[str, Failure] | None = None,
     ) -> None:
-        super().__init__(instance, limits, kernel, report)
+        judged = tuple(prop for prop in instance.properties if known is None or prop.kind is not Kind.SOMETIMES)
+        super().__init__(SearchContext(instance, limits, kernel, SearchRequest(watched=judged), report))
         self.known = known
-        if known is not None:
-            self.watched = [prop for prop in self.watched if prop.kind is not Kind.SOMETIMES]
 
     def is_open(self) -> bool:
         """Whether the search goes on. It does not end when all properties are decided, as its totals are compared."""
@@ -256,12 +254,12 @@ class _Hunt(Search):
         A value out of its declared range comes first: it explains more than a property that fails as well.
         """
         errors = self.found_errors()
-        if errors is not None and errors.witness is not None:
-            yield Failure(IN_RANGE.name, Word.VIOLATED, errors.witness)
-        for number, prop in self.properties:
-            if prop in self.watched and prop.kind is not Kind.SOMETIMES:
-                for word, entry in ((Word.VIOLATED, result_words.FOUND), (Word.PERMITTED, result_words.PERMITTED)):
-                    path = self._finding(result_words.place(number, entry)).witness
+        if errors is not None and errors.path is not None:
+            yield Failure(IN_RANGE.name, Word.VIOLATED, errors.path)
+        for number, prop in self.context.properties:
+            if prop in self.context.watched and prop.kind is not Kind.SOMETIMES:
+                for word, kind in ((Word.VIOLATED, EntryKind.FOUND), (Word.PERMITTED, EntryKind.PERMITTED)):
+                    path = self.finding(self.context.results.entry(number, kind)).path
                     if path is not None:
                         yield Failure(prop.name, word, path)
 
@@ -272,40 +270,38 @@ class _Hunt(Search):
         return min(worse, key=lambda failure: failure.path.depth, default=None)
 
 
-class _Probe(Search):
+class _Probe:
     """Tries a mutant, and no other action, in every state that the search of the model has expanded."""
 
     def __init__(self, candidate: Candidate, searched: Search) -> None:
-        instance = candidate.instance
-        alone = [choice if slot == candidate.slot else None for slot, choice in enumerate(instance.alternatives)]
-        super().__init__(replace(instance, alternatives=tuple(alone)).like(instance), searched.limits, candidate.kernel)
+        alone = [
+            choice if slot == candidate.slot else None for slot, choice in enumerate(candidate.instance.alternatives)
+        ]
+        instance = replace(candidate.instance, alternatives=tuple(alone)).like(candidate.instance)
         self.slot = candidate.slot
-        self.erring = result_words.of_steps(len(self.properties))
-        self.store = searched.store
-        self.searched = searched
+        self.context = SearchContext(instance, searched.context.limits, candidate.kernel, EVERY_STATE)
+        self.carrier = SingleThread(self.context, searched.visited)
+        self.searched = searched.context
 
     def takes_more(self) -> bool:
         """Whether it takes more steps than the action does; it takes all steps of the action."""
         at = 0
         while at < self.searched.expanded:
-            last = min(at + CHUNK, self.searched.expanded)
-            at, _ = self._attempt(at, last)
-            if self.fired[self.slot] > self.searched.fired[self.slot]:
+            at, _ = self.carrier.attempt(at, min(at + CHUNK, self.searched.expanded))
+            if self.context.fired[self.slot] > self.searched.fired[self.slot]:
                 return True
-        return bool(self.results[self.erring]) and self._errs_more()
+        return bool(self.context.results.erring_steps.count) and self._errs_more()
 
     def _errs_more(self) -> bool:
         """Whether more of its steps than of the action's leave a declared range in these states."""
-        cells = (self.kernel.layout.unpack([int(word) for word in one]) for one in self._states())
-        steps = range(*self.instance.first_steps[self.slot : self.slot + 2])
-        instance = self.searched.instance
+        layout, instance = self.context.kernel.layout, self.searched.instance
+        states = self.carrier.visited.states_at(range(self.searched.expanded))
+        cells = (layout.unpack([int(word) for word in one]) for one in states)
+        steps = range(*self.context.instance.first_steps[self.slot : self.slot + 2])
         erring = sum(
             error_in_step(instance, state, instance.step(number)) is not None for state in cells for number in steps
         )
-        return bool(self.results[self.erring] > erring)
-
-    def _states(self) -> Iterator[NDArray[np.uint64]]:
-        return iter(self.store.states_at(range(self.searched.expanded)))
+        return self.context.results.erring_steps.count > erring
 
 
 # ------------------------------------------------------------------------------------------------------------- report

@@ -52,7 +52,7 @@ def figures_of(exploration: Exploration) -> dict[str, str]:
     figures = {"distinct": str(exploration.distinct), "levels": str(len(exploration.levels))}
     for name in PROPERTIES:
         found = exploration.findings[name].found
-        figures[name] = f"{found.count}@{found.witness.depth + 1}" if found.witness else "-"
+        figures[name] = f"{found.count}@{found.path.depth + 1}" if found.path else "-"
     return figures
 
 

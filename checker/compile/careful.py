@@ -1,11 +1,11 @@
-"""The text of a kernel that goes on where the model leaves its declaration.
+"""Generates the text of a careful kernel, which continues after the model leaves its declaration.
 
 In:  an `Instance` and its `Layout`, as in checker/compile/lower.py.
-Out: Python text that defines `expand` and `check`, which take and give the same.
+Out: Python text that defines `expand` and `check`, with the same interface.
 
-After every step that it tries, and every property that it asks, such a kernel looks whether that went wrong, counts it,
-and makes nothing else of it: the step leads nowhere, and the property is not judged there. That takes time, so it is
-used only once a kernel of checker/compile/lower.py has stopped.
+After every step that it tries, and every property that it evaluates, a careful kernel checks whether that left the
+declaration. If so, it only counts this: the step leads nowhere, and the property is not judged there. This takes time,
+so a careful kernel runs only after a kernel of checker/compile/lower.py has stopped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from isrcheck.checker.compile.layout import Layout
 from isrcheck.checker.compile.lower import INDENT, KernelText
-from isrcheck.checker.outcome import result_words
+from isrcheck.checker.outcome.kernel_results import EntryKind, offset_of_steps
 from isrcheck.models.language.model import Instance, Property
 from isrcheck.models.language.syntax import Function
 
@@ -39,9 +39,9 @@ class CarefulText(KernelText):
             f"found = {found}",
             f"if {' or '.join(f'failed({one})' for one in states)}:",
             *(f"    clear({one})" for one in states),
-            f"    {self._note(number, result_words.ERRED)}",
+            f"    {self._note(number, EntryKind.ERRED)}",
             f"elif {'found' if is_sometimes else 'not found'}:",
-            *(f"    {line}" for line in failure or [self._note(number, result_words.FOUND)]),
+            *(f"    {line}" for line in failure or [self._note(number, EntryKind.FOUND)]),
         ]
 
     def _judge_failure(self, number: int, prop: Property, state: str) -> list[str]:
@@ -51,15 +51,15 @@ class CarefulText(KernelText):
             f"permitted = {self.function(prop.permitted)}({state})",
             f"if failed({state}):",
             f"    clear({state})",
-            f"    {self._note(number, result_words.ERRED)}",
+            f"    {self._note(number, EntryKind.ERRED)}",
             "elif permitted:",
-            f"    {self._note(number, result_words.PERMITTED)}",
+            f"    {self._note(number, EntryKind.PERMITTED)}",
             "else:",
-            f"    {self._note(number, result_words.FOUND)}",
+            f"    {self._note(number, EntryKind.FOUND)}",
         ]
 
     def _attempts(self, slot: int, function: Function) -> list[str]:
-        """The loops over an action's arguments; every guard is asked of every step, as the reference does."""
+        """The loops over an action's arguments; every guard is evaluated for every step, as in the reference."""
         choices, indent = self.instance.argument_ranges[slot], 3 * INDENT
         if any(choice.count == 0 for choice in choices):
             return [f"{indent}pass"]
@@ -73,7 +73,7 @@ class CarefulText(KernelText):
             f"{indent}is_enabled = {self.function(function, is_action=True)}(s{arguments})",
             f"{indent}if failed(s):",
             f"{indent}    clear(s)",
-            f"{indent}    note(results + {8 * result_words.of_steps(len(self.instance.model.properties))}, i, {step})",
+            f"{indent}    note(results + {offset_of_steps(len(self.instance.model.properties))}, i, {step})",
             f"{indent}    copy(before, s)",
             f"{indent}elif is_enabled:",
             f"{indent}    count = {self._emit(step, slot)}",

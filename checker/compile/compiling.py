@@ -1,9 +1,9 @@
-"""Compiles the text of a kernel; where there is little time, in a process of its own.
+"""Compiles the text of a kernel; under a time limit, in a process of its own.
 
-In:  the lowered text (checker/compile/lower.py), the `Layout`, and how many seconds there are.
-Out: object code; OutOfTimeError.
+In:  the lowered text (checker/compile/lower.py), the `Layout`, and the seconds that are left.
+Out: object code, or OutOfTimeError.
 
-LLVM cannot be interrupted. A process can be ended.
+LLVM cannot be interrupted, but a process can be ended.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isrcheck.checker.compile import instructions, native
 from isrcheck.checker.compile.layout import Layout
 
 PARAMETERS = {"expand": 12, "check": 6}
-"""How many whole numbers each function of a kernel takes; it gives one."""
+"""The number of integer parameters of each exported function; each returns an integer."""
 
 OPERATIONS = ("read", "write", "element", "failed", "load_word", "store_word", "store_half")
 
@@ -34,12 +34,12 @@ sys.stdout.buffer.write(code_of(text, layout))
 
 
 class OutOfTimeError(Exception):
-    """The kernel was not compiled in the time that there was."""
+    """The kernel was not compiled in time."""
 
 
 @contextmanager
 def compiling_within(seconds: float | None) -> Iterator[None]:
-    """Whatever is compiled meanwhile has so many seconds (None: no limit)."""
+    """Limit the time of all compilations in the block (None: no limit)."""
     before = _SECONDS.set(seconds)
     try:
         yield
@@ -63,7 +63,7 @@ def compiled(text: str, layout: Layout) -> bytes:
         )
     except subprocess.TimeoutExpired:
         raise OutOfTimeError from None
-    # Where no process can be started, or it failed, what is wrong shows here.
+    # If the process cannot be started or fails, compiling here shows the error.
     return child.stdout if child.returncode == 0 else code_of(text, layout)
 
 

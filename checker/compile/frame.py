@@ -1,28 +1,28 @@
-"""The text that every kernel has in common: how states are taken from the store, and successors taken down.
+"""The text that all kernels share: reading states from the visited set, and writing successors.
 
-In:  nothing; what is in braces is filled in by checker/compile/lower.py.
-Out: functions in the small part of Python that checker/compile/native.py compiles.
+In:  nothing; checker/compile/lower.py fills in the braces.
+Out: functions in the small subset of Python that checker/compile/native.py compiles.
 """
 
 from __future__ import annotations
 
 PRELUDE = '''def note(result, state, step):
-    """Count one finding of a property, and keep the first: (count, state, step) as three words."""
+    """Count one finding of a property, and keep the state and step of the first."""
     if load_word(result) == 0:
-        store_word(result + 8, state)
-        store_word(result + 16, step)
+        store_word(result + {state_offset}, state)
+        store_word(result + {step_offset}, step)
     store_word(result, load_word(result) + 1)
 
 
 def pause(results, status, state, count, has_failed):
-    """Say where the kernel stopped: the next state, how many successors there are, whether the model failed there."""
+    """Write the status: the next state, the number of successors, whether the model left its declaration."""
     store_word(results + status, state)
-    store_word(results + status + 8, count)
-    store_word(results + status + 16, has_failed)
+    store_word(results + status + {successors_offset}, count)
+    store_word(results + status + {failed_offset}, has_failed)
     return count'''
 
 EMIT = '''def emit(before, after, words, parents, steps, fired, active, results, count, state, step, slot):
-    """Take down one successor, look at the transition, and undo the step in the working buffer."""
+    """Write one successor, judge the transition, and undo the step in the working buffer."""
     pack(after, words + count * {words_size})
     store_half(parents + count * 4, state)
     store_half(steps + count * 4, step)
@@ -32,7 +32,7 @@ EMIT = '''def emit(before, after, words, parents, steps, fired, active, results,
     return count + 1'''
 
 EXPAND_HEAD = '''def expand(store, first, last, before, s, words, parents, steps, room, fired, active, results):
-    """Successors of states first..last-1 of the store, in order, while there is room for those of a whole state."""
+    """Successors of states first..last-1, in order, as long as there is room for those of a whole state."""
     count = 0
     for i in range(first, last):
         if count + {steps} > room:
@@ -45,7 +45,7 @@ EXPAND_TAIL = """        if failed(s) or failed(before):
     return pause(results, {status}, last, count, 0)"""
 
 CHECK = '''def check(store, first, last, s, active, results):
-    """Look at states first..last-1 of the store; says at which one the model failed, or `last`."""
+    """Judge states first..last-1; returns the state at which the model left its declaration, or `last`."""
     for i in range(first, last):
         unpack(store + i * {words_size}, s)
         observe_state(s, active, results, i, -1)

@@ -1,9 +1,10 @@
-"""What an executor is told of an instance of a model, so that it can make the same one.
+"""A description of an instance that can be sent to an executor, which rebuilds the instance from it.
 
-In:  an `Instance` on the driver. Out: a `Subject`, which can be sent; and from it, elsewhere, the instance again.
+In:  an `Instance` on the driver.
+Out: an `InstanceSpecification`, which can be sent; from it, on the executor, the same instance.
 
-Functions are not sent. A registered model is loaded by its name from the package that the executor has, and has to be
-the same text; a model that a person wrote travels as the text of its files, which are run there as they were here.
+Functions are not sent. A registered model is loaded by name from the package on the executor, which must have the same
+text. A user's model is sent as the text of its files, and run there.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from isrcheck.models.messages.errors import UsageError
 
 
 class DifferingModelError(UsageError):
-    """An executor has another text of the model than the driver."""
+    """The executor has another version of the model than the driver."""
 
 
 @dataclass(frozen=True)
-class Subject:
-    """A model by name, or as the text of its files (the first of them is the model); protocol, values and swaps."""
+class InstanceSpecification:
+    """A model by name, or as the text of its files (the model's own file first); protocol, values and swaps."""
 
     name: str
     digest: str
@@ -35,8 +36,8 @@ class Subject:
     files: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, instance: Instance) -> Subject:
-        """What has to be sent to make this instance elsewhere."""
+    def of(cls, instance: Instance) -> InstanceSpecification:
+        """The specification of this instance."""
         model = instance.model
         return cls(
             model.name,
@@ -52,22 +53,22 @@ class Subject:
         return _instance(self)
 
     def kernel(self) -> Kernel:
-        """Its kernel, compiled where the cache of this machine does not have it."""
+        """Its kernel, compiled if this machine's cache does not have it."""
         return _kernel(self)
 
 
 @lru_cache(maxsize=64)
-def _instance(subject: Subject) -> Instance:
+def _instance(subject: InstanceSpecification) -> Instance:
     model = _model(subject.name, subject.files)
     if model.digest != subject.digest:
         raise DifferingModelError(
-            f"{subject.name}: an executor has another text of this model; give driver and executors the same isrcheck"
+            f"{subject.name}: an executor has another version of this model; give driver and executors one isrcheck"
         )
     return model.instance(subject.protocol, dict(subject.values), dict(subject.swaps))
 
 
 @lru_cache(maxsize=64)
-def _kernel(subject: Subject) -> Kernel:
+def _kernel(subject: InstanceSpecification) -> Kernel:
     return kernel_of(_instance(subject))
 
 
@@ -81,7 +82,7 @@ def _model(name: str, files: tuple[tuple[str, str], ...]) -> Model:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode("utf-8", "surrogateescape"))
         model = registry.load_file(Path(folder) / files[0][0])
-        # While the files are there.
+        # Compute the digest while the files exist.
         assert model.digest
         return model
 
@@ -94,15 +95,15 @@ def _is_registered(model: Model) -> bool:
 
 
 def _files_of(model: Model) -> tuple[tuple[str, str], ...]:
-    """The model's own file first, and what else it is made of, by the paths by which an import finds them."""
+    """The files that the model is made of, its own first, under the paths by which imports find them."""
     paths = {model.sources[model.path]: model.path}
     for file, path in model.sources.items():
         if paths.setdefault(path, file) != file:
             raise UsageError(
-                f"{file}: {paths[path]} is found by the same name, so one of them cannot be sent; rename one"
+                f"{file}: {paths[path]} has the same import name, so only one of them can be sent; rename one"
             )
     return tuple(
         (path, Path(file).read_bytes().decode("utf-8", "surrogateescape"))
         for path, file in paths.items()
-        if not path.startswith("isrcheck/models/")  # of this program, which executors have
+        if not path.startswith("isrcheck/models/")  # executors have the models of isrcheck
     )

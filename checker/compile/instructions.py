@@ -1,35 +1,30 @@
-"""The few operations on memory that compiled models are made of, as LLVM instructions.
+"""The memory operations of compiled models, as LLVM instructions.
 
-In:  a place in a function that is being built (checker/compile/native.py), and addresses of working buffers, packed
-     states and counters (see checker/compile/layout.py), as whole numbers.
-Out: the instructions, put in line there.
+In:  a position in a function that is being built (checker/compile/native.py), and addresses of working buffers, packed
+     states and counters (see checker/compile/layout.py), as integers.
+Out: instructions, inlined at that position.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from llvmlite import ir
 
 from isrcheck.checker.compile.layout import Bits, Layout
+from isrcheck.checker.compile.native import I64, Builder, Operation, Value
 
-I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
-
-Builder = Any
-Value = Any
-Operation = Callable[..., Value]
-"""Takes the builder and whole numbers; gives a whole number, a truth value, or nothing that anybody asks for."""
+I8, I32 = ir.IntType(8), ir.IntType(32)
 
 
 def _at(builder: Builder, address: Value, kind: Any, offset: Value | int = 0) -> Value:
     """The pointer to `address + offset`.
 
-    The address is the base and the offset the index, so that LLVM knows what two cells of one state have to do with
-    each other. An address is never 0; should LLVM find that a base might be, it must not take the path to it for
-    unreachable.
+    The address is the base and the offset the index, so that LLVM can tell how two cells of one state are related. An
+    address is never 0; if LLVM cannot exclude that a base is 0, it must not treat the path to it as unreachable.
     """
-    # llvmlite knows fewer attributes than LLVM, and refuses the others in its own `add`.
+    # llvmlite's `add` refuses attributes that it does not know, although LLVM does.
     set.add(builder.function.attributes, "null_pointer_is_valid")
     if isinstance(offset, int):
         offset = ir.Constant(I64, offset)
@@ -47,7 +42,7 @@ def read(builder: Builder, state: Value, offset: Value) -> Value:
 
 
 def write(builder: Builder, state: Value, offset: Value, value: Value, low: Value, high: Value) -> None:
-    """Write a byte; outside low..high nothing is written and the state is marked as failed."""
+    """Write a byte; if the value is outside low..high, nothing is written and the state is marked as failed."""
     above = builder.icmp_signed(">=", value, low)
     below = builder.icmp_signed("<=", value, high)
     with builder.if_else(builder.and_(above, below), likely=True) as (inside, outside):
@@ -58,7 +53,7 @@ def write(builder: Builder, state: Value, offset: Value, value: Value, low: Valu
 
 
 def element(builder: Builder, state: Value, index: Value, size: Value) -> Value:
-    """`index` where it lies in 0..size-1; otherwise 0, and the state is marked as failed."""
+    """`index` if it is in 0..size-1; otherwise 0, and the state is marked as failed."""
     inside = builder.icmp_unsigned("<", index, size)
     with builder.if_then(builder.not_(inside), likely=False):
         _fail(builder, state)
@@ -76,12 +71,12 @@ def load_word(builder: Builder, address: Value) -> Value:
 
 
 def store_word(builder: Builder, address: Value, value: Value) -> None:
-    """Put a 64-bit number at `address`."""
+    """Store a 64-bit number at `address`."""
     builder.store(value, _at(builder, address, I64))
 
 
 def store_half(builder: Builder, address: Value, value: Value) -> None:
-    """Put a 32-bit number at `address`."""
+    """Store a 32-bit number at `address`."""
     builder.store(builder.trunc(value, I32), _at(builder, address, I32))
 
 
@@ -90,7 +85,7 @@ LANES = 8
 
 
 def _groups(layout: Layout) -> list[list[Bits]]:
-    """The cells in runs of at most LANES, none across a word."""
+    """The cells in runs of at most LANES, each within one word."""
     groups: list[list[Bits]] = []
     for bits in layout.bits:
         if not groups or len(groups[-1]) == LANES or groups[-1][0].word != bits.word:
@@ -105,9 +100,9 @@ def _vector(values: Sequence[int], kind: Any = I64) -> Value:
 
 
 def packer(layout: Layout) -> Operation:
-    """`pack(state, words)`: the cells of a working buffer into `layout.words` words at address `words`.
+    """`pack(state, words)`: pack the cells of a working buffer into `layout.words` words at address `words`.
 
-    Reads up to LANES - 1 bytes beyond the last cell, so a working buffer has that much room behind it.
+    Reads up to LANES - 1 bytes beyond the last cell; a working buffer has room for that.
     """
 
     def pack(builder: Builder, state: Value, words: Value) -> None:
@@ -135,14 +130,14 @@ def packer(layout: Layout) -> Operation:
 
 
 def unpacker(layout: Layout) -> Operation:
-    """`unpack(words, state)`: a packed state at address `words` into the cells of a working buffer."""
+    """`unpack(words, state)`: unpack a state at address `words` into the cells of a working buffer."""
 
     def unpack(builder: Builder, words: Value, state: Value) -> None:
         undefined = ir.Constant(ir.VectorType(I64, LANES), ir.Undefined)
         first = ir.Constant(I32, 0)
         everywhere = ir.Constant(ir.VectorType(I32, LANES), [0] * LANES)
         packed = [builder.load(_at(builder, words, I64, 8 * word)) for word in range(layout.words)]
-        # In the order of the bytes, since a group writes LANES bytes and the next one corrects what was too many.
+        # In byte order: a group always writes LANES bytes, and the next group overwrites the surplus.
         for group in _groups(layout):
             one = builder.insert_element(undefined, packed[group[0].word], first)
             wide = builder.shuffle_vector(one, undefined, everywhere)
@@ -157,7 +152,7 @@ def unpacker(layout: Layout) -> Operation:
 
 
 def copier(layout: Layout) -> Operation:
-    """`copy(source, target)`: the cells of one working buffer into another."""
+    """`copy(source, target)`: copy the cells of one working buffer to another."""
 
     def copy(builder: Builder, source: Value, target: Value) -> None:
         for offset in range(layout.first_cell, layout.size, 8):

@@ -1,12 +1,12 @@
-"""A model, compiled: the lowered text of checker/compile/lower.py as machine code, and a cache that is never stale.
+"""The compiled model: machine code for the lowered text of checker/compile/lower.py, and a cache that is never stale.
 
 In:  an `Instance`.
-Out: a `Kernel` with two compiled functions, `expand` and `check`, and the layout that they work on; and the careful
-     kernel of the same shape, for who asks for it.
+Out: a `Kernel` with two compiled functions, `expand` and `check`, and their state layout; on request, the careful
+     kernel of the same shape.
 
-The compiled code lies in a file that is named by the content of everything it depends on: the lowered text, the layout
-of the state, the source of the modules that make it, the versions of llvmlite, LLVM and Python, the processor. A
-changed helper function changes the text and so the file; nothing is ever looked up by file name or date alone.
+The cache file of a kernel is named by a digest of everything that the code depends on: the lowered text, the state
+layout, the source of the modules that generate it, the versions of llvmlite, LLVM and Python, and the processor. A
+changed helper function changes the text and therefore the file. Nothing is looked up by date.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.printable import escaped
 
 FOLDERS = {"isrcheck.checker.compile": True, "isrcheck.checker.outcome": False}
-"""The folders whose modules decide what machine code comes out."""
+"""The packages whose modules determine the machine code."""
 
 _SAID: set[str] = set()
-"""What is wrong with the cache, as far as this process has said so."""
+"""Problems of the cache that this process has already reported."""
 
 
 Announce = Callable[[str], None]
@@ -42,9 +42,9 @@ Announce = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Kernel:
-    """The compiled functions of one shape of a model; checker/compile/lower.py says what they take.
+    """The compiled functions for one shape of a model; checker/compile/frame.py defines their parameters.
 
-    `careful` gives the kernel that goes on where this one stops, because the model leaves its declaration.
+    `careful` returns the kernel that continues where this one stops because the model leaves its declaration.
     """
 
     layout: Layout
@@ -61,7 +61,7 @@ def _digest(text: str, layout: Layout) -> str:
 
 
 def kernel_of(instance: Instance, announce: Announce = lambda message: None) -> Kernel:
-    """The compiled kernel for the shape of an instance; `announce` is told where it has to be compiled first."""
+    """The compiled kernel for the shape of an instance; `announce` is called before a compilation."""
     layout = layout_of(instance)
     return _kernel(lower(instance, layout), instance, layout, announce)
 
@@ -82,7 +82,7 @@ def _kernel(text: str, instance: Instance, layout: Layout, announce: Announce) -
 
 
 def _why_compiled(path: Path) -> str:
-    """Why code is not there that would be kept in this file. What is wrong with the cache is said once."""
+    """Why there is no cached code in this file. A problem of the cache is reported once."""
     why = why_not_kept(path)
     if why in _SAID:
         return " (not kept)"

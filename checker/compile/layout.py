@@ -1,11 +1,11 @@
-"""How a state lies in memory: as bytes while it is worked on, and packed into 64-bit words while it is kept.
+"""The layout of a state in memory: as bytes in a working buffer, and packed into 64-bit words in the visited set.
 
 In:  an `Instance` (models/language/model.py).
 Out: a `Layout`: the bytes of a working buffer, and for every cell the word and the bits that it is packed into.
 
-A working buffer holds an error word (8 bytes, non-zero once an index or a value left its range), one byte per run-time
-setting, one byte per action (which alternative the protocol uses, -1 for none), and then one signed byte per cell. The
-cells come last, 8-byte aligned, so that they can be copied without the rest.
+A working buffer holds an error word (8 bytes, non-zero once an index or a value has left its range), one byte per
+run-time setting, one byte per action (the alternative that the protocol uses, -1 for none), and one signed byte per
+cell. The cells come last, 8-byte aligned, so that they can be copied without the rest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ABSENT = -1
 
 @dataclass(frozen=True)
 class Bits:
-    """Where one cell is packed: word, lowest bit, number of bits; its value is kept as value - low."""
+    """Where one cell is packed: word, lowest bit, number of bits. Its value is stored as value - low."""
 
     word: int
     shift: int
@@ -37,7 +37,7 @@ class Bits:
 
 @dataclass(frozen=True)
 class Layout:
-    """Bytes and bits of a state under one shape of configuration."""
+    """The bytes and bits of a state for one shape of configuration."""
 
     settings: tuple[str, ...]
     slots: int
@@ -47,7 +47,7 @@ class Layout:
 
     @property
     def first_choice(self) -> int:
-        """The byte that says which alternative action 0 uses."""
+        """The byte that holds the alternative of action 0."""
         return ERROR_BYTES + len(self.settings)
 
     @property
@@ -57,11 +57,11 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """Bytes of a working buffer: a multiple of 8, with room behind the cells for a load of 8 that starts at any."""
+        """The bytes of a working buffer: a multiple of 8, with room for an 8-byte load that starts at any cell."""
         return self.first_cell + -(-(self.cells + 7) // 8) * 8
 
     def buffer(self, instance: Instance) -> NDArray[np.int8]:
-        """A working buffer that carries the run-time values of an instance of this shape."""
+        """A working buffer with the run-time values of an instance of this shape."""
         buffer = np.zeros(self.size, np.int8)
         values = dict(instance.configuration.items())
         for position, name in enumerate(self.settings):
@@ -78,7 +78,7 @@ class Layout:
         return np.array(words, np.uint64)
 
     def pack_rows(self, states: NDArray[np.int8]) -> NDArray[np.uint64]:
-        """The words of several states, one a row."""
+        """The words of several states, one per row."""
         words = np.zeros((len(states), self.words), np.uint64)
         for position, bits in enumerate(self.bits):
             words[:, bits.word] |= (states[:, position].astype(np.int64) - bits.low).astype(np.uint64) << np.uint64(
@@ -91,14 +91,14 @@ class Layout:
         return tuple((int(words[bits.word]) >> bits.shift & (1 << bits.width) - 1) + bits.low for bits in self.bits)
 
     def column(self, states: NDArray[np.uint64], position: int) -> NDArray[np.int64]:
-        """The value of one cell in each of the packed states, one a row."""
+        """The value of one cell in each of the packed states, one per row."""
         bits = self.bits[position]
         found = (states[:, bits.word] >> np.uint64(bits.shift)) & np.uint64((1 << bits.width) - 1)
         return found.astype(np.int64) + bits.low
 
 
 def layout_of(instance: Instance) -> Layout:
-    """Lay out the states of an instance: a cell takes the bits of its range, and lies in one word."""
+    """The layout for an instance: each cell takes the bits that its range needs, within one word."""
     entries = instance.model.entries
     settings = tuple(name for name, entry in entries.items() if not entry.is_bound)
     draft = Layout(settings, len(instance.model.actions), instance.cells, (), 0)

@@ -1,13 +1,13 @@
-"""From a model's functions to the source text of one kernel, which checker/compile/native.py compiles.
+"""Lowers a model's functions to the source text of one kernel, which checker/compile/native.py compiles.
 
-In:  an `Instance` and its `Layout`. Of the configuration only the bounds are used: switches, client settings and the
-     choice of swapped actions stay values in the working buffer, so one kernel serves all protocols of one shape.
-Out: Python text that defines `expand` and `check` (see the end of this file for what they do).
+In:  an `Instance` and its `Layout`. Of the configuration only the bounds are compiled in: switches, client settings and
+     the alternatives of actions are values in the working buffer, so that one kernel serves all protocols of one shape.
+Out: Python text that defines `expand` and `check` (checker/compile/frame.py).
 
-Every model function becomes one kernel function; `s.field[i]` becomes the byte at an address; `require(e)` becomes
-`if not e: return False`; `all`, `any` and `sum` become loops. The text is a small part of Python.
+Every model function becomes one kernel function; `s.field[i]` becomes the byte at an address; `require(e)` becomes `if
+not e: return False`; `all`, `any` and `sum` become loops. The text uses a small subset of Python.
 
-It stops where the model leaves its declaration; the kernel of checker/compile/careful.py goes on.
+The kernel stops where the model leaves its declaration; the kernel of checker/compile/careful.py then continues.
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ from collections.abc import Iterable, Sequence
 
 from isrcheck.checker.compile.frame import CHECK, EMIT, EXPAND_HEAD, EXPAND_TAIL, PRELUDE
 from isrcheck.checker.compile.layout import ERROR_BYTES, Layout
-from isrcheck.checker.outcome import result_words
+from isrcheck.checker.outcome.kernel_results import (
+    FAILED_OFFSET,
+    STATE_OFFSET,
+    STEP_OFFSET,
+    SUCCESSORS_OFFSET,
+    EntryKind,
+    offset,
+    offset_of_status,
+)
 from isrcheck.models.language.model import FieldLayout, Instance, Property
 from isrcheck.models.language.syntax import EXTREMA, FOLDS, STATE_NAMES, TAKEN, Function, stored
 from isrcheck.models.language.text.chains import alternatives, branches, summands, summed
@@ -32,18 +40,20 @@ def lower(instance: Instance, layout: Layout) -> str:
 
 
 class KernelText:
-    """Collects kernel functions, callees before callers."""
+    """Collects the functions of a kernel, callees before callers."""
 
     def __init__(self, instance: Instance, layout: Layout) -> None:
         self.instance = instance
         self.layout = layout
-        self.parts: list[str] = [PRELUDE]
-        self.status = 8 * result_words.status(len(instance.model.properties))
+        offsets = {"successors_offset": SUCCESSORS_OFFSET, "failed_offset": FAILED_OFFSET}
+        prelude = PRELUDE.format(state_offset=STATE_OFFSET, step_offset=STEP_OFFSET, **offsets)
+        self.parts: list[str] = [prelude]
+        self.status = offset_of_status(len(instance.model.properties))
         self.names: dict[Function, str] = {}
         self.numbers = itertools.count()
 
     def text(self) -> str:
-        """The text: every function that the kernel is made of."""
+        """The whole text of the kernel."""
         # Every property is compiled, so that a kernel does not depend on which of them a setting switches off.
         properties = self.instance.model.properties
         of_steps = [(number, prop) for number, prop in enumerate(properties) if prop.of_steps]
@@ -56,7 +66,7 @@ class KernelText:
         return "\n\n".join(self.parts)
 
     def function(self, function: Function, is_action: bool = False, skip: int = 0) -> str:
-        """The name of a function in the kernel, which it is added to if it is new, without its first `skip` guards."""
+        """The kernel's name for a function; a new function is added, without its first `skip` guards."""
         if function not in self.names:
             for callee in function.functions.values():
                 self.function(callee)
@@ -77,19 +87,19 @@ class KernelText:
         return "\n".join(lines)
 
     def _judge(self, number: int, prop: Property, found: str, states: Sequence[str], state: str) -> list[str]:
-        """Ask one property, and note what it says."""
+        """Evaluate one property, and note the result."""
         if prop.kind.value == "sometimes":
-            return [f"if {found}:", f"    {self._note(number, result_words.FOUND)}"]
+            return [f"if {found}:", f"    {self._note(number, EntryKind.FOUND)}"]
         return [f"if not {found}:", *(f"    {line}" for line in self._judge_failure(number, prop, state))]
 
     def _judge_failure(self, number: int, prop: Property, state: str) -> list[str]:
-        found, permitted = (self._note(number, entry) for entry in (result_words.FOUND, result_words.PERMITTED))
+        found, permitted = (self._note(number, kind) for kind in (EntryKind.FOUND, EntryKind.PERMITTED))
         if prop.permitted is None:
             return [found]
         return [f"if {self.function(prop.permitted)}({state}):", f"    {permitted}", "else:", f"    {found}"]
 
-    def _note(self, number: int, entry: int) -> str:
-        return f"note(results + {8 * result_words.place(number, entry)}, state, step)"
+    def _note(self, number: int, kind: EntryKind) -> str:
+        return f"note(results + {offset(number, kind)}, state, step)"
 
     def _expand(self) -> str:
         lines = [
@@ -106,8 +116,8 @@ class KernelText:
         return "\n".join(lines)
 
     def _attempts(self, slot: int, function: Function) -> list[str]:
-        """The loops over an action's arguments. A guard stands in the outermost loop that knows all that it asks about,
-        though never before a guard that precedes it in the action."""
+        """The loops over an action's arguments. A guard is evaluated in the outermost loop that binds everything it
+        reads, but never before a guard that precedes it in the action."""
         choices = self.instance.argument_ranges[slot]
         lowering = _Lowering(self, function, is_action=True)
         lowering.rename_parameters()
@@ -115,20 +125,20 @@ class KernelText:
         lines: list[str] = []
         indent = 3 * INDENT
         if any(choice.count == 0 for choice in choices):
-            return [f"{indent}pass"]  # no step, so no guard is asked either
+            return [f"{indent}pass"]  # there are no steps, so no guard is evaluated
         for depth in range(len(choices) + 1):
-            # A version of an action may give its parameters other names.
+            # An alternative of an action may give its parameters other names.
             missing = {parameter.name for parameter in function.arguments[depth:]}
             known = []
             while guards and depth < len(choices) and not missing & _names(guards[0]):
                 known.append(lowering.value(guards.pop(0)))
-            if known:  # in one line: Python counts how deep lines are indented
+            if known:  # in one line, because Python limits the depth of indentation
                 lines.append(f"{indent}if {' and '.join(known)}:")
                 indent += INDENT
             if depth < len(choices):
                 lines.append(f"{indent}for p{depth} in range({choices[depth].count}):")
                 indent += INDENT
-        # What is left of the guards, and the writes, are the action's own function.
+        # The remaining guards and the writes are a function of their own.
         hoisted = len(_leading_guards(function)) - len(guards)
         name = self.function(function, is_action=True, skip=hoisted)
         arguments = "".join(f", p{depth}" for depth in range(len(choices)))
@@ -141,7 +151,7 @@ class KernelText:
         return lines
 
     def _step_number(self, slot: int) -> str:
-        """The number of a step of an action that has one, by the arguments p0, p1, ..."""
+        """The number of an action's step, from its arguments p0, p1, ..."""
         first, after = self.instance.first_steps[slot : slot + 2]
         step, stride = str(first), after - first
         for depth, choice in enumerate(self.instance.argument_ranges[slot]):
@@ -154,7 +164,7 @@ class KernelText:
 
 
 def _leading_guards(function: Function) -> list[ast.expr]:
-    """The conditions of the guards that an action begins with."""
+    """The conditions of the guards at the beginning of an action."""
     guards = []
     for statement in function.body:
         call = statement.value if isinstance(statement, ast.Expr) else None
@@ -169,7 +179,7 @@ def _names(expression: ast.expr) -> set[str]:
 
 
 class _Lowering:
-    """Lowers one function. Locals keep their names; names of inlined loops get a number of their own."""
+    """Lowers one function. Locals keep their names; names in inlined loops get a number of their own."""
 
     def __init__(self, kernel: KernelText, function: Function, is_action: bool) -> None:
         self.kernel = kernel
@@ -178,7 +188,7 @@ class _Lowering:
         self.layouts = kernel.instance.layouts
         self.subsets = {p.name for p in function.parameters if p.is_subset}
         self.renamed: dict[str, str] = {}
-        # What is known of a local name: it lies in 0..limit-1.
+        # For local names the known limit: the value is in 0..limit-1.
         self.limits: dict[str, int] = {}
         if is_action:
             slot = next(n for n, one in enumerate(kernel.instance.model.actions) if function in one.alternatives)
@@ -192,11 +202,11 @@ class _Lowering:
             self.limits.pop(self.name(name), None)
 
     def name(self, name: str) -> str:
-        """What a name of the model's function is called in the kernel. No name of the kernel's own ends like that."""
+        """The kernel's name for a name of the model's function; the kernel's own names never end like this."""
         return self.renamed.get(name, name if name in STATE_NAMES or name == TAKEN else f"{name}_")
 
     def rename_parameters(self) -> None:
-        """Call the parameters p0, p1, ..., as the loops over them do."""
+        """Rename the parameters to p0, p1, ..., as in the loops over them."""
         for position, parameter in enumerate(self.function.arguments):
             limit = self.limits.get(self.name(parameter.name))
             self.renamed[parameter.name] = f"p{position}"
@@ -289,7 +299,7 @@ class _Lowering:
         return repr(expression.value)
 
     def value_Name(self, expression: ast.Name) -> str:
-        # The variable of a fold may hide a constant of the same name.
+        # The variable of a fold may shadow a constant.
         if expression.id in self.function.constants and expression.id not in self.renamed:
             return f"({self.function.constants[expression.id]!r})"
         return self.name(expression.id)
@@ -394,7 +404,7 @@ class _Lowering:
         return (0, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
 
     def number(self, expression: ast.expr) -> int:
-        """What an argument of a range comes to: numbers, bounds, + and - (models/language/syntax.py sees to that)."""
+        """The value of a range argument: numbers, bounds, + and - (models/language/syntax.py checks this)."""
         if isinstance(expression, ast.BinOp):
             return summed(expression, self.number)
         text = ast.unparse(expression)
@@ -412,7 +422,7 @@ class _Lowering:
         return call.func.id if is_one and isinstance(call.func, ast.Name) else ""
 
     def fold_lines(self, call: ast.Call, indent: str) -> list[str]:
-        """The loops of all/any/sum, in a function whose result they are."""
+        """The loops of all/any/sum, in a function that returns their result."""
         fold = self.is_fold(call)
         generator = call.args[0]
         assert isinstance(generator, ast.GeneratorExp)
@@ -442,10 +452,10 @@ class _Lowering:
         return lines
 
     def fold_call(self, call: ast.Call) -> str:
-        """A fold inside an expression: a function of its own, over the names that it uses."""
+        """A fold inside an expression: a function of its own, with the names that it uses as parameters."""
         free = _free_names(call)
         if any(parameter.is_subset and parameter.name in free for parameter in self.function.parameters):
-            free.add(self.function.states[0])  # where an index outside a subset is noted
+            free.add(self.function.states[0])  # which notes an index outside a subset
         used = sorted({self.name(one) for one in free if one in self.own or one in self.renamed})
         name = f"{self.function.name}_fold_{next(self.kernel.numbers)}"
         body = self.fold_lines(call, INDENT)
@@ -454,7 +464,7 @@ class _Lowering:
 
 
 def _free_names(node: ast.AST) -> set[str]:
-    """The names that an expression reads, without the variables of the generators in it."""
+    """The names that an expression reads, without the variables of its generators."""
     names: set[str] = set()
     waiting: list[tuple[ast.AST, frozenset[str]]] = [(node, frozenset())]
     while waiting:

@@ -1,8 +1,8 @@
-"""From the lowered text of a kernel (checker/compile/lower.py) to machine code, through LLVM.
+"""Compiles the lowered text of a kernel (checker/compile/lower.py) to machine code, through LLVM.
 
-In:  the text, in which there are whole numbers, truth values, `if`, `for ... in range(...)`, calls, and nothing else;
-     and the operations on memory that it calls (checker/compile/instructions.py).
-Out: object code, which can be kept; and functions that Python can call, out of object code.
+In:  the text, which contains only integers, truth values, `if`, `for ... in range(...)` and calls; and the memory
+     operations that it calls (checker/compile/instructions.py).
+Out: object code, which can be stored; and, from object code, functions that Python can call.
 """
 
 from __future__ import annotations
@@ -15,8 +15,14 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from isrcheck.checker.compile.instructions import I1, I64, Builder, Operation, Value
 from isrcheck.models.language.text.chains import alternatives, branches, summands
+
+I1, I64 = ir.IntType(1), ir.IntType(64)
+
+Builder = Any
+Value = Any
+Operation = Callable[..., Value]
+"""A memory operation: takes the builder and integers; returns an integer, a truth value, or nothing."""
 
 OPTIMIZATION = 3
 SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
@@ -44,7 +50,7 @@ def object_code(text: str, operations: Mapping[str, Operation], exported: Iterab
 
 
 def load(code: bytes, parameters: Mapping[str, int]) -> dict[str, Callable[..., int]]:
-    """Functions of whole numbers, by name and number of parameters, out of object code."""
+    """The functions in object code, by name and number of integer parameters."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
@@ -58,7 +64,7 @@ def load(code: bytes, parameters: Mapping[str, int]) -> dict[str, Callable[..., 
 
 
 def host() -> str:
-    """The processor that code is made for: two of one name need not be able to do the same."""
+    """The processor that code is compiled for: two processors of one name need not have the same features."""
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
 
 
@@ -112,7 +118,7 @@ class _Function:
     # --------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ast.stmt]) -> None:
-        """Statements one after the other; behind a `return` nothing is built."""
+        """Statements in order; nothing is built after a `return`."""
         for statement in statements:
             if self.builder.block.is_terminated:
                 return
@@ -155,7 +161,7 @@ class _Function:
             self.builder.position_at_end(after)
 
     def block_to(self, statements: Iterable[ast.stmt], after: Value) -> None:
-        """Statements, and what comes after them."""
+        """Statements, followed by a jump to `after`."""
         self.block(statements)
         if not self.builder.block.is_terminated:
             self.builder.branch(after)
@@ -226,7 +232,7 @@ class _Function:
         return operations[type(operator)](self.number(left), self.number(right))
 
     def value_Compare(self, expression: ast.Compare) -> Value:
-        """Sides of a chain are asked from left to right, up to the first comparison that is false."""
+        """The sides of a chain are evaluated from left to right, up to the first comparison that is false."""
 
         def comparisons() -> Iterator[Value]:
             left = self.number(self.value(expression.left))
@@ -242,7 +248,7 @@ class _Function:
         return self.first(values, len(expression.values), decides=isinstance(expression.op, ast.Or))
 
     def first(self, values: Iterator[Value], count: int, *, decides: bool) -> Value:
-        """The first of several values whose truth decides, or the last of them; those behind it are not worked out."""
+        """The first of several values whose truth decides, or else the last one; later values are not evaluated."""
         ends = []
         after = self.function.append_basic_block() if count > 1 else None
         for position, value in enumerate(values, 1):
@@ -265,7 +271,7 @@ class _Function:
         return self.met(kind, incoming, after)
 
     def value_IfExp(self, expression: ast.IfExp) -> Value:
-        """One of several values, of which only the one that is asked for is worked out."""
+        """One of several values; only that one is evaluated."""
         pairs, last = alternatives(expression)
         ends = []
         for test, side in pairs:
@@ -288,7 +294,7 @@ class _Function:
         return self.met(kind, incoming, after)
 
     def met(self, kind: Any, incoming: Iterable[tuple[Value, Value]], after: Value) -> Value:
-        """The value with which a block is entered, by the block that it is entered from."""
+        """The value with which a block is entered, depending on its predecessor."""
         self.builder.position_at_end(after)
         found = self.builder.phi(kind)
         for value, block in incoming:
@@ -309,6 +315,6 @@ class _Function:
         sign = {"min": "<", "max": ">"}[name]
         best = values[0]
         for value in values[1:]:
-            # As Python does: of equal ones the first, which is the same here.
+            # Among equal values the first one counts, as in Python.
             best = self.builder.select(self.builder.icmp_signed(sign, value, best), value, best)
         return best

@@ -1,12 +1,12 @@
-"""Several counterexamples of one property that differ in cause, those with the fewest faults first.
+"""Finds several counterexamples of one property with distinct causes, those with the fewest faults first.
 
-In:  an instance, a property that fails, how many are asked for, limits.
-Out: `Different`: a certified history for each cause that was found, and how far one can rely on there being no others.
+In:  an instance, a property that fails, the number of counterexamples wanted, limits.
+Out: `DistinctCauses`: a certified trace for each cause that was found, and what is known about further causes.
 
-Every history in which the property fails for the first time is a candidate (checker/explicit/first_violations.py). The
-steps that the failure does not need are left out of it (traces/format/minimise.py), so that a fault that has nothing to
-do with it counts for nothing. What is left has a cause (traces/explaining/cause.py), and the first history of each
-cause is shown, but for causes of which another one is a part.
+Every path on which the property fails for the first time is a candidate (checker/explicit/first_violations.py). Steps
+that the violation does not need are removed (traces/format/minimise.py), so that irrelevant faults do not count. The
+rest has a cause (traces/explaining/cause.py). The first trace of each cause is shown, except causes that contain
+another cause.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.first_violations import FirstFailures
-from isrcheck.checker.outcome.causes import MOST_ALIKE, Counterexample, Different
-from isrcheck.checker.outcome.exploration import Progress, Witness
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
+from isrcheck.checker.explicit.first_violations import End, FirstViolations
+from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.outcome.causes import MOST_ALIKE, Counterexample, DistinctCauses
+from isrcheck.checker.outcome.exploration import Progress, StepPath
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance, Property, Step
@@ -33,15 +35,15 @@ from isrcheck.traces.format.minimise import needed_steps, take_steps
 from isrcheck.traces.format.trace import Trace
 
 SEARCH_SHARE = 0.5
-"""The part of the seconds that the search for failures may take; the rest is for looking at what it found."""
+"""The part of the seconds that the search may take; the rest is for examining what it found."""
 
 PATIENCE = 5.0
-"""Seconds for looking at what a search found that was interrupted."""
+"""Seconds for examining the results of an interrupted search."""
 
 
 @dataclass
-class _Search:
-    """What is under way for one property."""
+class _CauseSearch:
+    """The state of the work on one property."""
 
     instance: Instance
     prop: Property
@@ -53,7 +55,7 @@ class _Search:
     found: dict[Cause, Trace] = field(default_factory=dict)
 
 
-def differing(
+def distinct_causes(
     instance: Instance,
     prop: Property,
     word: Word,
@@ -63,55 +65,57 @@ def differing(
     command: str,
     report: Callable[[Progress], None],
     tell: Callable[[str, float], None],
-) -> Different:
-    """Find so many counterexamples of different causes. `command` is the one that finds them again."""
+) -> DistinctCauses:
+    """Find this many counterexamples with distinct causes; `command` reproduces them."""
     share = None if limits.seconds is None else limits.seconds * SEARCH_SHARE
-    search = FirstFailures(
-        instance, replace(limits, seconds=share), kernel, report, prop, permitted=word is Word.PERMITTED
-    )
+    request = SearchRequest(watched=(prop,), count_all=True)
+    context = SearchContext(instance, replace(limits, seconds=share), kernel, request, report)
+    first = FirstViolations(context, prop, permitted=word is Word.PERMITTED)
+    search = Search(context, first)
     exploration = search.run()
     began = time.monotonic()
     left = float("inf") if limits.seconds is None else limits.seconds - exploration.seconds
     left = min(left, PATIENCE) if exploration.stopped == "interrupt" else left
-    state = _Search(instance, prop, word, command, began + left, stopped=exploration.stopped)
+    state = _CauseSearch(instance, prop, word, command, began + left, stopped=exploration.stopped)
     try:
-        for path in _candidates(search):
+        for path in _candidates(search, first.ends):
             if len(state.found) == asked:
                 break
             if time.monotonic() > state.deadline:
                 state.stopped = state.stopped or "seconds"
                 break
             _look_at(state, path)
-            tell(f"{state.looked_at:,} of {len(search.ends):,} histories looked at", time.monotonic() - began)
+            tell(f"{state.looked_at:,} of {len(first.ends):,} paths examined", time.monotonic() - began)
     except KeyboardInterrupt:
         state.stopped = "interrupt"
     stopped = None if len(state.found) == asked and state.stopped != "interrupt" else state.stopped
     found = sorted(state.found.items(), key=lambda one: (one[0].fault_count, one[1].length))
     examples = tuple(Counterexample(trace, cause) for cause, trace in found)
-    return Different(prop, word, asked, exploration, len(search.ends), state.looked_at, stopped, examples)
+    return DistinctCauses(prop, word, asked, exploration, len(first.ends), state.looked_at, stopped, examples)
 
 
-def _candidates(search: FirstFailures) -> Iterator[Witness]:
-    """The histories to be looked at: by the number of faults, and then by length and in the order of discovery."""
-    if not search.ends:
+def _candidates(search: Search, ends: Sequence[End]) -> Iterator[StepPath]:
+    """The paths to be examined: by the number of faults, then by length and in the order of discovery."""
+    if not ends:
         return
-    states = np.array([end.words for end in search.ends])
-    values = dict(search.instance.configuration.items())
+    context = search.context
+    states = np.array([end.words for end in ends])
+    values = dict(context.instance.configuration.items())
     columns = [
-        values[name] - search.kernel.layout.column(states, place.offset)
-        for name, place in budget_fields(search.instance).items()
+        values[name] - context.kernel.layout.column(states, place.offset)
+        for name, place in budget_fields(context.instance).items()
     ]
     spent = np.array(columns).reshape(len(columns), len(states)).T
     alike: Counter[Any] = Counter()
     for number in np.argsort(spent.sum(axis=1), kind="stable"):
-        path = search.path(search.ends[number])
-        shape = spent[number].tobytes(), tuple(search.instance.step(step).action_index for step in path.steps)
+        path = search.path(ends[number].state, ends[number].step)
+        shape = spent[number].tobytes(), tuple(context.instance.step(step).action_index for step in path.steps)
         alike[shape] += 1
         if alike[shape] <= MOST_ALIKE:
             yield path
 
 
-def _look_at(state: _Search, path: Witness) -> None:
+def _look_at(state: _CauseSearch, path: StepPath) -> None:
     state.looked_at += 1
     instance, name = state.instance, state.prop.name
     candidate = from_steps(instance, path.initial, path.steps, name, state.command, state.word.value)
@@ -119,7 +123,7 @@ def _look_at(state: _Search, path: Witness) -> None:
     states, _ = take_steps(instance, candidate.states[0], steps)
     verdict = judgements(instance, state.prop, states, steps)[-1]
     if verdict != state.word.value:
-        return  # what permits it has nothing to do with it: it is among those that break the promise
+        return  # without the irrelevant steps, this is a failure of the other kind
     trace = from_steps(instance, path.initial, [step.number for step in steps], name, state.command, verdict)
     cause = cause_of(trace)
     is_shorter = cause in state.found and trace.length < state.found[cause].length

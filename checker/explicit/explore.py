@@ -10,11 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
 from isrcheck.checker.explicit.reached import Reached
 from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.explicit.threads import ThreadedSearch
-from isrcheck.checker.outcome import result_words
+from isrcheck.checker.explicit.single_thread import SingleThread
+from isrcheck.checker.explicit.starts import Starts
+from isrcheck.checker.explicit.threads import Threads
 from isrcheck.checker.outcome.exploration import Exploration, Progress
+from isrcheck.checker.outcome.kernel_results import EntryKind
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
@@ -36,25 +39,24 @@ def explore(
 ) -> Exploration:
     """Search an instance within limits.
 
-    With `count_all` every violating state is counted; without it a property is looked at up to its first violation,
-    and the search ends once no property is open. `only` names the properties to look at (none: all that apply). With
-    `want_permitted` a property is looked at up to its first permitted failure instead: a violation may lie further on.
-    `initial` is the position of the one initial state to search from (None: all). `keep_states` keeps the states that
-    were seen, to be asked about. Once a property in `patience` is
-    broken, the search goes on for so many seconds at most.
+    With `count_all`, every violation is counted; otherwise a property is judged up to its first violation, and the
+    search ends once no property is open. `only` names the properties to judge (none: all that apply). With
+    `want_permitted`, a property is judged up to its first permitted failure instead; a violation may come later.
+    `initial` is the position of the only initial state to start from (None: all). `keep_states` keeps the visited
+    states for queries. Once a property in `patience` is violated, the search goes on for at most that many seconds.
     """
     if initial is not None and not 0 <= initial < len(instance.initial_states):
         raise UsageError(f"there is no initial state {initial}; they are 0..{len(instance.initial_states) - 1}")
-    kind = Search if limits.threads == 1 else ThreadedSearch
-    search = kind(instance, limits, kernel or kernel_of(instance, announce), report)
-    search.count_all = count_all
-    search.decisive = result_words.PERMITTED if want_permitted else result_words.FOUND
-    if initial is not None:
-        search.starts = search.starts[initial : initial + 1]
-    search.patience = patience
-    if only:
-        search.watched = [prop for prop in search.watched if prop.name in only]
+    request = SearchRequest(
+        watched=tuple(prop for prop in instance.properties if not only or prop.name in only),
+        count_all=count_all,
+        decisive=EntryKind.PERMITTED if want_permitted else EntryKind.FOUND,
+        starts=None if initial is None else Starts.initial(instance)[initial : initial + 1],
+        patience=patience,
+    )
+    context = SearchContext(instance, limits, kernel or kernel_of(instance, announce), request, report)
+    search = Search(context, SingleThread(context) if limits.threads == 1 else Threads(context))
     result = search.run()
     if keep_states:
-        result.reached = Reached(search.kernel, search.store, result.levels, search.starts)
+        result.reached = Reached(context.kernel, search.visited, result.levels, context.starts)
     return result

@@ -1,94 +1,81 @@
-"""Every way in which one property comes to fail: a search whose histories end where it does.
+"""The carrier of a search for every way in which one property comes to be violated: paths end at their first violation.
 
-In:  an instance, a property, and which of its failures are meant: those that break a promise, or those that the
-     configuration permits.
-Out: the ends of the histories in which it fails for the first time, in the order of discovery.
+In:  a `SearchContext`, a property, and which of its failures are wanted: violations, or permitted failures.
+Out: the ends of the paths on which it fails for the first time, in the order of discovery.
 
-Without that end, what lies behind a failure would be found as well: mostly the same failure, with something irrelevant
-added. As everywhere in a breadth-first search, a state is known by one path: the least of the shortest ones.
+Without that end, the search would also find what lies behind a violation: mostly the same one, with irrelevant steps
+added. As in every breadth-first search, a state is known by one path: the least of the shortest ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import Search
-from isrcheck.checker.explicit.violating_states import Failing
-from isrcheck.checker.outcome.exploration import Progress, Witness
-from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.language.model import Instance, Property
+from isrcheck.checker.explicit.carrier import Carrier, SearchContext
+from isrcheck.checker.explicit.single_thread import SingleThread
+from isrcheck.checker.explicit.violating_states import ViolatingStates
+from isrcheck.checker.outcome.kernel_results import EntryKind
+from isrcheck.models.language.model import Property
 
 
 @dataclass(frozen=True)
 class End:
-    """Where a history ends: in this state, or with a step from it; and the packed words of the last state."""
+    """Where a path ends: in this state, or with a step from it (-1: none); and the packed words of the last state."""
 
     state: int
-    step: int | None
+    step: int
     words: NDArray[np.uint64]
 
 
-class FirstFailures(Search):
-    """One search for the failures of one property; `ends` is what it has found."""
+class FirstViolations(Carrier):
+    """Works on one thread, and expands no state in which the property fails. `ends` is what it has found."""
 
-    def __init__(
-        self,
-        instance: Instance,
-        limits: Limits,
-        kernel: Kernel,
-        report: Callable[[Progress], None],
-        prop: Property,
-        *,
-        permitted: bool,
-    ) -> None:
-        super().__init__(instance, limits, kernel, report)
-        self.watched = [prop]
-        self.count_all = True
+    def __init__(self, context: SearchContext, prop: Property, *, permitted: bool) -> None:
+        super().__init__(context)
+        self.inner = SingleThread(context, keep=self._without_ends)
+        self.visited = self.inner.visited
         self.prop = prop
         self.permitted = permitted
+        self.number = context.instance.model.properties.index(prop)
+        self.kind = EntryKind.PERMITTED if permitted else EntryKind.FOUND
         self.ends: list[End] = []
-        self.failing = Failing(instance, kernel, self.store, prop)
-        self.at = self.failing.permitted if permitted else self.failing.found
+        self.failing = ViolatingStates(context.instance, context.kernel, self.visited, prop)
         self.known = 0
 
-    def path(self, end: End) -> Witness:
-        """The history that ends there."""
-        position, steps = self.store.path(end.state)
-        return Witness(self.starts[position].number, (*steps, *(() if end.step is None else (end.step,))))
+    def start(self) -> int:
+        """As on one thread."""
+        return self.inner.start()
 
-    def _look(self, first: int, last: int) -> None:
-        super()._look(first, last)
-        if not self.prop.of_steps and self.result.stopped is None:
+    def check(self, first: int, last: int) -> None:
+        """Judge the properties of states, and note those in which the property fails."""
+        self.inner.check(first, last)
+        if not self.prop.of_steps and self.context.result.stopped is None:
             found = self.failing.states(first, last)[self.permitted]
-            self.ends += [End(state, None, self.store.state(state)) for state in found]
+            self.ends += [End(state, -1, self.visited.state(state)) for state in found]
 
-    def _expand(self, first: int, last: int) -> None:
+    def expand(self, first: int, last: int) -> None:
+        """Take every step from the states in which no path ends."""
         ended = [end.state for end in self.ends if end.state >= first] if not self.prop.of_steps else []
         for before, after in pairwise([first - 1, *ended, last]):
             if before + 1 < after:
-                super()._expand(before + 1, after)
-            if self.result.stopped:
+                self.inner.expand(before + 1, after)
+            if self.context.result.stopped:
                 return
-        self.expanded = last  # those in which a history ends have no successors here
-
-    # ---------------------------------------------------------------------------------------- properties of transitions
-
-    def _take_in_batch(self, generated: int) -> None:
-        if self.prop.of_steps and self.results[self.at] > self.known:
-            self.known = int(self.results[self.at])
-            generated = self._without_ends(generated)
-        super()._take_in_batch(generated)
+        self.context.expanded = last  # the states in which a path ends have no successors in this search
 
     def _without_ends(self, generated: int) -> int:
-        """Take the transitions that fail out of the batch; how many are left."""
-        parents, steps = self.batch.parents[:generated], self.batch.steps[:generated]
-        states = self.batch.states.reshape(-1, self.kernel.layout.words)
+        """Take the transitions that violate a property of transitions out of the batch; returns how many are left."""
+        count = self.context.results.count(self.number, self.kind)
+        if not self.prop.of_steps or count == self.known:
+            return generated
+        self.known = count
+        batch = self.inner.batch
+        parents, steps = batch.parents[:generated], batch.steps[:generated]
+        states = batch.states.reshape(-1, self.context.kernel.layout.words)
         staying = np.ones(generated, bool)
         for state in np.unique(parents):
             failing = self.failing.steps(int(state))[self.permitted]

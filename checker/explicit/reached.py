@@ -1,4 +1,4 @@
-"""The states that a search has seen, kept to be asked about.
+"""Queries about the states that a search has visited.
 
 In:  the kernel and the visited set of a search.
 Out: samples of its states, and paths to states with given cells.
@@ -15,39 +15,39 @@ from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.explicit.starts import Start
-from isrcheck.checker.outcome.exploration import Witness
+from isrcheck.checker.outcome.exploration import StepPath
 from isrcheck.models.run import Cells
 
 
 class Reached:
-    """The states that a search has seen, to be asked about."""
+    """The states that a search has visited, for queries."""
 
-    def __init__(self, kernel: Kernel, store: Any, levels: Sequence[int], starts: Sequence[Start]) -> None:
+    def __init__(self, kernel: Kernel, visited: Any, levels: Sequence[int], starts: Sequence[Start]) -> None:
         self.kernel = kernel
-        self.store = store
+        self.visited = visited
         self.levels = levels
         self.starts = starts
 
     def sample(self, most: int) -> list[Cells]:
-        """So many of the states, spread evenly over the search."""
-        count = self.store.count
+        """About `most` of the states, spread evenly over the search."""
+        count = self.visited.count
         return self._unpacked(range(0, count, max(1, count // most)))
 
     def first_of_levels(self, most: int) -> Iterator[list[Cells]]:
-        """So many states of each level, the first ones."""
+        """The first states of each level, at most `most` each."""
         for first, last in pairwise(accumulate(self.levels, initial=0)):
             yield self._unpacked(range(first, min(first + most, last)))
 
     def _unpacked(self, numbers: Iterable[int]) -> list[Cells]:
-        return [self.kernel.layout.unpack([int(word) for word in one]) for one in self.store.states_at(numbers)]
+        return [self.kernel.layout.unpack([int(word) for word in one]) for one in self.visited.states_at(numbers)]
 
-    def find(self, cells: Sequence[int | None]) -> Witness | None:
-        """The path to the first state that has these cells, whatever it has where they are None."""
-        number = self.store.first_where(lambda states: self._matching(states, cells))
+    def find(self, cells: Sequence[int | None]) -> StepPath | None:
+        """The path to the first state that has these cells; None stands for any value."""
+        number = self.visited.first_where(lambda states: self._matching(states, cells))
         if number is None:
             return None
-        position, steps = self.store.path(number)
-        return Witness(self.starts[position].number, tuple(steps))
+        position, steps = self.visited.path(number)
+        return StepPath(self.starts[position].number, tuple(steps))
 
     def _matching(self, states: NDArray[np.uint64], cells: Sequence[int | None]) -> NDArray[np.bool_]:
         """Which of the packed states have these cells."""

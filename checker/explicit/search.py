@@ -1,266 +1,145 @@
 """Breadth-first search over a compiled model: exact, level by level, always in the same order.
 
-In:  an `Instance`, and limits: depth, memory, seconds.
-Out: an `Exploration`: how many states were reached in which level, how often each action fired, and for each property
-     the first state (or transition) that decides it, from which traces/ makes a trace.
+In:  a `SearchContext`: an instance, limits, what is asked; the carrier that does the work within a level.
+Out: an `Exploration`: the number of states in each level, how often each action fired, and for each property the first
+     state (or transition) that decides it, from which traces/ makes a trace.
 
-A step that leaves the model's declaration leads nowhere, and a property that does so is not judged there. Either breaks
-the implicit property `in_range`, and the search goes on.
+A step that leaves the model's declaration leads nowhere, and a property whose evaluation leaves it is not judged in
+that state. Both violate the implicit property `in_range`, and the search goes on.
 
-States are expanded in the order of their discovery, and the steps of a state in the order of the model. The first path
-to a state is therefore the least of the shortest ones, by initial state and then by step.
+States are expanded in the order of their discovery, and the steps of a state in the order of the model. Therefore the
+first path to a state is the least of the shortest ones, by initial state and then by step.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.attempts import Attempts
-from isrcheck.checker.explicit.starts import Starts
-from isrcheck.checker.explicit.visited_set import Batch, Full, Store
-from isrcheck.checker.outcome import result_words
-from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, Witness
-from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.explicit.carrier import Carrier, SearchContext
+from isrcheck.checker.explicit.single_thread import SingleThread
+from isrcheck.checker.explicit.visited_set import Full
+from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
+from isrcheck.checker.outcome.kernel_results import Entry, EntryKind
 from isrcheck.models.language.in_range import IN_RANGE
-from isrcheck.models.language.model import Instance
-
-CHUNK = 1 << 16
-"""States that are expanded or looked at between two chances to stop, report progress or be interrupted."""
-
-BATCH_BYTES = 1 << 18
-"""Size of the successors on their way to the store: small enough for the second-level cache."""
 
 
 class Search:
-    """One search: the states that it has seen stay in `store` when it is done.
+    """One search: the states that it has seen stay in `visited` when it is done."""
 
-    It goes no deeper than a level of `enough` states, where that is said.
-    """
+    def __init__(self, context: SearchContext, carrier: Carrier | None = None) -> None:
+        self.context = context
+        self.carrier = carrier or SingleThread(context)
+        self.result = context.result
 
-    def __init__(
-        self,
-        instance: Instance,
-        limits: Limits,
-        kernel: Kernel,
-        report: Callable[[Progress], None] = lambda progress: None,
-    ) -> None:
-        self.instance = instance
-        self.limits = limits
-        self.count_all = False
-        self.decisive = result_words.FOUND
-        self.enough: int | None = None
-        self.starts = Starts.initial(instance)
-        self.patience: Mapping[str, float] = {}
-        self.watched = list(instance.properties)
-        self.kernel = kernel
-        self.attempts = Attempts(kernel)
-        self.report = report
-        self.properties = list(enumerate(instance.model.properties))
-        self.result = Exploration(instance, limits)
-        layout = kernel.layout
-        steps = instance.first_steps[-1]
-        room = max(4 * steps, BATCH_BYTES // (8 * layout.words + 16))
-        self.batch = Batch.of(room, layout.words)
-        self.room = room
-        self.store = self.new_store(layout.words, steps, limits.memory)
-        self.before = layout.buffer(instance)
-        self.after = layout.buffer(instance)
-        self.active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
-        self.results = result_words.new(len(self.properties))
-        self.errors: int | None = None
-        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
-        self.started = time.monotonic()
-        self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
-        self.reported = self.started
-
-    def new_store(self, words: int, steps: int, memory: int) -> Any:
-        """Where the states are kept."""
-        return Store(words, steps, memory)
+    @property
+    def visited(self) -> Any:
+        """The visited set."""
+        return self.carrier.visited
 
     def run(self) -> Exploration:
-        """Search, and say what was found, also where a limit or a person ends it."""
-        result = self.result
-        for number, prop in self.properties:
-            self.active[number] = prop in self.watched
+        """Search, and return what was found, also if a limit or a person ends the search."""
+        context, result = self.context, self.result
         try:
-            self._levels()
+            with self.carrier:
+                self._levels()
         except KeyboardInterrupt:
             result.stopped = "interrupt"
         except Full:
             result.stopped = "memory"
-        result.frontier = self.store.count - self.expanded
-        if sum(result.levels) < self.store.count:
-            result.levels.append(self.store.count - sum(result.levels))
-        result.seconds = time.monotonic() - self.started
-        result.bytes_used = self.store.bytes_used
-        result.fired = [int(count) for count in self.fired]
-        first = len(self.starts)
-        new = self.store.found_by(first, self.instance.first_steps[-1])
-        bounds = self.instance.first_steps
+        result.frontier = self.visited.count - context.expanded
+        if sum(result.levels) < self.visited.count:
+            result.levels.append(self.visited.count - sum(result.levels))
+        result.seconds = time.monotonic() - context.started
+        result.bytes_used = self.visited.bytes_used
+        result.fired = [int(count) for count in context.fired]
+        bounds = context.instance.first_steps
+        new = self.visited.found_by(len(context.starts), bounds[-1])
         result.new = [int(new[low:high].sum()) for low, high in pairwise(bounds)]
+        self.carrier.finish()
         self._collect()
         return result
 
     def _levels(self) -> None:
-        self.expanded = 0
-        first = self._start()
+        result, request = self.result, self.context.request
+        first = self.carrier.start()
         while True:
-            last = self.store.count
-            self.result.levels.append(last - first)
-            self.result.depth = len(self.result.levels) - 1
-            self._look(first, last)
-            if not self.result.stopped:
-                self.result.judged = self.result.depth
-            if first == last or self.result.stopped or not self.is_open():
+            last = self.visited.count
+            result.levels.append(last - first)
+            result.depth = len(result.levels) - 1
+            if result.depth or not request.starts_are_judged:
+                self._check(first, last)
+            if not result.stopped:
+                result.judged = result.depth
+            if first == last or result.stopped or not self.is_open():
                 break
-            if self.limits.depth is not None and self.result.depth >= self.limits.depth:
+            if self.context.limits.depth is not None and result.depth >= self.context.limits.depth:
                 break
-            if self.enough is not None and last - first >= self.enough:
+            if request.enough is not None and last - first >= request.enough:
                 break
-            self._expand(first, last)
-            if self.result.stopped:
+            self.carrier.expand(first, last)
+            if result.stopped:
                 break
-            if self.store.count == last:
+            self._settle(of_steps=True)
+            self.carrier.close_level()
+            if self.visited.count == last:
                 break
             first = last
 
-    def _start(self) -> int:
-        """The states that the search starts from are the first states, each its own predecessor.
-
-        Gives the number of the first state that is to be looked at.
-        """
-        for low in range(0, len(self.starts), self.room):
-            self.store.add(self.batch, self._put(self.batch, low, self.room))
-        return 0
-
-    def _put(self, batch: Batch, first: int, most: int) -> int:
-        """States to start from, so many at most, into a batch; how many they are."""
-        part = self.starts[first : first + most]
-        words, count = self.kernel.layout.pack_rows(part.cells), len(part)
-        batch.states[: words.size] = words.ravel()
-        batch.parents[:count] = range(first, first + count)
-        batch.steps[:count] = 0
-        return count
+    def _check(self, first: int, last: int) -> None:
+        self.carrier.check(first, last)
+        if not self.result.stopped:
+            self._settle(of_steps=False)
 
     def is_open(self) -> bool:
         """Whether going on can change a verdict or a count."""
-        return self.count_all or bool(self.active.any()) or not self.watched
-
-    def _look(self, first: int, last: int) -> None:
-        """Judge the properties of states on a whole level."""
-        for low in range(first, last, CHUNK):
-            high = min(low + CHUNK, last)
-            self.attempts.check(self.store.states.ctypes.data, low, high, self.before, self.active, self.results)
-            if self._out_of_time():
-                return
-        self._settle(of_steps=False)
-
-    def _expand(self, first: int, last: int) -> None:
-        """Take every step from every state of a level."""
-        at = first
-        while at < last:
-            at, generated = self._attempt(at, min(at + CHUNK, last))
-            # Before the store can be full, so that it equals what the actions have fired.
-            self.result.generated += generated
-            self._take_in_batch(generated)
-            self.expanded = at
-            if self._out_of_time():
-                return
-        self._settle(of_steps=True)
-
-    def _take_in_batch(self, generated: int) -> None:
-        """Put so many successors, which the kernel has just made, into the store."""
-        self.store.add(self.batch, generated)
-
-    def _attempt(self, first: int, last: int) -> tuple[int, int]:
-        """Take every step from some states; the next state, and how many successors the batch has now."""
-        return self.attempts.expand(
-            *(self.store.states.ctypes.data, first, last, self.before, self.after, self.batch, self.room),
-            *(self.fired, self.active, self.results),
-        )
-
-    def _out_of_time(self) -> bool:
-        now = time.monotonic()
-        if now - self.reported >= 0.5:
-            self.reported = now
-            result = self.result
-            self.report(
-                Progress(
-                    *(now - self.started, result.depth, self.store.count, result.generated),
-                    *(self.store.count - self.expanded, self.store.bytes_used),
-                )
-            )
-        if now > self.deadline:
-            self.result.stopped = "seconds"
-            return True
-        return False
+        context = self.context
+        return context.request.count_all or bool(context.active.any()) or not context.watched
 
     def _settle(self, of_steps: bool) -> None:
-        """A property that is decided need not be looked at any more, unless everything is to be counted."""
-        if self.count_all:
+        """Stop judging properties that are decided, unless all violations are counted."""
+        context, request = self.context, self.context.request
+        if request.count_all:
             return
-        if not of_steps and self.errors is None:
-            # Properties of states are asked last of what a history of this length can err in.
-            self.errors = self._count_errors() or None
-        for number, prop in self.properties:
-            if (
-                self.active[number]
-                and prop.of_steps == of_steps
-                and self.results[result_words.place(number, self.decisive)]
-            ):
-                self.active[number] = 0
-                if prop.name in self.patience and self.results[result_words.place(number)]:
-                    self.deadline = min(self.deadline, time.monotonic() + self.patience[prop.name])
-
-    def _add_results(self, results: NDArray[np.int64], number_of: Callable[[int], int]) -> None:
-        """Add what one of several hands found; the first find of a property is the one with the least number."""
-        for at in range(0, result_words.status(len(self.properties)), result_words.ENTRY):
-            if results[at]:
-                number = number_of(int(results[at + 1]))
-                if not self.results[at] or number < self.results[at + 1]:
-                    self.results[at + 1], self.results[at + 2] = number, results[at + 2]
-                self.results[at] += results[at]
-
-    def _count_errors(self) -> int:
-        """How often the model has left its declaration."""
-        return int(self.results[result_words.errors(len(self.properties))].sum())
+        if not of_steps and context.errors is None:
+            # On a path of this length, properties of states are the last that can leave the declaration.
+            context.errors = context.results.error_count or None
+        for number, prop in context.properties:
+            is_judged = context.active[number] and prop.of_steps == of_steps
+            if is_judged and context.results.count(number, request.decisive):
+                context.active[number] = 0
+                if prop.name in request.patience and context.results.count(number):
+                    context.deadline = min(context.deadline, time.monotonic() + request.patience[prop.name])
 
     def _collect(self) -> None:
-        for number, prop in self.properties:
-            if prop in self.watched:
-                entries = (result_words.FOUND, result_words.PERMITTED, result_words.ERRED)
-                self.result.findings[prop.name] = Findings(
-                    *(self._finding(result_words.place(number, entry)) for entry in entries)
-                )
-        if self.result.stopped is None and not self.is_open() and self.result.frontier:
-            self.result.stopped = "decided"
-        self._collect_errors()
-
-    def _collect_errors(self) -> None:
-        found = self.found_errors()
-        if found is not None:
-            steps = self._finding(result_words.of_steps(len(self.properties)))
-            self.result.findings[IN_RANGE.name] = Findings(found, erred=steps)
+        result = self.result
+        for number, prop in self.context.properties:
+            if prop in self.context.watched:
+                found = (self.finding(self.context.results.entry(number, kind)) for kind in EntryKind)
+                result.findings[prop.name] = Findings(*found)
+        if result.stopped is None and not self.is_open() and result.frontier:
+            result.stopped = "decided"
+        errors = self.found_errors()
+        if errors is not None:
+            steps = self.finding(self.context.results.erring_steps)
+            result.findings[IN_RANGE.name] = Findings(errors, erred=steps)
 
     def found_errors(self) -> Finding | None:
         """How often the model has left its declaration, and the least of the shortest paths to that."""
-        found = [self._finding(at) for at in result_words.errors(len(self.properties))]
-        paths = [one.witness for one in found if one.witness is not None]
+        found = [self.finding(entry) for entry in self.context.results.errors]
+        paths = [one.path for one in found if one.path is not None]
         if not paths:
             return None
-        count = self._count_errors() if self.errors is None else self.errors
+        count = self.context.results.error_count if self.context.errors is None else self.context.errors
         return Finding(count, min(paths, key=lambda path: path.order))
 
-    def _finding(self, at: int) -> Finding:
-        count, state, step = (int(number) for number in self.results[at : at + 3])
-        if not count:
-            return Finding()
-        position, steps = self.store.path(state)
-        return Finding(count, Witness(self.starts[position].number, (*steps, step) if step >= 0 else tuple(steps)))
+    def finding(self, entry: Entry) -> Finding:
+        """What an entry counts, with the path to its first state."""
+        return Finding(entry.count, self.path(entry.state, entry.step)) if entry.count else Finding()
+
+    def path(self, state: int, step: int = -1) -> StepPath:
+        """The path to a state, and one more step where that is given."""
+        position, steps = self.visited.path(state)
+        last = (step,) if step >= 0 else ()
+        return StepPath(self.context.starts[position].number, (*steps, *last))

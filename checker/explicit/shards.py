@@ -1,10 +1,10 @@
-"""The states that a search on several threads has seen: a store a thread, each with its share of hashes.
+"""The visited set of a search on several threads: one shard per thread, each with its share of the hashes.
 
 In:  batches of packed successors, sifted and routed by hash.
-Out: the same numbers as one store would give: a state's number is its place in breadth-first order.
+Out: the numbers that a single visited set would give: a state's number is its place in breadth-first order.
 
-A level is ordered when it is whole: within a shard, states stand in the order in which their first predecessors did,
-so that one pass over the shards gives the order of all. Which shard a state is in takes a byte.
+A level is numbered when it is complete: within a shard, states are in the order of their first predecessors, so that
+one merge of the shards yields the order of all. The shard of each state is stored in one byte.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from isrcheck.checker.explicit.visited_set import (
     U32,
     U64,
     Batch,
-    Store,
+    VisitedSet,
     compiled,
     recent_states,
     reserve,
@@ -36,7 +36,7 @@ U8 = types.uint8[::1]
 
 @compiled(types.void(U32, U64, INT, INT, U32, U64, types.int64[::1]))
 def route(kept: Any, hashes: Any, size: Any, shards: Any, routed: Any, routed_hashes: Any, bounds: Any) -> None:
-    """Sort what is kept by shard, in order within each; shard s gets routed[bounds[s]..bounds[s+1]-1]."""
+    """Sort the kept successors by shard, in order within each; shard s gets routed[bounds[s]..bounds[s+1]-1]."""
     for shard in range(shards + 1):
         bounds[shard] = 0
     for i in range(size):
@@ -66,7 +66,7 @@ def pick(states: Any, words: Any, local: Any, owners: Any, first: Any, last: Any
 
 @dataclass
 class Lane:
-    """What one thread works with: a chunk of states to expand, and their successors, by shard."""
+    """The working memory of one thread: a chunk of states to expand, and their successors, by shard."""
 
     chunk: NDArray[np.uint64]
     batch: Batch
@@ -77,7 +77,7 @@ class Lane:
 
     @classmethod
     def of(cls, words: int, room: int, chunk: int, shards: int) -> Lane:
-        """Room for so many successors of a chunk of so many states."""
+        """Room for `room` successors of a chunk of `chunk` states."""
         return cls(
             np.empty(chunk * words, np.uint64),
             Batch.of(room, words),
@@ -95,7 +95,7 @@ class Lane:
 
 @compiled(types.void(U64, types.int64[::1], INT, U8, INT))
 def interleave(keys: Any, bounds: Any, shards: Any, owners: Any, first: Any) -> None:
-    """Merge sorted keys, those of shard s at keys[bounds[s]..bounds[s+1]-1], and write whose each one is."""
+    """Merge sorted keys, those of shard s at keys[bounds[s]..bounds[s+1]-1], and write the shard of each one."""
     heads = bounds.copy()
     for at in range(first, first + bounds[shards]):
         least = -1
@@ -107,16 +107,16 @@ def interleave(keys: Any, bounds: Any, shards: Any, owners: Any, first: Any) -> 
 
 
 class Shards:
-    """States by number, within a limit of memory in bytes; those of a level get their numbers together.
+    """The visited states by number, within a memory limit in bytes. The states of a level are numbered together.
 
-    The newest level is, in each shard, that from `opened` to `closed`.
+    In each shard, the newest level extends from `opened` to `closed`.
     """
 
     def __init__(self, words: int, steps: int, memory: int, shards: int) -> None:
         self.words = words
-        self.stores = [Store(words, steps, memory // shards) for _ in range(shards)]
+        self.stores = [VisitedSet(words, steps, memory // shards) for _ in range(shards)]
         for store in self.stores:
-            store.bytes_of_state += 1  # its owner
+            store.bytes_of_state += 1  # the shard of the state
         self.owners: NDArray[np.uint8] = reserve(min(MOST_STATES, sum(store.room for store in self.stores)), np.uint8)
         self.numbered = 0
         self.opened = [0] * shards
@@ -124,16 +124,16 @@ class Shards:
 
     @property
     def count(self) -> int:
-        """How many states there are, those that have no number yet included."""
+        """The number of states, including those without a number."""
         return sum(store.count for store in self.stores)
 
     @property
     def bytes_used(self) -> int:
-        """What the search keeps by now."""
+        """The memory in use."""
         return sum(store.bytes_used for store in self.stores)
 
     def close_level(self) -> None:
-        """The states that are new are a level; `number_level` numbers them."""
+        """Make the new states a level; `number_level` numbers them."""
         self.opened, self.closed = self.closed, [store.count for store in self.stores]
 
     def number_level(self) -> None:
@@ -148,32 +148,32 @@ class Shards:
         self.numbered += int(bounds[-1])
 
     def locals_at(self, number: int, known: int, locals_there: Sequence[int]) -> list[int]:
-        """For each shard, how many of its states have a smaller number; counted on from where that is known."""
+        """For each shard, how many of its states have a smaller number, starting from a number where this is known."""
         owners = self.owners[known:number]
         return [int(np.count_nonzero(owners == shard)) + before for shard, before in enumerate(locals_there)]
 
     def gather(self, chunk: NDArray[np.uint64], first: int, last: int, locals_there: Sequence[int]) -> None:
-        """Put consecutive states side by side."""
+        """Copy consecutive states side by side."""
         for shard, store in enumerate(self.stores):
             pick(store.states, self.words, locals_there[shard], self.owners, first, last, shard, chunk)
 
     def number_of(self, shard: int, local: int) -> int:
-        """The number of a state of a shard, in the newest level."""
+        """The number of a shard's state, in the newest level."""
         return self._number_since(sum(self.opened), shard, local - self.opened[shard])
 
     def _number_since(self, first: int, shard: int, local: int) -> int:
-        """The number of a shard's state, counted among those of its states whose number is `first` or more."""
+        """The number of a shard's state, counted among the shard's states with number `first` or more."""
         return first + int(np.flatnonzero(self.owners[first : self.numbered] == shard)[local])
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """How many states each of so many steps has found; the `first` ones are there from the start, by step 0."""
+        """How many states each step has discovered; the first `first` ones are initial, recorded with step 0."""
         found = sum(store.found_by(0, steps) for store in self.stores)
         assert not isinstance(found, int)
         found[:1] -= min(first, self.count)  # a model may have no step at all
         return found
 
     def states_at(self, numbers: Iterable[int]) -> Iterator[NDArray[np.uint64]]:
-        """The words of these states; their numbers ascend."""
+        """The words of these states, whose numbers must be ascending."""
         known, locals_there = 0, [0] * len(self.stores)
         for number in numbers:
             locals_there = self.locals_at(number, known, locals_there)
@@ -182,7 +182,7 @@ class Shards:
             yield self.stores[shard].states[local * self.words : (local + 1) * self.words]
 
     def first_where(self, is_match: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int | None:
-        """The first state for which this is true; it is asked of states as rows."""
+        """The first state that matches; `is_match` gets states as rows."""
         found = [(shard, store.first_where(is_match)) for shard, store in enumerate(self.stores)]
         return min((self._number_since(0, shard, local) for shard, local in found if local is not None), default=None)
 
@@ -191,12 +191,12 @@ class Shards:
         store, local = self._place(number)
         return store.states[local * self.words : (local + 1) * self.words]
 
-    def _place(self, number: int) -> tuple[Store, int]:
+    def _place(self, number: int) -> tuple[VisitedSet, int]:
         shard = int(self.owners[number])
         return self.stores[shard], int(np.count_nonzero(self.owners[:number] == shard))
 
     def path(self, number: int) -> tuple[int, list[int]]:
-        """The initial state (its number) and the numbers of the steps that lead from it to a state."""
+        """The initial state (its number) and the numbers of the steps from it to a state."""
         steps: list[int] = []
         while True:
             store, local = self._place(number)

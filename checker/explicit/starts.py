@@ -1,6 +1,7 @@
-"""The states that a search starts from: the initial states, or those that another search has left.
+"""The states that a search starts from: the initial states, or the frontier of another search.
 
-In:  an instance, or such states. Out: `Starts`, an array of cells.
+In:  an instance, or such states.
+Out: `Starts`, an array of cells.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from isrcheck.models.run import Cells
 
 @dataclass(frozen=True)
 class Start:
-    """A state that a search starts from, and the number that its paths give it: of an initial state, its position."""
+    """A state that a search starts from, and its number in paths: the position of an initial state."""
 
     number: int
     cells: Cells
 
 
 class Starts(Sequence[Start]):
-    """The states that a search starts from: their numbers, and their cells, one state a row."""
+    """The states that a search starts from: their numbers, and their cells, one state per row."""
 
     def __init__(self, numbers: Sequence[int], cells: NDArray[np.int8]) -> None:
         self.numbers = numbers
@@ -40,7 +41,7 @@ class Starts(Sequence[Start]):
 
     @classmethod
     def of(cls, starts: Sequence[Start], cells: int) -> Starts:
-        """These states, which have so many cells."""
+        """These states, which have `cells` cells each."""
         rows = np.array([start.cells for start in starts], np.int8).reshape(len(starts), cells)
         return cls([start.number for start in starts], rows)
 

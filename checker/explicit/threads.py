@@ -1,11 +1,11 @@
-"""Breadth-first search on several threads: the same counts and the same paths as on one, whatever their number.
+"""The carrier that does the work of a search on several threads: same counts and same paths as on one.
 
-In:  as explore.py, and how many threads.
-Out: an `Exploration`.
+In:  a `SearchContext`, whose limits name the number of threads.
+Out: states in the shards of the visited set, in breadth-first order; counts in the context.
 
-A level is cut into chunks of consecutive states. In a round each thread expands one chunk and sorts its successors by
-shard; then each thread takes in what belongs to its shard, chunk after chunk, in order. In between they wait for one
-another; in the inner loops they share nothing.
+A level is divided into chunks of consecutive states. In each round, every thread expands one chunk and sorts its
+successors by shard; then every thread inserts the successors of its shard, chunk by chunk, in order. Threads wait for
+each other between these phases and share nothing within them.
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Self
 
 import numpy as np
 
-from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import CHUNK, Search
+from isrcheck.checker.explicit.carrier import Carrier, SearchContext
+from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.shards import Lane, Shards
-from isrcheck.checker.outcome.exploration import Progress
-from isrcheck.checker.resources.limits import Limits
-from isrcheck.models.language.model import Instance
+from isrcheck.checker.explicit.single_thread import CHUNK
+from isrcheck.checker.outcome.kernel_results import KernelResults
 
 LANE_BYTES = 1 << 21
-"""Size of a thread's successors on their way to their shards."""
+"""Size of a thread's successors on their way to the shards."""
 
 LANES_A_THREAD = 4
-"""Chunks in a round for each thread: whichever is done first takes the next one, so that none waits for long."""
+"""Chunks per thread in a round: a thread that is done takes the next one, so that none waits for long."""
 
 FIRST_CHUNK = 64
 MOST_CHUNK = 1 << 14
@@ -39,10 +38,10 @@ MOST_CHUNK = 1 << 14
 
 @dataclass
 class Task:
-    """A chunk that a lane expands: consecutive states, and how far it has come.
+    """A chunk that a lane expands: consecutive states, and the progress on them.
 
-    `locals_there` are the places in the shards at which it begins. It `has_successors` while those that the lane holds
-    are not taken in.
+    `locals_there` are the positions in the shards at which the chunk starts. `has_successors` is true while the lane
+    holds successors that are not inserted.
     """
 
     lane: int
@@ -55,39 +54,38 @@ class Task:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all its states are expanded."""
+        """Whether all states of the chunk are expanded."""
         return self.done == self.size
 
 
-class ThreadedSearch(Search):
-    """One search on several threads."""
+class Threads(Carrier):
+    """Shares the work among as many threads as the limits allow."""
 
-    store: Shards
+    visited: Shards
 
-    def __init__(
-        self,
-        instance: Instance,
-        limits: Limits,
-        kernel: Kernel,
-        report: Callable[[Progress], None] = lambda progress: None,
-    ) -> None:
-        self.threads = threads = limits.threads
-        super().__init__(instance, limits, kernel, report)
-        words = kernel.layout.words
-        self.expanded = 0
-        self.lane_room = max(4 * instance.first_steps[-1], LANE_BYTES // (8 * words + 16))
+    def __init__(self, context: SearchContext) -> None:
+        super().__init__(context)
+        kernel, instance = context.kernel, context.instance
+        words, steps = kernel.layout.words, instance.first_steps[-1]
+        self.threads = threads = context.limits.threads
+        self.runner = KernelRunner(kernel)
+        self.visited = Shards(words, steps, context.limits.memory, threads)
+        self.lane_room = max(4 * steps, LANE_BYTES // (8 * words + 16))
         self.lanes = [Lane.of(words, self.lane_room, MOST_CHUNK, threads) for _ in range(LANES_A_THREAD * threads)]
         self.buffers = [(kernel.layout.buffer(instance), kernel.layout.buffer(instance)) for _ in self.lanes]
-        self.all_fired = np.zeros((len(self.lanes), len(self.fired)), np.int64)
-        self.all_results = np.zeros((len(self.lanes), len(self.results)), np.int64)
+        self.all_fired = np.zeros((len(self.lanes), len(context.fired)), np.int64)
+        self.all_results = [KernelResults(len(context.properties)) for _ in self.lanes]
         self.pool = ThreadPoolExecutor(threads)
 
-    def new_store(self, words: int, steps: int, memory: int) -> Any:
-        """A shard for each thread."""
-        return Shards(words, steps, memory, self.threads)
+    def __enter__(self) -> Self:
+        self.pool.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self.pool.shutdown()
 
     def _each(self, work: Callable[[int], None], numbers: Iterable[int]) -> None:
-        """Do something once for each number, side by side; the first error is raised when all are done."""
+        """Run `work` once per number, in parallel; the first error is raised when all are done."""
         futures = [self.pool.submit(work, number) for number in numbers]
         errors = [error for future in futures if (error := future.exception()) is not None]
         if errors:
@@ -95,99 +93,97 @@ class ThreadedSearch(Search):
 
     # ------------------------------------------------------------------------------------------------------ levels
 
-    def _levels(self) -> None:
-        with self.pool:
-            super()._levels()
-
-    def _start(self) -> int:
+    def start(self) -> int:
+        """Each of the states that the search starts from is its own predecessor."""
         lane = self.lanes[0]
-        for low in range(0, len(self.starts), self.lane_room):
-            size = self._put(lane.batch, low, self.lane_room)
-            lane.sort(self.kernel.layout.words, size, self.threads)
+        for low in range(0, len(self.context.starts), self.lane_room):
+            size = self.put_starts(lane.batch, low, self.lane_room)
+            lane.sort(self.context.kernel.layout.words, size, self.threads)
             self._merge([lane])
-        self.store.close_level()
+        self.visited.close_level()
         return 0
 
     def _merge(self, lanes: Sequence[Lane]) -> None:
-        """Take in what the lanes have, each shard on a thread of its own."""
+        """Insert the successors of the lanes, each shard on its own thread."""
 
         def take(shard: int) -> None:
             for lane in lanes:
-                self.store.stores[shard].insert(
+                self.visited.stores[shard].insert(
                     lane.batch, lane.routed, lane.hashes, int(lane.bounds[shard]), int(lane.bounds[shard + 1])
                 )
 
         self._each(take, range(self.threads))
 
-    def _look(self, first: int, last: int) -> None:
-        begins, ends = self.store.opened, self.store.closed
-        assert (first, last) == (sum(begins), sum(ends)), "only the newest level is looked at"
+    def check(self, first: int, last: int) -> None:
+        """Judge the properties of states, each shard in pieces."""
+        context = self.context
+        begins, ends = self.visited.opened, self.visited.closed
+        assert (first, last) == (sum(begins), sum(ends)), "only the newest level is judged"
         pieces = [
             (shard, low, min(low + CHUNK, ends[shard]))
             for shard in range(self.threads)
             for low in range(begins[shard], ends[shard], CHUNK)
         ]
-        results = np.zeros((len(pieces), len(self.results)), np.int64)
+        results = [KernelResults(len(context.properties)) for _ in pieces]
 
-        def look(number: int) -> None:
+        def judge(number: int) -> None:
             if number < 0:
-                self.store.number_level()  # beside the looking, which does not need the numbers yet
+                self.visited.number_level()  # in parallel with the checks, which do not need the numbers yet
                 return
             shard, low, high = pieces[number]
-            states = self.store.stores[shard].states.ctypes.data
-            self.attempts.check(
-                states, low, high, self.kernel.layout.buffer(self.instance), self.active, results[number]
+            states = self.visited.stores[shard].states.ctypes.data
+            self.runner.check(
+                states, low, high, context.kernel.layout.buffer(context.instance), context.active, results[number]
             )
 
-        self._each(look, range(-1, len(pieces)))
+        self._each(judge, range(-1, len(pieces)))
         for (shard, _, _), found in zip(pieces, results, strict=True):
-            self._add_results(found, partial(self.store.number_of, shard))
-        self._out_of_time()
-        self._settle(of_steps=False)
+            context.results.add(found, partial(self.visited.number_of, shard))
+        self.is_out_of_time()
 
-    def _expand(self, first: int, last: int) -> None:
-        locals_there: Sequence[int] = self.store.opened
+    def expand(self, first: int, last: int) -> None:
+        """Take every step, in rounds of chunks."""
+        locals_there: Sequence[int] = self.visited.opened
         at, free, tasks = first, deque(range(len(self.lanes))), deque[Task]()
         generated, size = 0, min(FIRST_CHUNK, MOST_CHUNK)
         while at < last or tasks:
             while free and at < last:
                 end = min(at + size, last)
                 tasks.append(Task(free.popleft(), at, end - at, locals_there))
-                locals_there = self.store.locals_at(end, at, locals_there)
+                locals_there = self.visited.locals_at(end, at, locals_there)
                 at = end
             generated += self._expand_chunks([task for task in tasks if not task.has_successors])
             self._take_in(tasks, free)
-            if self._out_of_time():
+            if self.is_out_of_time():
                 return
-            # So that a chunk's successors fit in its lane, nearly always.
-            size = max(1, min(MOST_CHUNK, self.lane_room * (self.expanded - first) // max(1, 2 * generated)))
-        self.store.close_level()
-        self._settle(of_steps=True)
+            # A size for which the successors of a chunk nearly always fit in its lane.
+            size = max(1, min(MOST_CHUNK, self.lane_room * (self.context.expanded - first) // max(1, 2 * generated)))
+        self.visited.close_level()
 
     def _expand_chunks(self, tasks: Sequence[Task]) -> int:
-        """Expand what is left of these chunks, as far as the lanes have room; how many successors that gave."""
+        """Expand the rest of these chunks, as far as the lanes have room; returns the number of successors."""
         self._each(lambda number: self._expand_chunk(tasks[number]), range(len(tasks)))
         generated = sum(task.generated for task in tasks)
-        self.result.generated += generated
-        self.fired[:] = self.all_fired.sum(axis=0)
+        self.context.result.generated += generated
+        self.context.fired[:] = self.all_fired.sum(axis=0)
         return generated
 
     def _expand_chunk(self, task: Task) -> None:
-        lane, words = self.lanes[task.lane], self.kernel.layout.words
+        lane, words = self.lanes[task.lane], self.context.kernel.layout.words
         results = self.all_results[task.lane]
-        results[:] = 0
+        results.clear()
         if task.done == 0:
-            self.store.gather(lane.chunk, task.first, task.first + task.size, task.locals_there)
-        task.done, task.generated = self.attempts.expand(
+            self.visited.gather(lane.chunk, task.first, task.first + task.size, task.locals_there)
+        task.done, task.generated = self.runner.expand(
             *(lane.chunk.ctypes.data, task.done, task.size, *self.buffers[task.lane], lane.batch, self.lane_room),
-            *(self.all_fired[task.lane], self.active, results),
+            *(self.all_fired[task.lane], self.context.active, results),
         )
         task.has_successors = True
         lane.batch.parents[: task.generated] += np.uint32(task.first)
         lane.sort(words, task.generated, self.threads)
 
     def _take_in(self, tasks: deque[Task], free: deque[int]) -> None:
-        """Take in successors in the order of the chunks: those behind a chunk that is not done have to wait."""
+        """Insert successors in the order of the chunks: chunks behind an incomplete one have to wait."""
         ready: list[Task] = []
         for task in tasks:
             ready.append(task)
@@ -195,8 +191,8 @@ class ThreadedSearch(Search):
                 break
         self._merge([self.lanes[task.lane] for task in ready])
         for task in ready:
-            self._add_results(self.all_results[task.lane], partial(operator.add, task.first))
-            self.expanded = task.first + task.done
+            self.context.results.add(self.all_results[task.lane], partial(operator.add, task.first))
+            self.context.expanded = task.first + task.done
             task.has_successors = False
             if task.is_complete:
                 free.append(task.lane)

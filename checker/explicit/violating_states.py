@@ -1,10 +1,10 @@
-"""In which states, or on which steps, does a property fail? All of them, not only the first.
+"""Finds all states, or all steps, that violate a property, not only the first one.
 
-In:  a kernel, the store of a search, a property.
-Out: the numbers of the states in which it is broken, and of those in which the failure is permitted; or the steps from
-     a state that break it.
+In:  a kernel, the visited set of a search, a property.
+Out: the numbers of the states that violate it, and of those where the failure is permitted; or the steps from a state
+     that do.
 
-The kernel counts failures in a range of states. A range in which it counts none is done with; another one is halved.
+The kernel counts failures in a range of states. A range without failures is done; any other is halved.
 """
 
 from __future__ import annotations
@@ -15,40 +15,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.attempts import Attempts
+from isrcheck.checker.explicit.kernel_runner import KernelRunner
 from isrcheck.checker.explicit.visited_set import Batch
-from isrcheck.checker.outcome import result_words
+from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Property, Step
 from isrcheck.models.messages.errors import ModelError
 from isrcheck.models.run import Cells
 
 
-class Failing:
-    """Asks about one property, in the states of one store (checker/explicit/visited_set.py)."""
+class ViolatingStates:
+    """Judges one property in the states of one visited set (checker/explicit/visited_set.py)."""
 
-    def __init__(self, instance: Instance, kernel: Kernel, store: Any, prop: Property) -> None:
+    def __init__(self, instance: Instance, kernel: Kernel, visited: Any, prop: Property) -> None:
         count = len(instance.model.properties)
         self.instance = instance
         self.kernel = kernel
-        self.attempts = Attempts(kernel)
-        self.store = store
+        self.runner = KernelRunner(kernel)
+        self.visited = visited
         self.prop = prop
-        number = instance.model.properties.index(prop)
-        self.found, self.permitted = (
-            result_words.place(number, result_words.FOUND),
-            result_words.place(number, result_words.PERMITTED),
-        )
+        self.number = instance.model.properties.index(prop)
         self.active: NDArray[np.int8] = np.zeros(count + 1, np.int8)
-        self.active[number] = 1
-        self.results = result_words.new(count)
+        self.active[self.number] = 1
+        self.results = KernelResults(count)
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
         self.buffer = kernel.layout.buffer(instance)
         self.after = kernel.layout.buffer(instance)
         self.batch = Batch.of(2 * instance.first_steps[-1] + 1, kernel.layout.words)
 
     def states(self, first: int, last: int) -> tuple[list[int], list[int]]:
-        """Of the states first..last-1: those in which it is broken, and those in which that is permitted."""
+        """Among the states first..last-1: those that violate the property, and those where the failure is permitted."""
         found: tuple[list[int], list[int]] = ([], [])
         waiting = [(first, last)]
         while waiting:
@@ -60,15 +56,15 @@ class Failing:
                 found[permitted > 0].extend(range(low, high))
             elif broken or permitted:
                 middle = (low + high) // 2
-                waiting += [(middle, high), (low, middle)]  # the lower half is taken up first
+                waiting += [(middle, high), (low, middle)]  # the lower half is processed first
         return found
 
     def steps(self, state: int) -> tuple[list[int], list[int]]:
-        """Of the steps from a state: those that break it, and those of which that is permitted."""
+        """Among the steps from a state: those that violate the property, and those where the failure is permitted."""
         found: tuple[list[int], list[int]] = ([], [])
-        self.results[:] = 0
-        _, count = self.attempts.expand(
-            self.store.states.ctypes.data,
+        self.results.clear()
+        _, count = self.runner.expand(
+            self.visited.states.ctypes.data,
             state,
             state + 1,
             self.buffer,
@@ -79,9 +75,9 @@ class Failing:
             self.active,
             self.results,
         )
-        if not (self.results[self.found] or self.results[self.permitted]):
-            return found  # the kernel counts only, and names the first
-        before = tuple(self.kernel.layout.unpack([int(word) for word in self.store.state(state)]))
+        if not any(self._counts()):
+            return found  # the kernel only counts, and names the first one
+        before = tuple(self.kernel.layout.unpack([int(word) for word in self.visited.state(state)]))
         for number in map(int, self.batch.steps[:count]):
             step = self.instance.step(number)
             after = run.take(self.instance, before, step)
@@ -92,13 +88,16 @@ class Failing:
         return found
 
     def _count(self, first: int, last: int) -> tuple[int, int]:
-        self.results[:] = 0
-        self.attempts.check(self.store.states.ctypes.data, first, last, self.buffer, self.active, self.results)
-        return int(self.results[self.found]), int(self.results[self.permitted])
+        self.results.clear()
+        self.runner.check(self.visited.states.ctypes.data, first, last, self.buffer, self.active, self.results)
+        return self._counts()
+
+    def _counts(self) -> tuple[int, int]:
+        return self.results.count(self.number), self.results.count(self.number, EntryKind.PERMITTED)
 
 
 def _fails(instance: Instance, prop: Property, before: Cells, step: Step, after: Cells) -> bool | None:
-    """Whether a failure of the property on this step is permitted; None where it does not fail, or cannot be asked."""
+    """Whether the failure on this step is permitted; None if the property holds, or cannot be evaluated."""
     try:
         if run.holds_step(instance, prop, before, step, after):
             return None

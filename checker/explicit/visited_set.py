@@ -1,13 +1,13 @@
-"""The states that a search has seen: packed, in order of discovery, each once.
+"""The visited set: the states that a search has seen, packed, in order of discovery, each once.
 
 In:  batches of packed successors, each with its predecessor and its step.
-Out: which of them are new; they are appended, so that the index of a state is its place in breadth-first order.
+Out: the new ones are appended, so that the index of a state is its place in breadth-first order.
 
-An open-addressing table holds, per state, 32 bits of its hash and its index. A hit in those 32 bits is only a
-candidate: the full states are compared, so that nothing is ever taken for seen by mistake. The slot is the top of the
-hash, which keeps the table sorted enough to double in one pass from left to right.
+An open-addressing hash table holds 32 bits of each state's hash, and its index. A match of these 32 bits is only a
+candidate: the full states are compared, so that no state is ever mistaken for another. The slot is given by the top
+bits of the hash. This keeps the table sorted enough to double it in one pass from left to right.
 
-Memory is reserved once and becomes real as it is touched, so that a search grows without copying its states.
+Memory is reserved once and allocated by the system as it is touched, so that a search grows without copying states.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ LOW = np.uint64(0xFFFFFFFF)
 ZERO, ONE = np.uint64(0), np.uint64(1)
 TOP = np.uint64(1 << 63)
 RECENT_BITS = 12
-"""States met a moment ago that are remembered: few enough for the second-level cache."""
+"""The number of recent states that are remembered: small enough for the second-level cache."""
 
 AHEAD = 12
-"""How many successors ahead the table is fetched, and the candidate's state half as many ahead."""
+"""How many successors ahead a table slot is prefetched; the candidate's state, half as many."""
 
 MOST_STATES = (1 << 32) - 2
 FIRST_TABLE_BITS = 16
@@ -45,13 +45,13 @@ READ_ONLY = types.Array(types.uint64, 1, "C", readonly=True)
 
 
 def compiled(*signatures: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile with Numba, and keep the result where Numba finds a place for it."""
+    """Compile with Numba, and store the result if Numba finds a place for it."""
 
     def compile_one(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             made: Callable[..., Any] = njit(list(signatures), cache=True, nogil=True)(function)
         except Exception:
-            # No folder can be written to, or what lies there is damaged: compiled for this run alone.
+            # No writable cache, or a damaged one: compile for this run only.
             made = njit(list(signatures), nogil=True)(function)
         return made
 
@@ -60,7 +60,7 @@ def compiled(*signatures: Any) -> Callable[[Callable[..., Any]], Callable[..., A
 
 @intrinsic
 def prefetch(typing: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of `array[index]`, without waiting for it."""
+    """Prefetch the cache line of `array[index]`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         struct = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -101,10 +101,10 @@ def same_state(store: Any, first: Any, states: Any, other: Any, words: Any) -> A
 
 @compiled(INT(U64, INT, INT, U64, U32, U64))
 def sift(states: Any, words: Any, size: Any, recent: Any, kept: Any, hashes: Any) -> Any:
-    """Leave out successors that were met a moment ago: more than half of all repetitions, for one look into a cache.
+    """Remove successors that equal a recent one: more than half of all repetitions, at the cost of one cache access.
 
-    `recent` holds, by hash, the last state met there with its hash. Writes the positions of the rest, in order, to
-    `kept` and their hashes to `hashes`; returns how many they are.
+    `recent` holds, by hash, the last state with that hash. The positions of the remaining successors are written to
+    `kept`, in order, and their hashes to `hashes`; returns their number.
     """
     entry_words = words + 1
     mask = np.uint64(len(recent) // entry_words - 1)
@@ -112,14 +112,14 @@ def sift(states: Any, words: Any, size: Any, recent: Any, kept: Any, hashes: Any
     for i in range(size):
         mixed = hash_state(states, i * words, words)
         at = np.int64(mixed & mask) * entry_words
-        # Bit 63 is not part of a slot of `recent`; set, it tells an entry from an empty one.
+        # Bit 63 is not part of the slot; it is set in every entry that is not empty.
         mark = mixed | TOP
         difference = recent[at] ^ mark
         recent[at] = mark
         for word in range(words):
             difference |= recent[at + 1 + word] ^ states[i * words + word]
             recent[at + 1 + word] = states[i * words + word]
-        # Written either way, and kept only where it differs: whether it does cannot be foreseen by a processor.
+        # Written without a branch, because the processor could not predict it.
         kept[count] = i
         hashes[count] = mixed
         count += difference != ZERO
@@ -181,7 +181,7 @@ def merge(
 
 @compiled(types.void(U64, INT, U64, INT, READ_ONLY, INT, types.int64[::1]))
 def locate(table: Any, bits: Any, store: Any, words: Any, states: Any, size: Any, places: Any) -> None:
-    """Where in the store each of `size` states stands, or -1."""
+    """The index of each of `size` states in the visited set, or -1."""
     shift = np.uint64(64 - bits)
     mask = np.int64(len(table) - 1)
     hashes = np.empty(AHEAD, np.uint64)
@@ -206,12 +206,12 @@ def locate(table: Any, bits: Any, store: Any, words: Any, states: Any, size: Any
 
 @compiled(types.void(U64, U64, INT))
 def move(old: Any, new: Any, bits: Any) -> None:
-    """Put the entries of a table into a larger one, whose slots are the top `bits` bits of the hash."""
+    """Move the entries of a table to a larger one, whose slots are the top `bits` bits of the hash."""
     shift = np.uint64(64 - bits)
     mask = np.int64(len(new) - 1)
     for entry in old:
         if entry != ZERO:
-            # The table never has more than 2^32 slots, so the 32 bits that are kept are enough.
+            # The table never has more than 2^32 slots, so the stored 32 bits are enough.
             slot = np.int64((entry & ~LOW) >> shift)
             while new[slot] != ZERO:
                 slot = (slot + 1) & mask
@@ -219,10 +219,10 @@ def move(old: Any, new: Any, bits: Any) -> None:
 
 
 def reserve(count: int, kind: Any) -> NDArray[Any]:
-    """An array of zeros whose memory becomes real as it is touched. Raises MemoryError.
+    """An array of zeros whose memory is allocated as it is touched. Raises MemoryError.
 
-    In pages of the ordinary size: large ones made the search 0.9 times as long where the system had them at hand, and
-    1.2 times where it had to make them first.
+    It uses pages of ordinary size: with large pages the search took 0.9 times as long if the system had them ready, and
+    1.2 times if it had to create them.
     """
     if not hasattr(mmap, "MAP_PRIVATE"):
         return np.zeros(count, kind)
@@ -237,8 +237,8 @@ def reserve(count: int, kind: Any) -> NDArray[Any]:
 def empty_table(bits: int) -> NDArray[np.uint64]:
     """A table of 2^bits free slots.
 
-    Written once before it is read: memory that is read first is made real twice, and the second time every thread of
-    the process is held up for it. With two threads that took longer than all the rest.
+    It is written before it is read: memory that is read first is allocated twice, and the second allocation stops all
+    threads of the process. With two threads, that took longer than everything else.
     """
     table = reserve(1 << bits, np.uint64)
     table.fill(0)
@@ -246,17 +246,17 @@ def empty_table(bits: int) -> NDArray[np.uint64]:
 
 
 def recent_states(words: int) -> NDArray[np.uint64]:
-    """What `sift` remembers states in, empty."""
+    """Memory for `sift`, empty."""
     return np.zeros((words + 1) << RECENT_BITS, np.uint64)
 
 
 class Full(Exception):
-    """The memory that a search was given is used up."""
+    """The memory limit of the search is reached."""
 
 
 @dataclass
 class Batch:
-    """Successors on their way from the kernel to the store."""
+    """Successors on their way from the kernel to the visited set."""
 
     states: NDArray[np.uint64]
     parents: NDArray[np.uint32]
@@ -266,7 +266,7 @@ class Batch:
 
     @classmethod
     def of(cls, room: int, words: int) -> Batch:
-        """Room for so many successors."""
+        """Room for `room` successors."""
         return cls(
             np.empty(room * words, np.uint64),
             np.empty(room, np.uint32),
@@ -276,8 +276,8 @@ class Batch:
         )
 
 
-class Store:
-    """States in order of discovery, within a limit of memory in bytes."""
+class VisitedSet:
+    """States in order of discovery, within a memory limit in bytes."""
 
     def __init__(self, words: int, steps: int, memory: int) -> None:
         self.words = words
@@ -295,19 +295,20 @@ class Store:
 
     @property
     def bytes_used(self) -> int:
-        """What the search keeps by now: states, predecessors, steps and the table."""
+        """The memory in use: states, predecessors, steps and the table."""
         return self.count * self.bytes_of_state + self.table.nbytes
 
     def add(self, batch: Batch, size: int) -> None:
-        """Insert a batch. Raises Full where the memory does not allow it; what fitted is kept, in order."""
+        """Insert a batch. Raises Full if the memory limit is reached; what fitted stays, in order."""
         rest = sift(batch.states, self.words, size, self.recent, batch.kept, batch.hashes)
         self.insert(batch, batch.kept, batch.hashes, 0, rest)
 
     def insert(self, batch: Batch, kept: NDArray[np.uint32], hashes: NDArray[np.uint64], first: int, last: int) -> None:
-        """Insert the successors at kept[first..last-1] of a batch, which have these hashes. Raises Full, as `add`."""
+        """Insert the successors at kept[first..last-1] of a batch, which have these hashes. Raises Full, as `add`
+        does."""
         done = first
         while done < last:
-            # What the table takes is not there for states.
+            # The memory of the table is not available for states.
             left = (self.memory - self.table.nbytes) // self.bytes_of_state
             room = min(self.room, int(FULLNESS * len(self.table)), max(1, left))
             done, self.count = merge(
@@ -331,7 +332,7 @@ class Store:
                 self._grow()
 
     def _grow(self) -> None:
-        # Both tables exist while entries move over.
+        # Both tables exist while entries are moved.
         needed = self.count * self.bytes_of_state + 3 * self.table.nbytes
         if self.count >= self.room or self.bits == 32 or needed > self.memory:
             raise Full
@@ -341,7 +342,7 @@ class Store:
         self.bits += 1
 
     def places_of(self, states: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The index of each of these states, which stand one behind the other; -1 for one that is not there."""
+        """The index of each of these concatenated states; -1 for a state that is not in the set."""
         places = np.empty(len(states) // self.words, np.int64)
         locate(self.table, self.bits, self.states, self.words, states, len(places), places)
         return places
@@ -351,7 +352,7 @@ class Store:
         return map(self.state, numbers)
 
     def first_where(self, is_match: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> int | None:
-        """The first state for which this is true; it is asked of states as rows."""
+        """The first state that matches; `is_match` gets states as rows."""
         matching = is_match(self.states[: self.count * self.words].reshape(-1, self.words))
         return int(np.argmax(matching)) if matching.any() else None
 
@@ -360,11 +361,11 @@ class Store:
         return self.states[index * self.words : (index + 1) * self.words]
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """How many states, from `first` on, each of so many steps has found."""
+        """How many states, from `first` on, each step has discovered."""
         return np.bincount(self.steps[first : self.count], minlength=steps)
 
     def path(self, index: int) -> tuple[int, list[int]]:
-        """The initial state (its index) and the numbers of the steps that lead from it to a state."""
+        """The initial state (its index) and the numbers of the steps from it to a state."""
         steps = []
         while int(self.parents[index]) != index:
             steps.append(int(self.steps[index]))

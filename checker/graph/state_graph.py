@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import networkx as nx
@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.search import CHUNK, Search
-from isrcheck.checker.explicit.violating_states import Failing
-from isrcheck.checker.explicit.visited_set import Batch
+from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext
+from isrcheck.checker.explicit.search import Search
+from isrcheck.checker.explicit.single_thread import CHUNK, SingleThread
+from isrcheck.checker.explicit.violating_states import ViolatingStates
 from isrcheck.checker.graph.command import GraphRequest
 from isrcheck.checker.outcome.exploration import Progress
 from isrcheck.checker.outcome.verdict import WHY_STOPPED
@@ -133,9 +134,8 @@ def state_graph(
             raise UsageError(
                 f"--fold {name}: {instance.model.name} has no such field; {nearest(name, instance.layouts)}"
             )
-    search = Search(instance, limits, kernel, report)
-    search.watched = []  # a failing property must not end the search
-    search.enough = (MOST_STATES if fold else max(most, MOST_COUNTED)) + 1
+    searched = replace(EVERY_STATE, enough=(MOST_STATES if fold else max(most, MOST_COUNTED)) + 1)
+    search = Search(SearchContext(instance, limits, kernel, searched, report))
     found = search.run()
     _refuse_part(search, fold, most)
     made = _GraphBuilder(search, fold)
@@ -153,7 +153,7 @@ def state_graph(
 
 def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
     """Refuse an incomplete graph, which would mislead."""
-    found, limits = search.result, search.limits
+    found, limits = search.result, search.context.limits
     if found.stopped == "interrupt":
         raise KeyboardInterrupt
     if found.stopped is not None:
@@ -171,7 +171,7 @@ def _refuse_part(search: Search, fold: Sequence[str], most: int) -> None:
             )
     elif is_cut or found.distinct > most:
         insist = "N" if is_cut else found.distinct
-        field = next(iter(search.instance.layouts))
+        field = next(iter(search.context.instance.layouts))
         raise UsageError(
             f"the graph has {some}{found.distinct:,} states, more than the limit of {most:,};"
             f" {_smaller_bound(search, most)}, fold states by some fields, as in --fold {field},"
@@ -193,11 +193,12 @@ class _GraphBuilder:
 
     def __init__(self, search: Search, fold: tuple[str, ...]) -> None:
         self.search = search
-        self.instance = search.instance
-        self.kernel = search.kernel
-        self.store = search.store
+        self.instance = search.context.instance
+        self.kernel = search.context.kernel
+        self.visited = search.visited
+        self.expanded = search.context.expanded
         self.fold = fold
-        self.count = search.store.count
+        self.count = self.visited.count
         self.nodes: list[Node] = []
         self.edges: dict[tuple[int, int], Edge] = {}
         self.transitions = 0
@@ -210,7 +211,7 @@ class _GraphBuilder:
         node_of = np.arange(self.count)
         first_states = node_of
         if self.fold:
-            rows = self.store.states[: self.count * self.store.words].reshape(-1, self.store.words)
+            rows = self.visited.states[: self.count * self.visited.words].reshape(-1, self.visited.words)
             places = [self.instance.layouts[name] for name in self.fold]
             cells = [cell for place in places for cell in range(place.offset, place.offset + place.count)]
             columns = [self.kernel.layout.column(rows, cell) for cell in cells]
@@ -220,17 +221,17 @@ class _GraphBuilder:
             node_of, first_states = np.argsort(order)[inverse.reshape(-1)], firsts[order]
         for number, state in enumerate(map(int, first_states)):
             self.nodes.append(Node(number, int(depths[state]), self._fields(self._cells(state))))
-        expanded, starts = self.search.expanded, len(self.search.starts)
+        starts = len(self.search.context.starts)
         for node, states in zip(self.nodes, np.bincount(node_of, minlength=len(self.nodes)), strict=True):
             node.states = int(states)
-        for node in node_of[expanded:]:
+        for node in node_of[self.expanded :]:
             self.nodes[node].unexpanded += 1
         for node in node_of[:starts]:
             self.nodes[node].initial += 1
         return node_of
 
     def _cells(self, state: int) -> Cells:
-        return tuple(self.kernel.layout.unpack([int(word) for word in self.store.state(state)]))
+        return tuple(self.kernel.layout.unpack([int(word) for word in self.visited.state(state)]))
 
     def _fields(self, cells: Cells) -> dict[str, str]:
         names = self.fold or tuple(self.instance.layouts)
@@ -249,7 +250,7 @@ class _GraphBuilder:
                 kinds = np.stack([states, targets, steps])
             for (source, target, kind), count in zip(*np.unique(kinds.T, axis=0, return_counts=True), strict=True):
                 self._edge(int(source), int(target)).actions[self._label(int(kind))] += int(count)
-        for state in np.flatnonzero(~has_step[: self.search.expanded]):
+        for state in np.flatnonzero(~has_step[: self.expanded]):
             self.nodes[self.node_of[state]].dead_ends += 1
 
     def _label(self, kind: int) -> str:
@@ -263,25 +264,12 @@ class _GraphBuilder:
 
     def _transitions(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
         """Batches of all transitions as source states, steps and target states, in the order of the source states."""
-        search, words = self.search, self.store.words
-        batch = Batch.of(search.room, words)
-        active, results = np.zeros_like(search.active), np.zeros_like(search.results)
-        fired = np.zeros_like(search.fired)
-        at = 0
-        while at < search.expanded:
-            at, size = search.attempts.expand(
-                self.store.states.ctypes.data,
-                at,
-                min(at + CHUNK, search.expanded),
-                search.before,
-                search.after,
-                batch,
-                search.room,
-                fired,
-                active,
-                results,
-            )
-            targets = self.store.places_of(batch.states[: size * words])
+        context = SearchContext(self.instance, self.search.context.limits, self.kernel, EVERY_STATE)
+        again = SingleThread(context, self.visited)
+        batch, at = again.batch, 0
+        while at < self.expanded:
+            at, size = again.attempt(at, min(at + CHUNK, self.expanded))
+            targets = self.visited.places_of(batch.states[: size * self.visited.words])
             assert size == 0 or targets.min() >= 0, "every successor of an expanded state was seen"
             yield batch.parents[:size].astype(np.int64), batch.steps[:size].astype(np.int64), targets
 
@@ -290,18 +278,18 @@ class _GraphBuilder:
         for prop in self.instance.properties:
             if prop.kind is Kind.SOMETIMES:
                 continue
-            failing = Failing(self.instance, self.kernel, self.store, prop)
+            failing = ViolatingStates(self.instance, self.kernel, self.visited, prop)
             self._judge(failing)
-            self.errs = self.errs or failing.attempts.careful is not None
+            self.errs = self.errs or failing.runner.careful is not None
 
-    def _judge(self, failing: Failing) -> None:
+    def _judge(self, failing: ViolatingStates) -> None:
         name = failing.prop.name
         if not failing.prop.of_steps:
             for word, states in zip((BROKEN, PERMITTED), failing.states(0, self.count), strict=True):
                 for node in self.node_of[states]:
                     _count(self.nodes[node].failing, (name, word))
             return
-        for state in range(self.search.expanded):
+        for state in range(self.expanded):
             for word, steps in zip((BROKEN, PERMITTED), failing.steps(state), strict=True):
                 for step in steps:
                     _count(self._edge(*self._ends(state, step)).failing, (name, word))
@@ -311,7 +299,7 @@ class _GraphBuilder:
         does."""
         for state in range(self.count) if self.errs else ():
             cells = self._cells(state)
-            tried = self.instance.steps if state < self.search.expanded else ()
+            tried = self.instance.steps if state < self.expanded else ()
             does_step = [error_in_step(self.instance, cells, step) is not None for step in tried]
             if any(does_step) or self._errs([cells], []):
                 _count(self.nodes[self.node_of[state]].failing, (IN_RANGE.name, BROKEN))
@@ -328,7 +316,7 @@ class _GraphBuilder:
     def _ends(self, state: int, number: int) -> tuple[int, int]:
         after = run.take(self.instance, self._cells(state), self.instance.step(number))
         assert after is not None, "the kernel took this step"
-        (target,) = self.store.places_of(self.kernel.layout.pack(after))
+        (target,) = self.visited.places_of(self.kernel.layout.pack(after))
         return int(self.node_of[state]), int(self.node_of[target])
 
     def graph(self, loops: bool) -> StateGraph:
@@ -344,7 +332,7 @@ class _GraphBuilder:
         for number, members in enumerate(components, 1):
             for member in members:
                 self.nodes[member].component = number
-        limits = self.search.limits
+        limits = self.search.context.limits
         return StateGraph(
             *(self.instance, self.fold, limits.depth, self.count, self.transitions, graph, len(components))
         )

@@ -210,7 +210,7 @@ def side_search_line(part: PlannedSearch, run: Run, answer: Answer) -> str:
             "the ISR stays complete",
         ),
     }[name]
-    permitted = verdict.permitted.witness if verdict.permitted is not None else None
+    permitted = verdict.permitted.path if verdict.permitted is not None else None
     depth = permitted.depth if permitted is not None else verdict.depth if verdict.word is Word.VIOLATED else None
     exploration = run.explored
     if depth is not None:

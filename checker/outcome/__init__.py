@@ -1,4 +1,4 @@
-"""Plain results: what every engine hands over, and what it means.
+"""Results as plain values: what every engine returns, and what it means.
 
 In:  nothing but models and traces.
 Out: results of searches, of bounded model checking and of proofs; verdicts and exit codes.

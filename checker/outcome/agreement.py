@@ -1,25 +1,25 @@
-"""`--engine all`: do the explorer and Z3 say the same of one question?
+"""`--engine all`: whether the explorer and Z3 agree on one instance.
 
-In:  an `Exploration` and an `Unrolled` of the same instance.
-Out: the lines on which they differ; none where they agree. A search that was cut short is compared as far as it went.
+In:  an `Exploration` and a `BmcResult` of the same instance.
+Out: one line for each difference. A search that was cut short is compared as far as it went.
 """
 
 from __future__ import annotations
 
-from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings
 
 
-def differences(exploration: Exploration, unrolled: Unrolled) -> list[str]:
-    """Where verdicts or shortest lengths differ, both sides named."""
-    # Who has searched to the end speaks of every depth.
-    judged = [one.judged for one in (exploration, unrolled) if not one.exhausted]
-    # Behind the last state there may still be a step that errs.
-    depth = min(judged, default=max(exploration.judged, unrolled.judged) + 1)
+def differences(exploration: Exploration, bmc_result: BmcResult) -> list[str]:
+    """The differences in verdicts or shortest lengths, with both sides named."""
+    # An exhaustive result counts for every depth.
+    judged = [one.judged for one in (exploration, bmc_result) if not one.exhausted]
+    # A step from the last states may still leave the declaration.
+    depth = min(judged, default=max(exploration.judged, bmc_result.judged) + 1)
     found = []
-    for name in dict.fromkeys([*exploration.findings, *unrolled.findings]):
-        # What is broken only by one of them may be missing with the other one: the implicit property.
-        ours, theirs = (one.findings.get(name, Findings()) for one in (exploration, unrolled))
+    for name in dict.fromkeys([*exploration.findings, *bmc_result.findings]):
+        # The implicit property `in_range` has findings only where it is violated.
+        ours, theirs = (one.findings.get(name, Findings()) for one in (exploration, bmc_result))
         decided = _depth(ours.found, depth)
         if decided != _depth(theirs.found, depth):
             found.append(_line(name, "found", ours.found, theirs.found))
@@ -31,13 +31,13 @@ def differences(exploration: Exploration, unrolled: Unrolled) -> list[str]:
 
 
 def _depth(finding: Finding, most: int) -> int | None:
-    depth = finding.witness.depth if finding.witness is not None else None
+    depth = finding.path.depth if finding.path is not None else None
     return depth if depth is not None and depth <= most else None
 
 
 def _line(name: str, what: str, ours: Finding, theirs: Finding) -> str:
-    told = [
-        f"at step {one.witness.depth}, steps {' '.join(map(str, one.witness.steps))}" if one.witness else "never"
+    spelled = [
+        f"at step {one.path.depth}, steps {' '.join(map(str, one.path.steps))}" if one.path else "never"
         for one in (ours, theirs)
     ]
-    return f"{name}: {what} by the explorer {told[0]}; by Z3 {told[1]}"
+    return f"{name}: {what} by the explorer {spelled[0]}; by Z3 {spelled[1]}"

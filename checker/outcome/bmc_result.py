@@ -1,4 +1,4 @@
-"""What bounded model checking found, as plain values.
+"""The result of bounded model checking, as plain values.
 
 In:  nothing; the engine fills them.
 Out: a `BmcResult`.
@@ -14,10 +14,11 @@ from isrcheck.models.language.model import Instance
 
 
 @dataclass
-class Unrolled:
-    """What Z3 was asked and what was found; the fields mean what they mean in an `Exploration`.
+class BmcResult:
+    """What Z3 found. Fields that an `Exploration` has too mean the same.
 
-    `nodes` is the size of the formula, `times` how long each depth took; `refusal` says why nothing could be asked.
+    `nodes` is the size of the formula, `times` how long each depth took. `refusal` says why Z3 could not check
+    anything.
     """
 
     instance: Instance
@@ -33,5 +34,5 @@ class Unrolled:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything was asked that there was to ask."""
+        """Whether everything that was requested was checked."""
         return self.stopped in (None, "decided")

@@ -1,7 +1,7 @@
-"""Several counterexamples of one property that differ in cause, as plain values.
+"""Several counterexamples of one property with distinct causes, as plain values.
 
 In:  nothing; the search for causes fills them.
-Out: `Different`.
+Out: `DistinctCauses`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isrcheck.traces.format.trace import Trace
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A history, its cause, and the file that it was written to, once it is."""
+    """A counterexample, its cause, and the file that it was written to, if it was."""
 
     trace: Trace
     cause: Cause
@@ -26,10 +26,10 @@ class Counterexample:
 
 
 @dataclass(frozen=True)
-class Different:
-    """What was found about the failures of one property: those that break a promise, or those that are permitted.
+class DistinctCauses:
+    """The distinct causes of the violations of one property, or of its permitted failures.
 
-    `candidates` histories were there to be looked at, and `looked_at` were. `stopped` says what ended it early.
+    There were `candidates` paths to examine; `looked_at` of them were examined. `stopped` says what ended this early.
     """
 
     prop: Property
@@ -43,22 +43,22 @@ class Different:
 
     @property
     def reach(self) -> str:
-        """What is known of further causes."""
+        """What is known about further causes."""
         if self.stopped is not None:
             return f"UNDECIDED whether there are more: {WHY_STOPPED[self.stopped]}"
         if len(self.found) == self.asked:
             if self.exploration.stopped is not None:
                 why = WHY_STOPPED[self.exploration.stopped]
-                return f"as many as were asked for; there may be more, and some with fewer faults: {why}"
-            return "as many as were asked for; there may be more"
+                return f"as many as requested; there may be more, some with fewer faults: {why}"
+            return "as many as requested; there may be more"
         exploration = self.exploration
         far = "in the whole state space" if exploration.exhausted else f"to depth {exploration.judged}"
-        states = f"a shortest history to each of {self.candidates:,} first failures"
+        states = f"a shortest path to each of {self.candidates:,} first failures"
         alike = self.candidates - self.looked_at
         if alike:
-            states += f", of which {alike:,} are the same actions in the same order as {MOST_ALIKE} that were looked at"
-        return f"no other was found {far}: {states}"
+            states += f", of which {alike:,} take the same actions in the same order as {MOST_ALIKE} that were examined"
+        return f"no other cause was found {far} in {states}"
 
 
 MOST_ALIKE = 4
-"""Of candidates that take the same actions in the same order, with the same faults, so many are looked at."""
+"""At most this many candidates with the same actions in the same order and the same faults are examined."""

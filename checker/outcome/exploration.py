@@ -1,8 +1,8 @@
-"""What a breadth-first search found, as plain values.
+"""The result of a breadth-first search, as plain values.
 
 In:  nothing; the engines fill them.
-Out: an `Exploration`: how many states were reached in each level, how often each action fired, and for each property
-     the path to the first state (or transition) that decides it.
+Out: an `Exploration`: the number of states in each level, how often each action fired, and for each property the path
+     to the first state (or transition) that decides it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from isrcheck.models.run import Cells
 
 
 @dataclass(frozen=True)
-class Witness:
+class StepPath:
     """A path: the position of its initial state, and the numbers of its steps."""
 
     initial: int
@@ -25,30 +25,31 @@ class Witness:
 
     @property
     def depth(self) -> int:
-        """Transitions from the initial state."""
+        """The number of transitions from the initial state."""
         return len(self.steps)
 
     @property
     def order(self) -> tuple[int, int, tuple[int, ...]]:
-        """What paths are ordered by: the shortest first, and among those the least."""
+        """The sort key of paths: shorter paths first, then by initial state and steps."""
         return self.depth, self.initial, self.steps
 
 
 @dataclass
 class Finding:
-    """What a search found about one property: how many states or transitions, and the first of them."""
+    """How many states or transitions a search found, and the path to the first of them."""
 
     count: int = 0
-    witness: Witness | None = None
+    path: StepPath | None = None
 
 
 @dataclass
 class Findings:
-    """For `always`: failures that break a promise, and failures that are permitted. For `sometimes`: `found`.
+    """What a search found about one property.
 
-    `erred` is where asking the property leaves the declaration, so that it is not judged; of `in_range`, the steps that
-    do so.
-    Counts are of the whole search with `count_all`, otherwise of the levels up to the one that decided the property.
+    For `always`, `found` counts violations and `permitted` counts permitted failures; for `sometimes`, `found` counts
+    the states that reach it. `erred` counts evaluations that leave the declaration and therefore do not judge the
+    property; for `in_range` it counts steps that do so. With `count_all` the counts cover the whole search, otherwise
+    the levels up to the one that decided the property.
     """
 
     found: Finding = field(default_factory=Finding)
@@ -57,26 +58,26 @@ class Findings:
 
 
 class ReachedStates(Protocol):
-    """The states that a search has seen, to be asked about."""
+    """The states that a search has visited, for queries."""
 
     def sample(self, most: int) -> list[Cells]:
-        """At most so many of the states, spread evenly over the search."""
+        """At most `most` of the states, spread evenly over the search."""
 
     def first_of_levels(self, most: int) -> Iterator[list[Cells]]:
-        """The first states of each level, at most so many."""
+        """The first states of each level, at most `most` each."""
 
-    def find(self, cells: Sequence[int | None]) -> Witness | None:
-        """The path to the first state that has these cells; a cell that is None may have any value."""
+    def find(self, cells: Sequence[int | None]) -> StepPath | None:
+        """The path to the first state that has these cells; None stands for any value."""
 
 
 @dataclass
 class Exploration:
     """What a search did and found.
 
-    `stopped` says why it ended early: memory, seconds, interrupt, decided (no property is open), or None.
-    `judged` is the depth to which every state was seen and looked at, `frontier` counts states that were not expanded.
-    `findings` has an entry for the implicit property `in_range` only where it is broken; it counts steps that err, and
-    states and transitions at which a property does.
+    `stopped` says why it ended early: memory, seconds, interrupt, decided (no property is open), lost (Spark), or None.
+    `judged` is the depth to which every state was reached and judged; `frontier` counts the states that were not
+    expanded. `findings` has an entry for the implicit property `in_range` only if it is violated; it counts steps that
+    leave the declaration, and states and transitions where the evaluation of a property does.
     """
 
     instance: Instance
@@ -96,37 +97,37 @@ class Exploration:
 
     @property
     def distinct(self) -> int:
-        """Different states reached."""
+        """The number of distinct states that were reached."""
         return sum(self.levels)
 
     @classmethod
     def without_beginning(
         cls, instance: Instance, limits: Limits, stopped: str, only: Sequence[str] = ()
     ) -> Exploration:
-        """Nothing was searched: a limit was met before the initial states were known."""
+        """A search that a limit ended before the initial states were known."""
         none = [0] * len(instance.model.actions)
         findings = {prop.name: Findings() for prop in instance.properties if not only or prop.name in only}
         return cls(instance, limits, judged=-1, stopped=stopped, fired=none, new=none, findings=findings)
 
     @property
     def has_begun(self) -> bool:
-        """Whether a state was searched."""
+        """Whether any state was searched."""
         return bool(self.levels)
 
     @property
     def exhausted(self) -> bool:
-        """Whether nothing is left to explore: every reachable state was seen and looked at."""
+        """Whether every reachable state was reached and judged."""
         return self.stopped is None and self.frontier == 0
 
     @property
     def is_complete(self) -> bool:
-        """Whether the search did all that was asked of it: to its depth, or to the end."""
+        """Whether the search did everything that was requested: it reached its depth or the end of the state space."""
         return self.stopped in (None, "decided")
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What is told while a search runs."""
+    """A progress report of a running search."""
 
     seconds: float
     depth: int

@@ -1,7 +1,7 @@
-"""What a search for proofs found, as plain values.
+"""The results of the prover, as plain values.
 
 In:  nothing; the engine fills them.
-Out: for each property a `Proof`, or an `Attempt` with the counterexample to induction that stands in its way.
+Out: for each property a `Proof`, or an `Attempt` with the counterexample to induction that prevents it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from isrcheck.models.language.model import Property, Step
 
 
 @dataclass(frozen=True)
-class Counterexample:
-    """A counterexample to induction: a state in which everything holds, a step, and the state after it.
+class CounterexampleToInduction:
+    """A state in which every hypothesis holds, a step, and the state after it, in which the claim fails (CTI).
 
-    Cells that a slice does not have are None. `step` is None where the step is one of a slice; `says` names it.
+    Cells that the unbounded abstraction does not have are None. `step` is None if the step belongs to the abstraction;
+    `says` names it.
     """
 
     claim: str
@@ -28,12 +29,12 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Proof:
-    """That a property holds at every depth, and what that rests on.
+    """A property holds at every depth; the fields say what this rests on.
 
-    `lemmas` are the other claims that were used, promises among them. `every_length`: for whatever is open, as in
-    checker/proofs/unbounded_abstraction.py. `steps` is the k of a k-induction, whose paths are simple where k > 1. That
-    every step stays in range is a premise, which checker/proofs/premises.py looks after: `premise` is the proof of it,
-    None where a search to the end has shown it.
+    `lemmas` are the other claims that were used, including properties of the model. `every_length`: the proof covers
+    all values of open bounds, as in checker/proofs/unbounded_abstraction.py. `steps` is the k of a k-induction, over
+    simple paths if k > 1. That every step stays in range is a premise, which checker/proofs/premises.py establishes:
+    `premise` is its proof, or None if an exhaustive search has shown it.
     """
 
     prop: Property
@@ -46,18 +47,19 @@ class Proof:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A proof that was not found: `broken` is the first claim that fails, with the state and the step; or `why`."""
+    """A proof that was not found: `counterexample` shows the first claim that fails, otherwise `why` gives the
+    reason."""
 
     prop: Property
     every_length: bool
     why: str
-    counterexample: Counterexample | None = None
+    counterexample: CounterexampleToInduction | None = None
 
 
 @dataclass
 class Proofs:
-    """Everything that was proved and tried. `lost` are lemmas that do not hold where they are claimed; `is_kept` says
-    that all of it comes from an earlier run."""
+    """All proofs and failed attempts. `lost` are lemmas that do not hold where they are claimed; `is_kept` says that
+    all of it comes from the proof cache."""
 
     proofs: dict[str, Proof] = field(default_factory=dict)
     attempts: list[Attempt] = field(default_factory=list)
@@ -71,12 +73,12 @@ class Proofs:
         return next((one for one in reversed(self.attempts) if one.prop.name == name), None)
 
     def joined(self, other: Proofs) -> Proofs:
-        """These, and others that were looked for afterwards."""
+        """These results together with those of a later phase."""
         proofs = other.proofs | self.proofs
         attempts = [*self.attempts, *other.attempts]
         return Proofs(
             proofs,
-            # An attempt within bounds that a later phase made good is no news.
+            # A failed attempt within bounds does not matter if a later phase succeeded.
             [one for one in attempts if one.every_length or one.prop.name not in proofs],
             self.lost | other.lost,
             self.seconds + other.seconds,
@@ -86,7 +88,7 @@ class Proofs:
 
 
 class Phase(Enum):
-    """Which proofs are looked for."""
+    """Which proofs to look for."""
 
     EVERY_LENGTH = "every length"
     WITHIN_BOUNDS = "within bounds"

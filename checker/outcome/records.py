@@ -1,6 +1,6 @@
-"""An exploration as plain data, to be kept in a file or sent to another machine, and back.
+"""An exploration as plain data, to be stored in a file or sent to another machine, and back.
 
-In:  an `Exploration`, or an object of JSON.
+In:  an `Exploration`, or a JSON object.
 Out: the other one.
 """
 
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Witness
+from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models.language.model import Instance
 
 Record = dict[str, Any]
-"""`refused` or `failed` with the reason; or the fields of an exploration, its `verdicts` in words, and the digest of
-the `instance` that was searched."""
+"""Either `refused` or `failed` with the reason; or the fields of an exploration, its `verdicts` in words, and the
+digest of the `instance` that was searched."""
 
 
 def record_of(exploration: Exploration) -> Record:
@@ -25,7 +25,7 @@ def record_of(exploration: Exploration) -> Record:
 
 
 def unjudged_record_of(exploration: Exploration) -> Record:
-    """The same without verdicts: for part of a search, whose paths do not begin in an initial state."""
+    """The same without verdicts: for a part of a search, whose paths do not start in an initial state."""
     return {
         "levels": [int(count) for count in exploration.levels],
         "generated": int(exploration.generated),
@@ -45,13 +45,13 @@ def unjudged_record_of(exploration: Exploration) -> Record:
 
 
 def _written(finding: Finding) -> Record:
-    path = finding.witness
+    path = finding.path
     witness = None if path is None else {"initial": int(path.initial), "steps": [int(step) for step in path.steps]}
     return {"count": int(finding.count), "witness": witness}
 
 
 def exploration_of(record: Record, instance: Instance, limits: Limits) -> Exploration:
-    """The search that a record is of."""
+    """The exploration that a record describes."""
     plain = {name: value for name, value in record.items() if name not in ("instance", "verdicts", "findings")}
     findings = {
         name: Findings(_read(one["found"]), _read(one["permitted"]), _read(one["erred"]))
@@ -62,4 +62,4 @@ def exploration_of(record: Record, instance: Instance, limits: Limits) -> Explor
 
 def _read(written: Record) -> Finding:
     path = written["witness"]
-    return Finding(written["count"], None if path is None else Witness(path["initial"], tuple(path["steps"])))
+    return Finding(written["count"], None if path is None else StepPath(path["initial"], tuple(path["steps"])))

@@ -1,6 +1,6 @@
-"""What a search says about a property: the words, and the exit codes that follow from them.
+"""Verdicts: what a search says about a property, and the exit code that follows.
 
-In:  an `Exploration` or an `Unrolled`, and the proofs that were found.
+In:  an `Exploration` or a `BmcResult`, and the proofs that were found.
 Out: a `Verdict` for each property of the model, and one overall.
 """
 
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exit_codes import SAFE, UNDECIDED, UNEXPECTED, VIOLATED
-from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Witness
+from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, StepPath
 from isrcheck.checker.outcome.proof_results import Proof, Proofs
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
@@ -36,29 +36,29 @@ class Word(StrEnum):
 
 
 WHY_STOPPED = {
-    "memory": "the memory that it was given is used up",
-    "seconds": "the time that it was given is used up",
+    "memory": "its memory limit is reached",
+    "seconds": "its time limit is reached",
     "interrupt": "it was interrupted",
     "unknown": "Z3 does not know",
-    "unsupported": "it cannot be asked about this model",
-    "lost": "Spark lost what it worked with",
+    "unsupported": "it does not support this model",
+    "lost": "Spark lost part of its data",
 }
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of one property: the word, the depth that goes with it, and the paths that show it.
+    """What is known about one property: the verdict, its depth, and the paths that show it.
 
-    `permitted` is the finding that the configuration permits; it is kept beside a graver verdict. `proof` is what a
-    verdict PROVED rests on; `is_unproved` says that a proof was looked for in vain, `is_unattempted` that there was no
-    time to look for one.
+    `permitted` is the failure that the configuration permits; it is kept beside a graver verdict. A verdict PROVED
+    rests on `proof`; `is_unproved` says that no proof was found, `is_unattempted` that there was no time to look for
+    one.
     """
 
     prop: Property
     word: Word
     depth: int | None = None
     violating: int = 0
-    witness: Witness | None = None
+    path: StepPath | None = None
     permitted: Finding | None = None
     note: str = ""
     proof: Proof | None = None
@@ -66,25 +66,25 @@ class Verdict:
     is_unattempted: bool = False
 
     @property
-    def histories(self) -> list[tuple[str, Witness, str]]:
+    def failing_paths(self) -> list[tuple[str, StepPath, str]]:
         """The paths that show how the property fails: the name of each, the path, and what it shows."""
         name, found = self.prop.name, []
-        if self.word is Word.VIOLATED and self.witness is not None:
-            found.append((name, self.witness, Word.VIOLATED.value))
-        if self.permitted is not None and self.permitted.witness is not None:
+        if self.word is Word.VIOLATED and self.path is not None:
+            found.append((name, self.path, Word.VIOLATED.value))
+        if self.permitted is not None and self.permitted.path is not None:
             key = name if self.word is Word.PERMITTED else f"{name} (permitted)"
-            found.append((key, self.permitted.witness, Word.PERMITTED.value))
+            found.append((key, self.permitted.path, Word.PERMITTED.value))
         return found if self.prop.kind is not Kind.SOMETIMES else []
 
     @property
     def text(self) -> str:
-        """The verdict as people read it."""
+        """The verdict as it is printed."""
         note = " (not proved)" if self.is_unproved else " (proof undecided)" if self.is_unattempted else ""
         return self.bare + note
 
     @property
     def bare(self) -> str:
-        """The verdict without what became of proofs that were not found."""
+        """The verdict without a note about proofs that were not found."""
         if self.word is Word.PROVED and self.proof is not None and self.proof.every_length:
             return f"{self.word.value} for every length"
         if self.word in (Word.NO_VIOLATION, Word.NOT_REACHED):
@@ -93,26 +93,26 @@ class Verdict:
             return f"{self.word.value} ({self.note})"
         if self.depth is not None:
             both = ""
-            if self.word is Word.VIOLATED and self.permitted is not None and self.permitted.witness is not None:
-                both = f" (PERMITTED at step {self.permitted.witness.depth})"
+            if self.word is Word.VIOLATED and self.permitted is not None and self.permitted.path is not None:
+                both = f" (PERMITTED at step {self.permitted.path.depth})"
             return f"{self.word.value} at step {self.depth}{both}"
         return self.word.value
 
 
-def verdicts(exploration: Exploration | Unrolled) -> list[Verdict]:
+def verdicts(exploration: Exploration | BmcResult) -> list[Verdict]:
     """A verdict for every property that the model declares, in the order of the declaration.
 
-    Behind them stands the one for the implicit property `in_range`, where that is violated; its note says what went
-    wrong. AssertionError where the reference does not see that.
+    If the implicit property `in_range` is violated, its verdict comes last, with a note that says what went wrong.
+    Raises AssertionError if the reference does not confirm this.
     """
     found = [_judge(exploration, prop) for prop in exploration.instance.model.properties]
     return [*found, range_verdict(exploration)] if IN_RANGE.name in exploration.findings else found
 
 
-def range_verdict(exploration: Exploration | Unrolled) -> Verdict:
+def range_verdict(exploration: Exploration | BmcResult) -> Verdict:
     """The verdict for the implicit property `in_range`, which every model has."""
     findings = exploration.findings.get(IN_RANGE.name, Findings())
-    path = findings.found.witness
+    path = findings.found.path
     verdict = _verdict(exploration, IN_RANGE, findings)
     if path is None:
         return verdict
@@ -120,11 +120,11 @@ def range_verdict(exploration: Exploration | Unrolled) -> Verdict:
 
 
 PROVABLE = (Word.HOLDS, Word.NO_VIOLATION, Word.UNDECIDED)
-"""What a search says of a property that may still be proved."""
+"""Verdicts of a search that a proof can still improve."""
 
 
 def refuse_contradictions(found: Sequence[Verdict], proofs: Proofs) -> None:
-    """AssertionError where a proof, whatever it rests on, contradicts what a search found."""
+    """Raises AssertionError if a proof, whatever it rests on, contradicts the result of the search."""
     for verdict in found:
         assert verdict.prop.name not in proofs.proofs or verdict.word in PROVABLE, (
             f"{verdict.prop.name} is proved, and the search found it {verdict.text}; this is an error in isrcheck"
@@ -132,7 +132,7 @@ def refuse_contradictions(found: Sequence[Verdict], proofs: Proofs) -> None:
 
 
 def with_proofs(found: Sequence[Verdict], proofs: Proofs) -> list[Verdict]:
-    """The verdicts, where a proof says more than a search does. AssertionError where one contradicts the other."""
+    """The verdicts, improved by proofs. Raises AssertionError if a proof contradicts a verdict."""
     refuse_contradictions(found, proofs)
     return [_with_proof(verdict, proofs.proofs.get(verdict.prop.name), proofs.stopped) for verdict in found]
 
@@ -145,7 +145,7 @@ def _with_proof(verdict: Verdict, proof: Proof | None, stopped: str | None) -> V
 
 
 def cut_short(verdict: Verdict, stopped: str, judged: int) -> Verdict:
-    """A verdict of the explorer where the other engine was cut short: they agree only as far as that one came."""
+    """The explorer's verdict if Z3 was cut short: the two engines agree only up to the depth that Z3 reached."""
     if verdict.word not in (Word.HOLDS, Word.NO_VIOLATION, Word.NOT_REACHED):
         return verdict
     return replace(verdict, word=Word.UNDECIDED, depth=None, note=f"Z3: {stopped}; {_none('both found none', judged)}")
@@ -155,26 +155,24 @@ def _none(found: str, judged: int) -> str:
     return f"{found} to depth {judged}" if judged >= 0 else "nothing was judged"
 
 
-def _judge(exploration: Exploration | Unrolled, prop: Property) -> Verdict:
+def _judge(exploration: Exploration | BmcResult, prop: Property) -> Verdict:
     findings = exploration.findings.get(prop.name)
     return Verdict(prop, Word.NOT_APPLICABLE) if findings is None else _verdict(exploration, prop, findings)
 
 
-def _verdict(exploration: Exploration | Unrolled, prop: Property, findings: Findings) -> Verdict:
+def _verdict(exploration: Exploration | BmcResult, prop: Property, findings: Findings) -> Verdict:
     permitted = findings.permitted if findings.permitted.count else None
-    if findings.found.witness is not None:
+    if findings.found.path is not None:
         word = Word.REACHED if prop.kind is Kind.SOMETIMES else Word.VIOLATED
         found = findings.found
-        return Verdict(prop, word, found.witness.depth, found.count, found.witness, permitted)  # type: ignore[union-attr]
+        return Verdict(prop, word, found.path.depth, found.count, found.path, permitted)  # type: ignore[union-attr]
     note = ""
     if not exploration.is_complete:
         note = f"{exploration.stopped}; {_none('none', exploration.judged)}"
-    if permitted is not None and permitted.witness is not None:
-        return Verdict(
-            prop, Word.PERMITTED, permitted.witness.depth, permitted.count, permitted.witness, permitted, note
-        )
-    if findings.erred.witness is not None:
-        note = f"it cannot be asked at step {findings.erred.witness.depth}"
+    if permitted is not None and permitted.path is not None:
+        return Verdict(prop, Word.PERMITTED, permitted.path.depth, permitted.count, permitted.path, permitted, note)
+    if findings.erred.path is not None:
+        note = f"it cannot be evaluated at step {findings.erred.path.depth}"
     if note:
         return Verdict(prop, Word.UNDECIDED, None, note=note)
     if prop.kind is Kind.SOMETIMES:
@@ -187,10 +185,10 @@ def _verdict(exploration: Exploration | Unrolled, prop: Property, findings: Find
 
 
 def overall(found: Sequence[Verdict], *, is_complete: bool) -> Word:
-    """The gravest of several verdicts; a search that was cut short is at best undecided."""
+    """The gravest of several verdicts; if the search was cut short, UNDECIDED at best."""
     words = {verdict.word for verdict in found}
     if words == {Word.NOT_APPLICABLE}:
-        return Word.NOT_APPLICABLE  # what nobody asked holds no more than it fails
+        return Word.NOT_APPLICABLE  # nothing was judged
     settled = {Word.PROVED, Word.REACHED, Word.NOT_APPLICABLE}
     if not is_complete and (not words or words - settled):
         words.add(Word.UNDECIDED)
@@ -199,7 +197,7 @@ def overall(found: Sequence[Verdict], *, is_complete: bool) -> Word:
 
 
 def exit_code(word: Word, *, strict: bool, found: Iterable[Verdict] = ()) -> int:
-    """The exit code for an overall verdict on what was found; `strict` counts what is permitted as violated."""
+    """The exit code for an overall verdict; with `strict`, permitted failures count as violations."""
     found = list(found)
     words = {word, *(verdict.word for verdict in found)}
     if word is Word.VIOLATED or (strict and Word.PERMITTED in words):

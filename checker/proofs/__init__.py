@@ -1,6 +1,6 @@
 """Proofs for every depth, by induction.
 
 In:  an instance of a model, its properties and lemmas.
-Out: for each property a proof, or the counterexample to induction that stands in its way.
+Out: for each property a proof, or the counterexample to induction that prevents it.
 May import: explicit, symbolic, compile, outcome, resources.
 """

@@ -1,11 +1,11 @@
-"""Which budgets a proof does not depend on: it holds for any number of those faults.
+"""Budget independence: which budgets a proof does not depend on, so that it holds for any number of those faults.
 
 In:  an `Instance`, and the claims of a proof.
 Out: the names of budgets.
 
-A budget does not matter where, whatever it is, only its own field starts or ends with it; where no claim asks about
-that field; and where actions do nothing else with it than to require that there is some left, and to take one away. For
-which budgets a lemma is claimed (`applies=`) does not matter: the proof shows that it is true.
+A proof is independent of a budget under three conditions: only the budget's own counter has an initial value or a range
+that depends on it; no claim reads that counter; and actions only require that the counter is above 0 and decrement it.
+The budgets for which a lemma is claimed (`applies=`) do not matter, because the proof shows that the lemma is true.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from isrcheck.models.language.syntax import Function, with_callees
 from isrcheck.models.messages.errors import UsageError
 
 
-def limitless(instance: Instance, claims: Sequence[Property]) -> list[str]:
-    """The budgets, above 0 here, that may as well be without limit."""
+def independent_budgets(instance: Instance, claims: Sequence[Property]) -> list[str]:
+    """The budgets above 0 that the proof does not depend on."""
     actions = [instance.function(slot) for slot in range(len(instance.model.actions))]
     functions = list(with_callees([function for function in actions if function is not None]))
     asked = frozenset(name for claim in claims for name in claim.function.reads)
     names = [name for name, entry in instance.model.entries.items() if entry.is_budget and not entry.is_bound]
-    told = [*functions, *with_callees([claim.function for claim in claims])]
+    functions_and_claims = [*functions, *with_callees([claim.function for claim in claims])]
     found = []
     for name in names:
         fields = _started_by(instance, name) if getattr(instance.configuration, name) else None
-        is_read = any(_reads(function, name) for function in told)
+        is_read = any(_reads(function, name) for function in functions_and_claims)
         if fields is None or is_read or fields & asked:
             continue
         if all(_only_counts_down(function, field) for function in functions for field in fields):
@@ -45,20 +45,20 @@ def _reads(function: Function, entry: str) -> bool:
 
 @cache
 def _attributes(function: Function) -> frozenset[str]:
-    """Whatever a function asks for by name after a dot."""
+    """Every attribute name that occurs in a function."""
     nodes = (node for line in function.body for node in ast.walk(line))
     return frozenset(node.attr for node in nodes if isinstance(node, ast.Attribute))
 
 
 @cache
 def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
-    """The fields that start or end otherwise where a budget is another; None where more than that changes."""
+    """The fields whose initial value or range depends on a budget; None if it changes more than that."""
     values = dict(instance.configuration.items())
     sizes = {one: place.sizes for one, place in instance.layouts.items()}
     found: set[str] = set()
     entry = instance.model.entries[name]
     assert entry.most is not None, "a budget that shapes nothing ends somewhere"
-    # The widest ranges first: in those inside no number has to be looked at again (models/language/intervals.py).
+    # The widest ranges first, so that the analysis of narrower ones is reused (models/language/intervals.py).
     for budget in reversed(range(entry.least, entry.most + 1)):
         try:
             other = instance.model.instance(instance.protocol.name or None, {**values, name: budget}, instance.swaps)
@@ -78,9 +78,9 @@ def _started_by(instance: Instance, name: str) -> frozenset[str] | None:
 
 
 def _only_counts_down(function: Function, field: str) -> bool:
-    """Whether a function does nothing with a field but `require(... s.field > 0 ...)`, and `s.field -= 1` once.
+    """Whether a function only has `require(... s.field > 0 ...)`, and `s.field -= 1` at most once, for a field.
 
-    Guards come before what is written. So a step does the same wherever there is one left, however many more there are.
+    Guards precede writes. Therefore a step has the same effect wherever the counter is above 0.
     """
     is_action = function.mark is not None and function.mark.kind is Kind.ACTION
     allowed: set[int] = set()

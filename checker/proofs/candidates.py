@@ -1,11 +1,11 @@
-"""Lemmas that nobody wrote: what the reachable states have in common, in the words of the declared state.
+"""Proposes lemmas that nobody wrote: regularities of the reachable states, over the declared fields.
 
 In:  a `BoundedSystem`, and states that the explorer has reached.
-Out: candidates for lemmas, each with its literal, that no such state contradicts. Which of them are inductive is for
-     checker/proofs/prove.py to find out.
+Out: candidate lemmas, each with its literal, that hold in all these states. checker/proofs/prove.py finds out which of
+     them are inductive.
 
-A candidate says of two fields with the same indices, or of a field and a single cell: where one has this value, the
-other has that value, or has not; or that one number is at most the other.
+A candidate relates two fields with the same indices, or a field and a single cell: one having some value implies that
+the other has some value, or does not have it; or one number is at most the other.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isrcheck.checker.proofs.induction import BoundedSystem
-from isrcheck.checker.symbolic.and_inverter_graph import Circuit
+from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
 from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.models.language.model import FieldLayout
 from isrcheck.models.run import Cells
 
 MOST_VALUES = 5
-"""A field with more values is compared as a number only."""
+"""A field with more values is only compared as a number."""
 
 MOST_CANDIDATES = 6000
-"""Beyond that, nothing is proposed: a model of that size needs lemmas of its own."""
+"""With more candidates than this, none is proposed: a model of that size needs lemmas of its own."""
 
 Truths = NDArray[np.bool_]
-"""Of each sampled state and each index, whether an atom is true there."""
+"""For each sampled state and each index, whether an atom is true."""
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A lemma that may hold: how it reads, and its literal before a step."""
+    """A lemma that may hold: its text, and its literal before a step."""
 
     name: str
     literal: int
@@ -43,7 +43,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class _Atom:
-    """`field == value`, at every index of the field: how it reads, its literals, and where it was true."""
+    """`field == value`, at every index of the field: its text, its literals, and where it is true in the sample."""
 
     text: str
     place: FieldLayout
@@ -52,7 +52,7 @@ class _Atom:
 
 
 def candidates(system: BoundedSystem, sample: Sequence[Cells]) -> list[Candidate]:
-    """Everything of these forms that is true of the whole sample."""
+    """All candidates of these forms that are true in the whole sample."""
     if not sample:
         return []
     states = np.array(sample, np.int16)
@@ -94,10 +94,10 @@ def _constants(system: BoundedSystem, atoms: Sequence[_Atom]) -> Iterator[Candid
             yield Candidate(f"never {atom.text}", system.circuit.all(-literal for literal in atom.literals))
 
 
-def _implications(circuit: Circuit, one: _Atom, other: _Atom) -> Iterator[Candidate]:
+def _implications(circuit: AndInverterGraph, one: _Atom, other: _Atom) -> Iterator[Candidate]:
     if one.truths.all() or not one.truths.any() or other.truths.all() or not other.truths.any():
-        return  # what is always so, or never, is a candidate already
-    # A single cell stands beside every cell of the other field.
+        return  # constants are candidates already
+    # A single cell is paired with every cell of the other field.
     count = max(one.place.count, other.place.count)
     mine, theirs = (list(atom.literals) * (count // atom.place.count) for atom in (one, other))
     pairs = list(zip(mine, theirs, strict=True))

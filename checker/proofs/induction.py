@@ -1,9 +1,9 @@
-"""What an induction is asked of: the transition system within its bounds, or its slice for every length.
+"""The systems on which induction works: the bounded transition system, or its unbounded abstraction.
 
 In:  an `Instance`, and claims about its states.
-Out: a system: for each claim the literal that assumes it before a step, and the questions whether a step can break it.
+Out: a system: for each claim the literal that assumes it before a step, and queries whether a step can violate it.
 
-Both systems answer the same questions, so that checker/proofs/prove.py does not know which of them it works on.
+Both systems have the same interface, so that checker/proofs/prove.py works with either.
 """
 
 from __future__ import annotations
@@ -12,63 +12,63 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from isrcheck.checker.outcome.proof_results import Counterexample
-from isrcheck.checker.proofs.unbounded_abstraction import OPEN, Slice, SlicedStep
+from isrcheck.checker.outcome.proof_results import CounterexampleToInduction
+from isrcheck.checker.proofs.unbounded_abstraction import OPEN, AbstractStep, UnboundedAbstraction
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Circuit
-from isrcheck.checker.symbolic.one_hot_integers import Cases, Truth
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
+from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
 from isrcheck.checker.symbolic.solver import Solver, Values, once
 from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.checker.symbolic.transition_relation import Relation, ports
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation, ports
 from isrcheck.models import run
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property
 
 MOST_NODES = 20_000
-"""The largest circuit for which Z3 is asked once more, which hypotheses an answer takes."""
+"""Up to this many nodes, Z3 is asked again for the hypotheses that an answer needs."""
 
 
 FEW = 12
-"""So few hypotheses are asked about in any case."""
+"""Cores of at most this many hypotheses are always minimised."""
 
 
 @dataclass(frozen=True)
-class Question:
-    """Can a claim be broken? It cannot where all demanded literals together with `broken` are impossible."""
+class InductionQuery:
+    """Can a claim be violated? It cannot if all demanded literals together with `broken` are unsatisfiable."""
 
     claim: str
     demanded: tuple[int, ...]
     broken: int
-    step: SlicedStep | None = None
+    step: AbstractStep | None = None
 
 
 @dataclass(frozen=True)
 class Decision:
-    """An answer to a question: for NO the hypotheses that it took, for YES what shows it."""
+    """The answer to a question: for NO the hypotheses that it needs, for YES the counterexample to induction."""
 
     answer: Answer
     used: frozenset[int] = frozenset()
-    counterexample: Counterexample | None = None
+    counterexample: CounterexampleToInduction | None = None
 
 
-class System(Protocol):
-    """What an induction needs to know."""
+class InductionSystem(Protocol):
+    """The interface of a system."""
 
     instance: Instance
-    circuit: Circuit
+    circuit: AndInverterGraph
 
     def hypothesis(self, claim: str) -> int:
         """The literal that assumes a claim before a step."""
 
-    def questions(self, claim: str) -> Iterator[Question]:
-        """Everything that has to be impossible for a claim to be kept by every step."""
+    def questions(self, claim: str) -> Iterator[InductionQuery]:
+        """The questions that must all be answered NO for every step to preserve a claim."""
 
-    def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
+    def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
         """Answer a question under hypotheses."""
 
 
 def holds_initially(instance: Instance, prop: Property, budget: FormulaBudget) -> bool:
-    """Whether a property of states is true in every initial state: the first half of an induction."""
+    """Whether a property of states is true in every initial state: the base case of an induction."""
     for cells in instance.initial_states:
         budget.look()
         if not run.holds(instance, prop, cells):
@@ -77,12 +77,12 @@ def holds_initially(instance: Instance, prop: Property, budget: FormulaBudget) -
 
 
 class BoundedSystem:
-    """The transition system within its bounds. A step that errs leads nowhere; that there is none is a claim of its
-    own (`in_range`)."""
+    """The transition system within its bounds. A step that leaves the declaration leads nowhere; that there is no
+    such step is a claim of its own (`in_range`)."""
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance
-        self.relation = Relation(instance, claims, budget)
+        self.relation = TransitionRelation(instance, claims, budget)
         self.circuit = self.relation.circuit
         self.claims = {claim.name: claim for claim in claims}
         self.images = ports(self.relation.before, self.relation.after)
@@ -91,144 +91,152 @@ class BoundedSystem:
         self._solver.add(self.relation.one_value)
 
     def hypothesis(self, claim: str) -> int:
-        """The claim before the step, asked within the declaration."""
+        """The claim before the step, evaluated within the declaration."""
         if claim in self.extra:
             return self.extra[claim]
         asked = self.relation.properties[claim]
         return self.circuit.both(asked.holds, -asked.error)
 
     def after(self, literal: int) -> int:
-        """A literal about the state before a step, asked of the state after it."""
+        """A literal about the state before a step, applied to the state after it."""
         found = self.circuit.replaced(self.circuit.cone([literal]), self.images)
         return found[literal] if literal > 0 else -found[-literal]
 
-    def questions(self, claim: str) -> Iterator[Question]:
-        """One: all steps at once. What may err is asked of the state before a step, where every claim is true."""
+    def questions(self, claim: str) -> Iterator[InductionQuery]:
+        """One question about all steps at once. `in_range` is asked about the state before a step, where every claim
+        is true."""
         holds = self.hypothesis(claim)
         if claim == IN_RANGE.name:
-            yield Question(claim, (), -holds)
+            yield InductionQuery(claim, (), -holds)
             return
         if claim in self.extra or not self.claims[claim].of_steps:
             holds = self.after(holds)
-        yield Question(claim, (self.relation.one_step, self.relation.stays), -holds)
+        yield InductionQuery(claim, (self.relation.one_step, self.relation.stays), -holds)
 
-    def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
-        """All hypotheses go to Z3 at once; which of them it takes is asked afterwards."""
+    def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
+        """All hypotheses go to Z3 at once; which of them the answer needs is asked afterwards."""
         demanded = [self.relation.one_value, *question.demanded, question.broken]
         answer, values = once(self.circuit, [*demanded, *hypotheses], deadline)
         if values is not None:
             return Decision(answer, counterexample=self._counterexample(question, values))
         return Decision(answer, self._used(question, hypotheses, deadline) if answer is Answer.NO else frozenset())
 
-    def _used(self, question: Question, hypotheses: Sequence[int], deadline: float) -> frozenset[int]:
-        """The hypotheses that a NO takes: all of them where it would take long to know better."""
+    def _used(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> frozenset[int]:
+        """The hypotheses that an answer NO needs; all of them if minimising would take long."""
         if len(self.circuit.left) > MOST_NODES and len(hypotheses) > FEW:
             return frozenset(hypotheses)
         self._solver.deadline = deadline
         answer = self._solver.check(*question.demanded, *hypotheses, question.broken)
         return frozenset(self._solver.core()) if answer is Answer.NO else frozenset(hypotheses)
 
-    def _counterexample(self, question: Question, values: Values) -> Counterexample:
+    def _counterexample(self, question: InductionQuery, values: Values) -> CounterexampleToInduction:
         """A state, a step, and the state after it."""
         before = self._cells(self.relation.before, values)
-        if question.claim == IN_RANGE.name:  # it demands no step, so that there need not be a state after it
+        if question.claim == IN_RANGE.name:  # no step is required, so there may be no state after it
             return self._out_of_range(before, values)
         step = next(one.step for one in self.relation.transitions if values.holds(one.taken))
         after = self._cells(self.relation.after, values)
-        return Counterexample(question.claim, before, step, self.instance.spell_step(step), after)
+        return CounterexampleToInduction(question.claim, before, step, self.instance.spell_step(step), after)
 
     def _cells(self, state: Sequence[Value], values: Values) -> tuple[int, ...]:
         return tuple(_number(value, values.holds) for value in state)
 
-    def _out_of_range(self, before: tuple[int, ...], values: Values) -> Counterexample:
-        """A state, and the step from there that errs, or the property that cannot be asked there."""
+    def _out_of_range(self, before: tuple[int, ...], values: Values) -> CounterexampleToInduction:
+        """A state, and the step that leaves the declaration there, or the property that cannot be evaluated."""
         for one in self.relation.transitions:
             if values.holds(one.error):
                 says = self.instance.spell_step(one.step)
-                return Counterexample(IN_RANGE.name, before, one.step, says, before)
+                return CounterexampleToInduction(IN_RANGE.name, before, one.step, says, before)
         prop = next(asked.prop for asked in self.relation.asking if values.holds(asked.error))
-        return Counterexample(IN_RANGE.name, before, None, f"asking {prop.name}", before)
+        return CounterexampleToInduction(IN_RANGE.name, before, None, f"asking {prop.name}", before)
 
 
 def _number(value: Value, holds: object) -> int:
     assert callable(holds)
     if isinstance(value, Truth):
         return int(holds(value.literal))
-    if isinstance(value, Cases):
+    if isinstance(value, OneHotInteger):
         return next(number for number, literal in value.of.items() if holds(literal))
     return int(value)
 
 
-class SlicedSystem:
-    """The slice, for every length. Each step is a question of its own; one that changes nothing is none."""
+class AbstractSystem:
+    """The unbounded abstraction. Each step is a question of its own; steps that change nothing are skipped."""
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance
-        self.slice = Slice(instance, budget)
-        self.circuit = self.slice.circuit
+        self.abstraction = UnboundedAbstraction(instance, budget)
+        self.circuit = self.abstraction.circuit
         self.claims = {claim.name: claim for claim in claims}
         self._hypotheses: dict[str, int] = {}
-        self._questions: dict[str, list[Question]] = {}
+        self._questions: dict[str, list[InductionQuery]] = {}
         self._solvers: dict[int, Solver] = {}
 
     def hypothesis(self, claim: str) -> int:
         """The claim before the step."""
         if claim not in self._hypotheses:
-            self._hypotheses[claim] = self.circuit.both(*self.slice.ask(self.claims[claim], [self.slice.before]))
+            self._hypotheses[claim] = self.circuit.both(
+                *self.abstraction.ask(self.claims[claim], [self.abstraction.before])
+            )
         return self._hypotheses[claim]
 
     def read(self, claim: str) -> None:
-        """Read a claim before and after every step. Raises UnsupportedError where the slice cannot."""
+        """Evaluate a claim before and after every step. Raises UnsupportedError if the abstraction cannot."""
         if not self.claims[claim].of_steps and claim != IN_RANGE.name:
             self.hypothesis(claim)
         self.questions(claim)
 
-    def questions(self, claim: str) -> Iterator[Question]:
+    def questions(self, claim: str) -> Iterator[InductionQuery]:
         """One for each step that writes what the claim asks about."""
         if claim not in self._questions:
             self._questions[claim] = list(self._asked(self.claims[claim]))
         return iter(self._questions[claim])
 
-    def _asked(self, claim: Property) -> Iterator[Question]:
+    def _asked(self, claim: Property) -> Iterator[InductionQuery]:
         if claim is IN_RANGE:
-            yield from (Question(claim.name, (), step.error, step) for step in self.slice.steps if step.error != FALSE)
+            yield from (
+                InductionQuery(claim.name, (), step.error, step)
+                for step in self.abstraction.steps
+                if step.error != FALSE
+            )
             return
-        places = [self.slice.layouts[name] for name in claim.function.reads]
+        places = [self.abstraction.layouts[name] for name in claim.function.reads]
         cells = [
             cell
             for place in places
             if OPEN not in place.sizes
             for cell in range(place.offset, place.offset + place.count)
         ]
-        for step in self.slice.steps:
+        for step in self.abstraction.steps:
             if not claim.of_steps and not self._writes_open(step, claim) and self._leaves(step, cells):
                 continue
-            states = [self.slice.before, step.after] if claim.of_steps else [step.after]
-            holds, within = self.slice.ask(claim, states, step.taken)
+            states = [self.abstraction.before, step.after] if claim.of_steps else [step.after]
+            holds, within = self.abstraction.ask(claim, states, step.taken)
             kept = self.circuit.both(holds, within)
             if kept != TRUE:
-                yield Question(claim.name, (step.enabled,), -kept, step)
+                yield InductionQuery(claim.name, (step.enabled,), -kept, step)
 
-    def _leaves(self, step: SlicedStep, cells: Iterable[int]) -> bool:
-        return all(step.after[cell] is self.slice.before[cell] for cell in cells)
+    def _leaves(self, step: AbstractStep, cells: Iterable[int]) -> bool:
+        return all(step.after[cell] is self.abstraction.before[cell] for cell in cells)
 
-    def _writes_open(self, step: SlicedStep, claim: Property) -> bool:
-        """Whether it may write to an array over what is open that the claim asks about: no cells of it are compared."""
+    def _writes_open(self, step: AbstractStep, claim: Property) -> bool:
+        """Whether the step may write to an array over an open domain that the claim reads; such arrays have no
+        cells."""
         functions = [self.instance.function(slot) for slot in step.taken]
         written = {name for function in functions if function is not None for name in function.writes}
-        return any(OPEN in self.slice.layouts[name].sizes for name in written & claim.function.reads)
+        return any(OPEN in self.abstraction.layouts[name].sizes for name in written & claim.function.reads)
 
-    def decide(self, question: Question, hypotheses: Sequence[int], deadline: float) -> Decision:
-        """Each step has a solver of its own, which need not know of the others."""
-        solver = self._solvers.setdefault(id(question.step), self.slice.solver())
+    def decide(self, question: InductionQuery, hypotheses: Sequence[int], deadline: float) -> Decision:
+        """Each step has a solver of its own, which need not know the others."""
+        solver = self._solvers.setdefault(id(question.step), self.abstraction.solver())
         solver.deadline = deadline
         answer = solver.check(*question.demanded, *hypotheses, question.broken)
         if answer is Answer.YES:
             return Decision(answer, counterexample=self._counterexample(question, solver))
         return Decision(answer, frozenset(solver.core()) if answer is Answer.NO else frozenset())
 
-    def _counterexample(self, question: Question, solver: Solver) -> Counterexample:
-        """A state of the slice, a step, and the state after it, in small numbers where there are such."""
+    def _counterexample(self, question: InductionQuery, solver: Solver) -> CounterexampleToInduction:
+        """A state of the abstraction, a step, and the state after it, with small numbers if possible."""
         step = question.step
         assert step is not None
         self._prefer_small(solver)
@@ -236,14 +244,14 @@ class SlicedSystem:
 
         def cells(state: Sequence[Value]) -> tuple[int | None, ...]:
             found: dict[str, list[int]] = {}
-            for name in self.slice.kept:
-                place = self.slice.layouts[name]
+            for name in self.abstraction.kept:
+                place = self.abstraction.layouts[name]
                 found[name] = [
                     int(values.holds(value.literal))
                     if isinstance(value, Truth)
                     else int(value)
                     if isinstance(value, int)
-                    else self.slice.arithmetic.value(model, value)
+                    else self.abstraction.arithmetic.value(model, value)
                     for value in state[place.offset : place.offset + place.count]
                 ]
             return tuple(
@@ -255,27 +263,28 @@ class SlicedSystem:
         arguments = " ".join("?" if one is None else str(one) for one in step.arguments)
         says = f"{step.action} {arguments}".rstrip()
         chosen = {
-            name: self.slice.arithmetic.value(model, value)
-            for name, value in self.slice.evaluator.entries.items()
+            name: self.abstraction.arithmetic.value(model, value)
+            for name, value in self.abstraction.evaluator.entries.items()
             if not isinstance(value, Truth) and self.instance.model.entries[name].is_bound
         }
         if chosen:
             says += f" with {', '.join(f'{name}={value}' for name, value in chosen.items())}"
-        return Counterexample(question.claim, cells(self.slice.before), None, says, cells(step.after))
+        return CounterexampleToInduction(question.claim, cells(self.abstraction.before), None, says, cells(step.after))
 
     def _prefer_small(self, solver: Solver) -> None:
-        """Ask again for numbers as small as the bounds have them, where there is such an answer."""
-        arithmetic = self.slice.arithmetic
+        """Ask again for numbers within the bounds, in case there is such an answer."""
+        arithmetic = self.abstraction.arithmetic
         small = [
             arithmetic.compare("<=", cell, self.instance.layouts[name].high)
-            for name in self.slice.kept
-            for cell in self.slice.before[
-                self.slice.layouts[name].offset : self.slice.layouts[name].offset + self.slice.layouts[name].count
+            for name in self.abstraction.kept
+            for cell in self.abstraction.before[
+                self.abstraction.layouts[name].offset : self.abstraction.layouts[name].offset
+                + self.abstraction.layouts[name].count
             ]
             if not isinstance(cell, bool | Truth)
         ]
         assumed = solver.assumed
         if solver.check(*assumed, *small) is not Answer.YES:
             answer = solver.check(*assumed)
-            if answer is not Answer.YES:  # it was, a moment ago; by now there is no time left
+            if answer is not Answer.YES:  # it was YES before; now there is no time left
                 raise UndecidedError(answer)

@@ -1,11 +1,11 @@
-"""What proofs rest on that is no claim of theirs, and how each of it was established.
+"""The premises of proofs, and how each of them was established.
 
-In:  `Proofs`, and what the explorer did.
-Out: the proofs whose premises are established, the others as attempts; and every premise in words.
+In:  `Proofs`, and the result of the explorer.
+Out: the proofs whose premises are established, the others as failed attempts; a description of every premise.
 
 The premise that can be false is `in_range`: no step, and no property, leaves the declaration in a reachable state. It
-is proved like any promise, or seen by a search that came to its end. Everything else that a proof takes for granted is
-checked where it is used, and told beside it.
+is proved like any property, or shown by an exhaustive search. All other premises are checked where they are used, and
+reported with the proof.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.proof_results import Attempt, Proof, Proofs
 from isrcheck.checker.outcome.verdict import Verdict, Word
@@ -34,27 +34,27 @@ class Established(Enum):
 
 @dataclass(frozen=True)
 class Premise:
-    """Something that proofs rest on: its name, how it was established, and the same in words."""
+    """A premise of proofs: its name, how it was established, and a description."""
 
     name: str
     established: Established
     says: str
 
 
-def how_in_range(proofs: Proofs, exploration: Exploration | Unrolled) -> Established:
-    """How it was established that nothing errs within these bounds."""
+def how_in_range(proofs: Proofs, exploration: Exploration | BmcResult) -> Established:
+    """How it was established that nothing leaves the declaration within these bounds."""
     if IN_RANGE.name in proofs.proofs:
         return Established.PROVED
     return Established.SEARCHED if exploration.exhausted and not _has_erred(exploration) else Established.OPEN
 
 
-def _has_erred(exploration: Exploration | Unrolled) -> bool:
+def _has_erred(exploration: Exploration | BmcResult) -> bool:
     findings = exploration.findings.get(IN_RANGE.name)
-    return findings is not None and findings.found.witness is not None
+    return findings is not None and findings.found.path is not None
 
 
-def resting(proofs: Proofs, exploration: Exploration | Unrolled) -> Proofs:
-    """The same proofs, where their premise is established; without them, where it is open."""
+def with_established_premise(proofs: Proofs, exploration: Exploration | BmcResult) -> Proofs:
+    """The same proofs if their premise is established; otherwise only those that do not need it."""
     if how_in_range(proofs, exploration) is Established.OPEN:
         return without_premise(proofs)
     premise = proofs.proofs.get(IN_RANGE.name)
@@ -62,8 +62,8 @@ def resting(proofs: Proofs, exploration: Exploration | Unrolled) -> Proofs:
 
 
 def without_premise(proofs: Proofs) -> Proofs:
-    """What is left of proofs whose premise is open. Those for every length have a premise of their own, which is proved
-    with them; the others are attempts."""
+    """The proofs that remain if the premise is open. Proofs for every length prove a premise of their own; all
+    others become failed attempts."""
     why = f"it rests on {IN_RANGE.name}, which is not proved"
     kept = {name: one for name, one in proofs.proofs.items() if one.every_length}
     fallen = [Attempt(one.prop, False, why) for name, one in proofs.proofs.items() if name not in kept]
@@ -71,7 +71,7 @@ def without_premise(proofs: Proofs) -> Proofs:
 
 
 def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exploration) -> Sequence[Verdict]:
-    """The verdicts, with one on the premise where it is open: a goal like any other, without which nothing passes."""
+    """The verdicts, with one on the premise if it is open: it is then a goal of its own, which must not pass."""
     is_asked = any(one.proof is not None or one.is_unproved or one.is_unattempted for one in found)
     is_given = any(one.prop is IN_RANGE for one in found)
     if not is_asked or is_given or how_in_range(proofs, exploration) is not Established.OPEN:
@@ -84,50 +84,50 @@ def with_open_premise(found: Sequence[Verdict], proofs: Proofs, exploration: Exp
     return [*found, row]
 
 
-def premises(instance: Instance, proofs: Proofs, exploration: Exploration | Unrolled) -> Sequence[Premise]:
+def premises(instance: Instance, proofs: Proofs, exploration: Exploration | BmcResult) -> Sequence[Premise]:
     """Every premise of these proofs."""
     found = [one for one in proofs.proofs.values() if one.prop is not IN_RANGE]
     if not found:
         return []
-    told = [Premise(IN_RANGE.name, how_in_range(proofs, exploration), _says_in_range(proofs, exploration))]
+    rows = [Premise(IN_RANGE.name, how_in_range(proofs, exploration), _says_in_range(proofs, exploration))]
     count = len(instance.initial_states)
     states = "the initial state" if count == 1 else f"each of the {count:,} initial states"
-    told.append(
-        Premise("initial states", Established.CHECKED, f"every claim of states was asked in {states}, one by one")
-    )
+    rows.append(Premise("initial states", Established.CHECKED, f"every claim about states was evaluated in {states}"))
     lemmas = [lemma.name for lemma in instance.lemmas if any(lemma.name in one.lemmas for one in found)]
     if lemmas:
-        says = "each was proved itself, for this configuration, beside what rests on it"
-        told.append(Premise("lemmas", Established.PROVED, says))
+        says = "each was proved for this configuration, together with the claims that rest on it"
+        rows.append(Premise("lemmas", Established.PROVED, says))
     if any(one.steps > 1 for one in found):
-        says = "a shortest path to a failure comes through no state twice"
-        told.append(Premise("simple paths", Established.CHECKED, says))
+        says = "a shortest path to a failure visits no state twice"
+        rows.append(Premise("simple paths", Established.CHECKED, says))
     if any(one.every_length for one in found):
-        says = "whatever is open, no step leaves a range or an index of fixed size; of open ones nothing is assumed"
-        told.append(Premise("every length", Established.PROVED, says))
-    return told
+        says = (
+            "for all open bounds, no step leaves a range or an index of fixed size; nothing is assumed about open ones"
+        )
+        rows.append(Premise("every length", Established.PROVED, says))
+    return rows
 
 
-def _says_in_range(proofs: Proofs, exploration: Exploration | Unrolled) -> str:
+def _says_in_range(proofs: Proofs, exploration: Exploration | BmcResult) -> str:
     nothing = "no step and no property leaves its declared range in a reachable state"
     proof = proofs.proofs.get(IN_RANGE.name)
     if how_in_range(proofs, exploration) is Established.OPEN:
         return nothing
     if proof is None:
         found = exploration.distinct if isinstance(exploration, Exploration) else 0
-        searched = f"a search to the end came through all {found:,} of them"
-        # A search asks what has to be reached until it is: beyond that nothing is known of it, and nothing rests on it.
+        searched = f"an exhaustive search visited all {found:,} of them"
+        # A search judges `sometimes` properties only until they are reached; nothing rests on later states.
         is_asked_on = any(prop.kind is Kind.SOMETIMES for prop in exploration.instance.properties)
-        return f"{nothing}: {searched}" + (", asking what has to be reached until it was" if is_asked_on else "")
+        return f"{nothing}: {searched}" + (", judging what has to be reached until it was" if is_asked_on else "")
     how = "by induction" if proof.steps == 1 else f"by {proof.steps}-induction"
     return f"{nothing}: proved {how}{where(proof)}{using(proof)}"
 
 
 def where(proof: Proof) -> str:
-    """For what a premise is proved."""
+    """For which bounds a premise is proved."""
     return " for every length" if proof.every_length else ""
 
 
 def using(proof: Proof) -> str:
-    """The claims that a proof takes."""
+    """The claims that a proof uses."""
     return f", with {', '.join(proof.lemmas)}" if proof.lemmas else ", without a lemma"

@@ -1,7 +1,7 @@
-"""Proofs that are looked for once: what was found is kept, named by the content of everything it depends on.
+"""The proof cache: results of the prover, named by everything that they depend on.
 
-In:  what checker/proofs/prove.py takes.
-Out: what it gives, from an earlier run where there was one that came to an end.
+In:  the arguments of checker/proofs/prove.py.
+Out: its result, from an earlier run if one came to an end.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.outcome.proof_results import Attempt, Counterexample, Phase, Proof, Proofs
+from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
 from isrcheck.checker.proofs.prove import Report, prove
 from isrcheck.checker.resources.cache import cache_folder, can_keep, keep, kept
 from isrcheck.checker.resources.engine_digest import engine_digest
@@ -35,12 +35,12 @@ def proved(
     is_patient: bool = True,
     report: Report = lambda message: None,
 ) -> Proofs:
-    """The proofs of one phase, from the cache or anew.
+    """The proofs of one phase, from the cache or computed now.
 
-    That there was not enough time is kept as well, for those who are not patient: they are told so again.
+    A lack of time is cached, too, for callers that are not patient: they get the same answer again.
     """
     if phase is not Phase.WITH_MORE:
-        known = None  # neither asks what the other one has proved
+        known = None  # these phases do not use each other's proofs
     path = _path(instance, properties, phase, failing, [] if known is None else list(known.proofs))
     content = kept(path)
     if content is not None:
@@ -102,7 +102,7 @@ def _read(instance: Instance, content: dict[str, Any]) -> Proofs:
         if seen is not None:
             claim, before, number, says, after = seen
             step = None if number is None else instance.step(number)
-            counterexample = Counterexample(claim, tuple(before), step, says, tuple(after))
+            counterexample = CounterexampleToInduction(claim, tuple(before), step, says, tuple(after))
         return Attempt(known[name], every_length, why, counterexample)
 
     found = Proofs(seconds=content["seconds"], stopped=content["stopped"], is_kept=True)

@@ -1,11 +1,11 @@
-"""Proofs for any depth: by induction, with the lemmas that a model declares, and by k-induction.
+"""Proofs for every depth: by induction, with the lemmas that a model declares, and by k-induction.
 
-In:  an `Instance`, and what the explorer found.
-Out: for each property a `Proof`, or an `Attempt` that failed: which claim a step breaks, and from which state.
+In:  an `Instance`, and the result of the explorer.
+Out: for each property a `Proof`, or a failed `Attempt`: which claim a step violates, and from which state.
 
-A set of claims is inductive where all are true at the start, and no step from a state in which all are true breaks one.
-The greatest inductive set of what is claimed is what is left when everything that is broken is dropped, again and again
-(Houdini: Flanagan, Leino 2001). What Z3 does not answer in time is never taken for an answer.
+A set of claims is inductive if all of them are true initially, and no step from a state in which all are true violates
+one. The greatest inductive subset of the claims is found by dropping violated claims until none is left (Houdini:
+Flanagan, Leino 2001). A query that Z3 does not answer in time is never taken for an answer.
 """
 
 from __future__ import annotations
@@ -14,13 +14,19 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.outcome.proof_results import Attempt, Counterexample, Phase, Proof, Proofs
+from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToInduction, Phase, Proof, Proofs
 from isrcheck.checker.proofs.candidates import Candidate, candidates
-from isrcheck.checker.proofs.induction import MOST_NODES, BoundedSystem, SlicedSystem, System, holds_initially
+from isrcheck.checker.proofs.induction import (
+    MOST_NODES,
+    AbstractSystem,
+    BoundedSystem,
+    InductionSystem,
+    holds_initially,
+)
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
 from isrcheck.checker.symbolic.solver import Solver, telling_interrupts
-from isrcheck.checker.symbolic.transition_relation import Relation
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.checker.symbolic.unrolling import Unrolling
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
@@ -29,16 +35,16 @@ from isrcheck.models.messages.errors import ModelError, UsageError
 from isrcheck.models.run import Cells
 
 MOST_STEPS = 3
-"""How far k-induction goes."""
+"""The largest k of k-induction."""
 
 
 @dataclass
 class Induction:
-    """What is left of a set of claims: each with the claims that keep it; how the others were broken; and what is
-    unknown of goals, on which nothing rests."""
+    """The result for a set of claims: the preserved ones, each with the claims that it needs; a counterexample to
+    induction for each violated one; and the goals that Z3 did not decide. Nothing rests on a goal."""
 
     kept: dict[str, frozenset[str]]
-    broken: dict[str, Counterexample]
+    broken: dict[str, CounterexampleToInduction]
     unknown: dict[str, Answer]
 
 
@@ -46,23 +52,23 @@ Report = Callable[[str], None]
 
 
 def induct(
-    system: System,
+    system: InductionSystem,
     claims: Sequence[str],
     goals: Sequence[str],
     deadline: float,
     report: Report,
     known: Sequence[str] = (),
 ) -> Induction:
-    """The greatest inductive subset of `claims`, and which of the `goals`, which nothing rests on, it keeps.
+    """The greatest inductive subset of `claims`, and which of the `goals` it preserves; nothing rests on goals.
 
-    What is `known` to hold of every reachable state is assumed.
+    Claims that are `known` to hold in every reachable state are assumed.
     """
     found = Induction({}, {}, {})
     left = list(claims)
     while True:
         round_ = {claim: _kept(system, claim, [*known, *left], deadline, report) for claim in left}
         for result in round_.values():
-            if isinstance(result, Answer):  # whatever else is claimed would have to do without it, for no reason
+            if isinstance(result, Answer):  # dropping it would weaken the other claims without a reason
                 raise UndecidedError(result)
         lost = [claim for claim, result in round_.items() if not isinstance(result, frozenset)]
         _note(found, {claim: round_[claim] for claim in lost})
@@ -76,18 +82,18 @@ def induct(
     return found
 
 
-def _note(found: Induction, results: Mapping[str, frozenset[str] | Counterexample | Answer]) -> None:
+def _note(found: Induction, results: Mapping[str, frozenset[str] | CounterexampleToInduction | Answer]) -> None:
     for claim, result in results.items():
-        if isinstance(result, Counterexample):
+        if isinstance(result, CounterexampleToInduction):
             found.broken[claim] = result
         elif isinstance(result, Answer):
             found.unknown[claim] = result
 
 
 def _kept(
-    system: System, claim: str, assumed: Sequence[str], deadline: float, report: Report
-) -> frozenset[str] | Counterexample | Answer:
-    """The claims with which every step keeps this one; or a state and a step that break it; or why that is unknown."""
+    system: InductionSystem, claim: str, assumed: Sequence[str], deadline: float, report: Report
+) -> frozenset[str] | CounterexampleToInduction | Answer:
+    """The claims that are needed to preserve this one; or a counterexample to induction; or why Z3 did not decide."""
     report(f"proving {claim}")
     hypotheses = {system.hypothesis(one): one for one in assumed}
     used: set[str] = set()
@@ -111,9 +117,9 @@ def _kept(
 def _inductive(
     system: BoundedSystem, proposed: Sequence[Candidate], kept: Sequence[str], deadline: float
 ) -> list[Candidate]:
-    """The greatest inductive subset of what is proposed, beside what is kept anyway.
+    """The greatest inductive subset of the proposed lemmas, together with the claims that are kept anyway.
 
-    Every answer YES is a step that breaks some of them, which are dropped all at once.
+    Every answer YES is a step that violates some of them; these are dropped at once.
     """
     left = list(proposed)
     hypotheses = [system.hypothesis(name) for name in kept]
@@ -133,7 +139,7 @@ def _inductive(
 
 
 def _rests_on(kept: Mapping[str, frozenset[str]], name: str) -> tuple[str, ...]:
-    """Every claim that keeps this one, and those that keep these, in the order of `kept`."""
+    """All claims that this one needs, directly or indirectly, in the order of `kept`."""
     found: set[str] = set()
     new = {name}
     while new:
@@ -153,10 +159,11 @@ def prove(
     seconds: float | None = None,
     report: Report = lambda message: None,
 ) -> Proofs:
-    """Prove what can be proved of these properties, beside what is `known` from the phases before.
+    """Prove as many of these properties as possible, given what is `known` from earlier phases.
 
-    Those that are known to be `failing` are tried for every length only, where a proof would contradict what is known.
-    Where the declared lemmas do not do, others are proposed that are true of a `sample` of reachable states.
+    Properties that are known to be `failing` are tried for every length only, where a proof would contradict what is
+    known. If the declared lemmas are not enough, further lemmas are proposed that are true in a `sample` of reachable
+    states.
     """
     started = time.monotonic()
     deadline = float("inf") if seconds is None else started + seconds
@@ -208,16 +215,16 @@ class _Proving:
 
     @property
     def open(self) -> list[Property]:
-        """The properties without a proof, and not known to fail."""
+        """The properties without a proof that are not known to fail."""
         return [p for p in self.properties if p.name not in self.found.proofs and p.name not in self.settled]
 
     @property
     def premises(self) -> list[Property]:
-        """The premise of every proof, where it is still open: no step and no property errs."""
+        """The premise of every proof, if it is still open: nothing leaves the declaration."""
         return [one for one in (IN_RANGE,) if one.name not in self.found.proofs and one.name not in self.settled]
 
     def _claims(self, candidates: Iterable[Property], *, every_length: bool) -> list[Property]:
-        """Those that are true at the start; the others are lost already."""
+        """The candidates that are true initially; the others are lost."""
         found = []
         for claim in candidates:
             if claim.name not in self.initially:
@@ -231,7 +238,7 @@ class _Proving:
 
     def _why_not_initially(self, claim: Property) -> str | None:
         if claim.of_steps:
-            return None  # it says nothing yet at the start
+            return None  # it does not apply to an initial state
         try:
             return None if holds_initially(self.instance, claim, self.budget) else "it is false in an initial state"
         except ModelError as error:
@@ -244,7 +251,7 @@ class _Proving:
             self.found.attempts.append(attempt)
 
     def every_length(self) -> None:
-        """Induction on the slice."""
+        """Induction on the unbounded abstraction."""
         asked = [prop for prop in self.properties if prop.every_length]
         if not asked:
             return
@@ -252,12 +259,12 @@ class _Proving:
         lemmas = [lemma for lemma in self.instance.lemmas if lemma.every_length]
         claims = self._claims([*(p for p in asked if not p.of_steps), *lemmas], every_length=True)
         goals = [prop for prop in asked if prop.of_steps]
-        self.report("slicing")
+        self.report("building the unbounded abstraction")
         try:
-            system = SlicedSystem(self.instance, [*claims, *goals, IN_RANGE], self.budget)
+            system = AbstractSystem(self.instance, [*claims, *goals, IN_RANGE], self.budget)
         except UnsupportedError as error:
             for prop in asked:
-                self._lose(prop, Attempt(prop, True, f"there is no slice: {error}"))
+                self._lose(prop, Attempt(prop, True, f"the unbounded abstraction cannot be built: {error}"))
             return
         claims, goals = self._asked_of(system, claims), [*self._asked_of(system, goals), IN_RANGE]
         induction = induct(
@@ -268,32 +275,32 @@ class _Proving:
         self._conclude(induction, [*claims, *goals], started, every_length=True)
 
     def _rest_on_nothing(self, induction: Induction) -> None:
-        """Steps that leave a range or an index of fixed size are none in the slice; it is not proved that there is
-        none, so nothing is."""
+        """Without a proof of `in_range` for the abstraction, drop all proofs: the abstraction excludes steps that
+        leave a range or an index of fixed size."""
         why = f"it rests on {IN_RANGE.name} for every length, which is not proved"
         for prop in self.properties:
             if induction.kept.pop(prop.name, None) is not None:
                 self._lose(prop, Attempt(prop, True, why))
 
-    def _asked_of(self, system: SlicedSystem, claims: Sequence[Property]) -> list[Property]:
-        """Those claims that the slice can be asked about; the others are lost."""
+    def _asked_of(self, system: AbstractSystem, claims: Sequence[Property]) -> list[Property]:
+        """The claims that the abstraction can evaluate; the others are lost."""
         found = []
         for claim in claims:
             try:
                 system.read(claim.name)
                 found.append(claim)
             except UnsupportedError as error:
-                self._lose(claim, Attempt(claim, True, f"the slice cannot be asked about it: {error}"))
+                self._lose(claim, Attempt(claim, True, f"the unbounded abstraction cannot evaluate it: {error}"))
         return found
 
     def refuse(self, error: UsageError, *, every_length: bool) -> None:
-        """Z3 cannot be asked: what is still open stays so, and says why."""
+        """Z3 cannot be used: note the reason for every open property."""
         for prop in self.open:
             if prop.every_length or not every_length:
-                self._lose(prop, Attempt(prop, every_length, f"Z3 cannot be asked: {error}"))
+                self._lose(prop, Attempt(prop, every_length, f"Z3 cannot check this model: {error}"))
 
     def within_bounds(self) -> None:
-        """Induction on the transition system as it is."""
+        """Induction on the bounded transition system."""
         if not self.open:
             return
         started = time.monotonic()
@@ -302,10 +309,10 @@ class _Proving:
         goals = [prop for prop in self.open if prop.of_steps]
         premises = self.premises
         asked_about = [*claims, *goals, *premises]
-        self.report("building the step relation")
+        self.report("building the transition relation")
         system = BoundedSystem(self.instance, asked_about, self.budget)
         induction = Induction({}, {}, {})
-        # Layer by layer, as the lemmas are declared: what holds by itself does not rest on what comes later.
+        # In layers, in the order of the lemma files, so that claims do not rest on unnecessary lemmas.
         layers = list(dict.fromkeys(claim.function.path for claim in claims if claim.kind is Kind.LEMMA))
         for position in range(len(layers) + 1):
             asked = [
@@ -315,14 +322,14 @@ class _Proving:
                 and (claim.kind is not Kind.LEMMA or claim.function.path in layers[:position])
             ]
             is_last = position == len(layers)
-            # The premise is asked about in every layer, so that proofs stand where a later layer is cut short.
+            # The premise is checked in every layer, so that proofs remain valid if a later layer is cut short.
             aims = [premise.name for premise in premises if premise.name not in induction.kept]
             aims += [goal.name for goal in goals] if is_last else []
             known = [name for name in induction.kept if name != IN_RANGE.name]
             try:
                 layer = induct(system, asked, aims, self.deadline, self.report, known)
             except (UndecidedError, KeyboardInterrupt):
-                # What the layers before have shown stands, whatever becomes of this one.
+                # The results of earlier layers remain valid.
                 self._conclude(Induction(induction.kept, {}, {}), asked_about, started, every_length=False)
                 raise
             induction = Induction(induction.kept | layer.kept, layer.broken, layer.unknown)
@@ -334,7 +341,7 @@ class _Proving:
         by_name = {claim.name: claim for claim in claims}
         for name in induction.kept:
             prop = by_name[name]
-            # A proof of what is known to fail is kept, too: it shows that one of the two is wrong.
+            # A proof of a property that is known to fail is kept, too: it shows that one of the two is wrong.
             is_wanted = name not in self.settled or (every_length and name in self.failing)
             if prop.kind is not Kind.LEMMA and name not in self.found.proofs and is_wanted:
                 lemmas = _rests_on(induction.kept, name)
@@ -351,11 +358,11 @@ class _Proving:
                 self.found.stopped = answer.value
 
     def _is_anything_asked(self, asked: Sequence[Property]) -> bool:
-        """Whether there is a promise to prove, or one that is proved if its premise is."""
+        """Whether there is a property to prove, or one that is proved if its premise is."""
         return any(prop is not IN_RANGE for prop in asked) or bool(asked and self.settled - self.failing)
 
     def with_candidates(self, sample: Sequence[Cells]) -> None:
-        """Induction beside all that is proved, with lemmas that are proposed: those of them that are inductive."""
+        """Induction with everything that is proved, and with those proposed lemmas that are inductive."""
         promises = self._claims(self.open, every_length=False)
         asked = [*promises, *self.premises]
         if not self._is_anything_asked(asked) or not sample:
@@ -379,11 +386,11 @@ class _Proving:
                 self.found.proofs[prop.name] = Proof(prop, lemmas, False, 1, time.monotonic() - started)
 
     def with_more_steps(self) -> None:
-        """k-induction over simple paths, with everything that is proved assumed on the way."""
+        """k-induction over simple paths, assuming everything that is proved."""
         asked = [*self.open, *self.premises]
         if not self._is_anything_asked(asked):
             return
-        relation = Relation(self.instance, [*self.invariants, *asked], self.budget)
+        relation = TransitionRelation(self.instance, [*self.invariants, *asked], self.budget)
         start, anywhere = Unrolling(relation), Unrolling(relation, free=True)
         solvers = [Solver(relation.circuit, self.deadline) for _ in range(2)]
         for unrolling, solver in zip((start, anywhere), solvers, strict=True):
@@ -403,7 +410,7 @@ class _Proving:
                     continue
                 self.report(f"proving {prop.name} by {steps}-induction")
                 held = [self._stands(prop, anywhere, depth) for depth in range(int(prop.of_steps), steps)]
-                # The step that breaks a property of steps may lead back to where the path was before.
+                # The step that violates a property of transitions may lead back to an earlier state of the path.
                 simple = [] if prop.of_steps else is_new
                 if not self._can(solvers[1], *held, *simple, -self._stands(prop, anywhere, steps)):
                     lemmas = tuple(claim.name for claim in self.invariants)
@@ -413,16 +420,16 @@ class _Proving:
                     fails.add(prop.name)
 
     def _fails_at(self, prop: Property, start: Unrolling, solver: Solver, depth: int) -> bool:
-        """Whether the base of a k-induction breaks: a behaviour of so many steps in which the property fails."""
+        """Whether the base case of a k-induction fails: a path of this length violates the property."""
         return depth >= prop.of_steps and self._can(solver, -self._stands(prop, start, depth))
 
     def _stands(self, prop: Property, unrolling: Unrolling, depth: int) -> int:
-        """The property at a depth, asked within the declaration."""
+        """The property at a depth, evaluated within the declaration."""
         holds, _, error = unrolling.at(prop, depth)
         return unrolling.circuit.both(holds, -error)
 
     def _can(self, solver: Solver, *assumed: int) -> bool:
-        """Whether something can be; an answer that is none ends it all."""
+        """Whether the assumptions are satisfiable. Raises UndecidedError if Z3 does not know."""
         answer = solver.check(*assumed)
         if not answer.is_known:
             raise UndecidedError(answer)

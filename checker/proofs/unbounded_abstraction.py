@@ -1,17 +1,17 @@
-"""The slice of a model to fields of fixed shape: the same functions, with what is_open left open.
+"""The unbounded abstraction: the part of a model whose fields have a fixed shape, with open bounds left open.
 
 In:  an `Instance`.
-Out: a `Slice`: its steps as formulas over unbounded integers, of which every step of the model, for every size of what
-     is open, is one once the other fields are forgotten.
+Out: an `UnboundedAbstraction`: its steps as formulas over unbounded integers. Every step of the model, for all values
+     of open bounds, is one of them, once the other fields are removed.
 
-What is open: bounds that say so (the length of logs, the number of records), budgets (elections, faults) and client
-settings; they are numbers like any other here. An array over an open domain has no cells: what is read from it is any
-value of its range, what is written to it is gone. A loop over an open domain leaves each cell and local that it writes
-either as it was or as one of its rounds, begun anywhere, writes it; that a cell never falls, or never rises, in a round
-is found out first. A step that leaves the model's declaration is none.
+Open are: bounds that are declared open (log length, number of records), budgets (elections, faults) and client
+settings; they become integer variables. An array over an open domain has no cells: reads return any value of its range,
+writes are ignored. Loops over open domains are havocked: each cell and local that the loop writes keeps its value, or
+takes one that an iteration from an arbitrary state writes; first it is determined which cells never decrease, or never
+increase, in an iteration. Steps that leave the declaration are excluded.
 
-So the slice can do whatever the model can, and more. What holds of it holds of the model; where it does not hold, that
-says nothing yet.
+The abstraction over-approximates the model. What holds in it holds in the model; what does not hold in it may still
+hold in the model.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Circuit
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.checker.symbolic.evaluator import Evaluator, UnsupportedError
-from isrcheck.checker.symbolic.linear_integers import IntegerArithmetic, Linear
-from isrcheck.checker.symbolic.one_hot_integers import Truth
+from isrcheck.checker.symbolic.linear_integers import LinearArithmetic, LinearInteger
 from isrcheck.checker.symbolic.solver import Solver
 from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicState, Value, as_truth
 from isrcheck.models.language.declare import Entry, Subset, size_of
@@ -37,13 +36,13 @@ Target = tuple[str, int | str]
 """Something that a loop writes: ("cell", number) or ("local", name)."""
 
 OPEN = 1 << 40
-"""The size of a domain, or an end of a range, that is open: no domain of a fixed size is as large."""
+"""The size of an open domain, or the end of an open range; larger than any fixed size."""
 
 
 @dataclass(frozen=True)
-class SlicedStep:
-    """A step of the slice: the action, the arguments that are known (None: open), when it is enabled, when it leaves a
-    range or an index of fixed size, and the cells."""
+class AbstractStep:
+    """A step of the abstraction: the action, the known arguments (None: open), when it is enabled, when it leaves a
+    range or an index of fixed size, and the cells after it."""
 
     action: str
     arguments: tuple[int | None, ...]
@@ -53,21 +52,21 @@ class SlicedStep:
     taken: Mapping[int, int]
 
 
-class Slice:
-    """States and steps of the slice, over one circuit."""
+class UnboundedAbstraction:
+    """States and steps of the abstraction, over one and-inverter graph."""
 
     def __init__(self, instance: Instance, budget: FormulaBudget | None = None) -> None:
         self.instance = instance
-        self.circuit = Circuit(budget)
-        self.arithmetic = IntegerArithmetic(self.circuit)
+        self.circuit = AndInverterGraph(budget)
+        self.arithmetic = LinearArithmetic(self.circuit)
         self.open = frozenset(name for name, entry in instance.model.entries.items() if entry.is_open)
         self.layouts = self._places()
-        self.evaluator = SliceEvaluator(self)
+        self.evaluator = AbstractEvaluator(self)
         self.before = self.new_state()
         self.steps = [step for slot in range(len(instance.model.actions)) for step in self._steps(slot)]
 
     def size(self, size: Any, what: str) -> int:
-        """A size, or OPEN where what is open is asked for it."""
+        """A size, or OPEN if it depends on an open entry."""
         watched = _Watched(self.instance.configuration, self.open)
         number = run_plain_python(self.instance.model.path, what, size_of, size, watched)
         return OPEN if watched.was_asked else int(number)
@@ -86,20 +85,20 @@ class Slice:
 
     @property
     def kept(self) -> list[str]:
-        """The fields of fixed shape: those that the slice has."""
+        """The fields of fixed shape: those that the abstraction has."""
         return [name for name, place in self.layouts.items() if OPEN not in place.sizes]
 
     def new_state(self) -> list[Value]:
-        """A state of which nothing is known but the ranges of its cells."""
+        """A state about which only the ranges of its cells are known."""
         return [self.any_value(self.layouts[name]) for name in self.kept for _ in range(self.layouts[name].count)]
 
     def any_value(self, place: FieldLayout) -> Value:
-        """Any value of a field."""
+        """An arbitrary value of a field."""
         if place.field.values.is_flag:
             return Truth(self.circuit.variable())
         return self.arithmetic.number(*ends(place))
 
-    def _steps(self, slot: int) -> Sequence[SlicedStep]:
+    def _steps(self, slot: int) -> Sequence[AbstractStep]:
         function = self.instance.function(slot)
         if function is None:
             return []
@@ -113,7 +112,7 @@ class Slice:
                 arguments.append([(ordinal, choice.argument(ordinal)) for ordinal in range(choice.count)])
             elif issubclass(domain, Subset):
                 raise UnsupportedError(
-                    f"{function.path}:{function.line}: {function.name} takes a subset of what is open"
+                    f"{function.path}:{function.line}: {function.name} takes a subset of an open domain"
                 )
             else:
                 arguments.append([(None, self.arithmetic.number(0, None))])
@@ -123,29 +122,29 @@ class Slice:
             if enabled != FALSE or error != FALSE:
                 name = self.instance.model.actions[slot].name
                 known = tuple(number for number, _ in chosen)
-                found.append(SlicedStep(name, known, enabled, error, after, {slot: TRUE}))
+                found.append(AbstractStep(name, known, enabled, error, after, {slot: TRUE}))
         return found
 
     def ask(
         self, prop: Property, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
-        """The truth of a property, and what has to be true for it to have been asked within the declaration."""
+        """The truth of a property, and the condition that its evaluation stays within the declaration."""
         holds, _ = self.evaluator.ask(prop.function, states, taken)
         return holds, self.evaluator.alive
 
     def solver(self, deadline: float = float("inf")) -> Solver:
-        """A solver for questions about this slice."""
+        """A solver for queries about this abstraction."""
         return Solver(self.circuit, deadline, self.arithmetic)
 
 
 def ends(place: FieldLayout) -> tuple[int | None, int | None]:
-    """The ends of a field's range, as far as there are any."""
+    """The bounds of a field's range; None if there is no bound."""
     low, high = (None if end == OPEN else end for end in (place.low, place.high))
     return low, high
 
 
 class _Watched:
-    """A configuration that notes whether an entry is asked for that is open."""
+    """A configuration that notes whether an open entry is read."""
 
     def __init__(self, configuration: Configuration, is_open: Container[str]) -> None:
         self.configuration = configuration
@@ -153,14 +152,14 @@ class _Watched:
         self.was_asked = False
 
     def __getattr__(self, name: str) -> Any:
-        # Whoever asks for all of it asks for what is open, too.
+        # `items` reads open entries, too.
         self.was_asked |= name == "items" or name in self.is_open
         return getattr(self.configuration, name)
 
 
 @dataclass(frozen=True)
 class Round:
-    """One round of a loop: what it writes when, and what it writes to as it was before the round and after it."""
+    """One iteration of a loop: what it writes under which condition, with the values before and after it."""
 
     written: Mapping[Target, int]
     begun: Mapping[Target, Value]
@@ -168,16 +167,16 @@ class Round:
 
 
 Before = tuple[list[list[Value]], dict[str, Value], int, int]
-"""The cells of the states of a call, its locals, what guards it and where it has erred, before a loop."""
+"""The state before a loop: the cells, the locals, the guards so far, and where it has left the declaration."""
 
 
-class SliceEvaluator(Evaluator):
-    """Reads functions where some domains are open."""
+class AbstractEvaluator(Evaluator):
+    """Evaluates functions in which some domains are open."""
 
-    def __init__(self, sliced: Slice) -> None:
-        super().__init__(sliced.instance, sliced.circuit, sliced.arithmetic)
-        self.slice = sliced
-        self.layouts = sliced.layouts
+    def __init__(self, abstraction: UnboundedAbstraction) -> None:
+        super().__init__(abstraction.instance, abstraction.circuit, abstraction.arithmetic)
+        self.abstraction = abstraction
+        self.layouts = abstraction.layouts
         self.entries: dict[str, Value] = {}
         self.written: dict[Target, int] | None = None
         self.looping: Frame | None = None
@@ -186,7 +185,7 @@ class SliceEvaluator(Evaluator):
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """A step, in which what is read twice from an array without cells is read as the same."""
+        """A step. Within it, repeated reads of one element of an array without cells return the same value."""
         self.read = {}
         return super().act(before, function, arguments)
 
@@ -198,8 +197,8 @@ class SliceEvaluator(Evaluator):
         return super().ask(function, states, taken)
 
     def entry(self, name: str) -> Value:
-        """The value of a configuration entry: any value of one that is open, always the same."""
-        if name not in self.slice.open:
+        """The value of a configuration entry; an open entry has an arbitrary value, always the same one."""
+        if name not in self.abstraction.open:
             return super().entry(name)
         if name not in self.entries:
             declared: Entry = self.instance.model.entries[name]
@@ -207,7 +206,7 @@ class SliceEvaluator(Evaluator):
         return self.entries[name]
 
     def _demand(self, literal: int) -> None:
-        """What leaves the declaration does not take place, and is noted."""
+        """Exclude what leaves the declaration, and note it."""
         super()._demand(literal)
         if literal != TRUE:
             entry = self.circuit.both(self.frame.entry, self.frame.branch)
@@ -216,28 +215,28 @@ class SliceEvaluator(Evaluator):
     # --------------------------------------------------------------------------------------------------------- cells
 
     def load(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value]) -> Value:
-        """The value of a cell; any value where there is none, and the same until something is written there."""
+        """The value of a cell; without cells an arbitrary value, the same one until the array is written."""
         if OPEN not in place.sizes:
             return super().load(state, place, indices)
         self._note_indices(place, indices)
         known = self.read.setdefault(place.name, {})
         key = (id(state), *indices)
         if key not in known:
-            known[key] = self.slice.any_value(place)
+            known[key] = self.abstraction.any_value(place)
         return known[key]
 
     def _note_indices(self, place: FieldLayout, indices: Sequence[Value]) -> None:
-        """Where an array over what is open is used: its indices of fixed size stay within."""
+        """Note where an index of fixed size leaves its range, in an array over an open domain."""
         for index, size in zip(indices, place.sizes, strict=True):
             if size != OPEN:
                 self._note_error(self.arithmetic.within(self.number(index), 0, size - 1)[0])
 
     def _note_error(self, literal: int) -> None:
-        """Note where a demand is not met; the step takes place for all that."""
+        """Note where a requirement is violated, without excluding the step."""
         super()._demand(literal)
 
     def store(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value], value: Value) -> None:
-        """Write to a cell, where there is one."""
+        """Write to a cell, if the array has cells."""
         if OPEN in place.sizes:
             self._note_indices(place, indices)
             if not place.field.values.is_flag:
@@ -260,7 +259,7 @@ class SliceEvaluator(Evaluator):
         super()._assign(target, value)
 
     def _note(self, target: Target, condition: int) -> None:
-        """In a round of a loop: what was written, and when. Only the locals of the loop's own call are the loop's."""
+        """Within a loop: note what was written, and when. Only locals of the loop's own frame belong to the loop."""
         if self.written is not None and (target[0] == "cell" or self.frame is self.looping):
             here = self.circuit.all([self.frame.entry, self.frame.branch, condition])
             self.written[target] = self.circuit.either(self.written.get(target, FALSE), here)
@@ -268,8 +267,8 @@ class SliceEvaluator(Evaluator):
     # --------------------------------------------------------------------------------------------------------- loops
 
     def size(self, expression: ast.expr) -> int:
-        """What an argument of a range comes to; OPEN where it depends on what is open."""
-        if any(isinstance(node, ast.Attribute) and node.attr in self.slice.open for node in ast.walk(expression)):
+        """The value of a range argument; OPEN if it depends on an open entry."""
+        if any(isinstance(node, ast.Attribute) and node.attr in self.abstraction.open for node in ast.walk(expression)):
             return OPEN
         return super().size(expression)
 
@@ -278,7 +277,7 @@ class SliceEvaluator(Evaluator):
         return OPEN in [self.size(argument) for argument in call.args]
 
     def fold(self, call: ast.Call) -> Value:
-        """all, any or sum; over what is open it can come to anything."""
+        """all, any or sum; over an open domain the result is arbitrary."""
         assert isinstance(call.func, ast.Name)
         generator = call.args[0]
         assert isinstance(generator, ast.GeneratorExp)
@@ -286,13 +285,13 @@ class SliceEvaluator(Evaluator):
             return super().fold(call)
         if call.func.id == "sum":
             raise UnsupportedError(
-                f"{self.frame.function.path}:{call.lineno}: in {self.frame.function.name}: a sum over what is open"
+                f"{self.frame.function.path}:{call.lineno}: in {self.frame.function.name}: a sum over an open domain"
             )
         self._look_into(generator)
         return Truth(self.circuit.variable())
 
     def _look_into(self, generator: ast.GeneratorExp) -> None:
-        """Note where the model leaves its declaration in a generator: each element that is open may be any one."""
+        """Note where a generator leaves the declaration; an element of an open domain may be any one."""
         frame = self.frame
         known, branch, alive, read = frame.locals, frame.branch, self.alive, self.read
         frame.locals, self.read = dict(known), {}
@@ -317,7 +316,7 @@ class SliceEvaluator(Evaluator):
         frame.locals, frame.branch, self.alive, self.read = known, branch, alive, read
 
     def _any_of(self, call: ast.Call) -> Sequence[tuple[Value, int]]:
-        """The elements of a range, each with the literal that says that it is one; of an open range any element."""
+        """The elements of a range, each with its condition; for an open range one arbitrary element."""
         if not self._is_open(call):
             return [(element, TRUE) for element in self.range(call)]
         element, inside = self._any_element(call)
@@ -331,7 +330,7 @@ class SliceEvaluator(Evaluator):
         return element, self.circuit.both(compare("<=", low, element), compare("<", element, high))
 
     def _statement_For(self, statement: ast.For) -> None:
-        """A loop: round by round, or, over what is open, each thing that it writes by itself."""
+        """A loop: unrolled, or, over an open domain, havocked."""
         if not self._is_open(statement.iter):
             self._loop_of_fixed_length(statement)
             return
@@ -339,11 +338,11 @@ class SliceEvaluator(Evaluator):
         before = [list(state.cells) for state in states], dict(frame.locals), self.alive, self.error
         if self._leaves_everything(statement):
             read = self.read
-            self._round(statement, before, {}, {})  # for where it errs
+            self._round(statement, before, {}, {})  # to note where it leaves the declaration
             self.read = read
             return
         targets: dict[Target, bool] = {}
-        while True:  # what a round writes may depend on what earlier rounds wrote
+        while True:  # what an iteration writes may depend on what earlier iterations wrote
             found = self._round(statement, before, targets, {})
             truths = {
                 target: targets.get(target, True)
@@ -360,7 +359,7 @@ class SliceEvaluator(Evaluator):
             one = self._round(statement, before, targets, bounds)
             was_written = self.circuit.both(self.circuit.variable(), one.written.get(target, FALSE))
             found_ends.append((target, self.choose(was_written, one.after[target], self._value_of(target))))
-        # One more round, for where the function returns from within the loop.
+        # One more iteration, for a return from within the loop.
         if any(isinstance(node, ast.Return) for node in ast.walk(statement)):
             self._round(statement, before, targets, bounds, keep=True)
         self.read = {}
@@ -369,7 +368,7 @@ class SliceEvaluator(Evaluator):
             self._note(target, TRUE)
 
     def _loop_of_fixed_length(self, statement: ast.For) -> None:
-        """Round by round; a variable that had a value before the loop is written like any other local."""
+        """Unroll the loop; a loop variable with an earlier value is written like any other local."""
         assert isinstance(statement.target, ast.Name)
         name = statement.target.id
         is_new = name not in self.frame.locals
@@ -380,7 +379,7 @@ class SliceEvaluator(Evaluator):
             self.frame.locals.pop(name, None)
 
     def _leaves_everything(self, statement: ast.For) -> bool:
-        """Whether a loop neither returns nor writes anything that the slice has."""
+        """Whether a loop neither returns nor writes anything that the abstraction has."""
         functions = self.frame.function.functions
         forgotten: set[str] = set()
         for node in ast.walk(statement):
@@ -421,8 +420,8 @@ class SliceEvaluator(Evaluator):
         *,
         keep: bool = False,
     ) -> Round:
-        """One round, begun with anything in what the loop writes, a truth value or a number. `keep` keeps what it
-        returns; everything else is put back, but where it errs: of several rounds the last one says that."""
+        """One iteration, starting from arbitrary values of what the loop writes. With `keep`, what it returns is
+        kept; everything else is restored, except where it leaves the declaration: the last iteration decides that."""
         frame = self.frame
         self.read = {}
         self.error = before[-1]
@@ -431,7 +430,7 @@ class SliceEvaluator(Evaluator):
         for target, is_truth in targets.items():
             begun[target] = Truth(self.circuit.variable()) if is_truth else self._any_number(target)
             for sign in bounds.get(target, ()):
-                # Only where the loop is reached: elsewhere what it was may be out of its range.
+                # Only if the loop is reached: otherwise the earlier value may be out of its range.
                 stands = self.arithmetic.compare(sign, begun[target], self._value_of(target))
                 self.arithmetic.define(begun[target], self.circuit.either(-self._here(), stands))
             self._set_value(target, begun[target])
@@ -443,7 +442,7 @@ class SliceEvaluator(Evaluator):
         branch, outer, around = frame.branch, self.written, self.looping
         frame.branch = self.circuit.both(branch, inside)
         self.written, self.looping = {}, frame
-        if not is_new:  # it is still there after the loop
+        if not is_new:  # the variable is still visible after the loop
             self._note(variable, TRUE)
         self.block(statement.body)
         written, self.written, self.looping = self.written, outer, around
@@ -473,21 +472,22 @@ class SliceEvaluator(Evaluator):
         kind, name = target
         if kind == "local":
             return self.arithmetic.number(None, None)
-        return self.slice.any_value(next(p for p in self._cells() if p.offset <= int(name) < p.offset + p.count))
+        return self.abstraction.any_value(next(p for p in self._cells() if p.offset <= int(name) < p.offset + p.count))
 
     def _cells(self) -> Sequence[FieldLayout]:
-        return [self.layouts[name] for name in self.slice.kept]
+        return [self.layouts[name] for name in self.abstraction.kept]
 
     def _bounds(self, found: Round, target: Target) -> Sequence[str]:
-        """ ">=" where no round lets a cell fall, "<=" where none lets it rise: so it stands to what it was before."""
+        """ ">=" if no iteration decreases a cell, "<=" if none increases it: how it compares with its value before
+        the loop."""
         begun, after = found.begun[target], found.after[target]
-        if target[0] == "local" or not isinstance(begun, Linear):
+        if target[0] == "local" or not isinstance(begun, LinearInteger):
             return ()
-        solver = self.slice.solver(self.circuit.budget.deadline)
+        solver = self.abstraction.solver(self.circuit.budget.deadline)
         signs = (">=", "<=")
         return [sign for sign in signs if solver.check(-self.arithmetic.compare(sign, after, begun)) is Answer.NO]
 
 
 def _is_truth(value: Value) -> bool:
-    """Whether it is a truth value, or nothing yet."""
+    """Whether this is a truth value, or not set yet."""
     return value is None or isinstance(value, bool | Truth)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exit_codes import INTERRUPTED, SAFE, UNDECIDED
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import Word
@@ -212,7 +212,7 @@ def _asked(run: Run) -> Element:
 
 def _found(search: SearchReport, run: Run) -> Iterator[Element]:
     """The totals of the search, as in the printed text, and the states that it had to reach and did not."""
-    if isinstance(run.exploration, Unrolled):
+    if isinstance(run.exploration, BmcResult):
         lines = unrolled_lines(run.exploration)
     else:
         lines = totals(run.exploration, counts_once=run.counts_once)
@@ -229,7 +229,7 @@ def _found(search: SearchReport, run: Run) -> Iterator[Element]:
 
 
 def _plots(run: Run) -> Iterator[Element]:
-    if isinstance(run.exploration, Unrolled):
+    if isinstance(run.exploration, BmcResult):
         if len(run.exploration.times) > 1:
             says = "seconds of Z3 at each depth"
             yield _figure(line(says, run.exploration.times, across="depth"), says)

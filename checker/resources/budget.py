@@ -1,10 +1,10 @@
-"""What a command may use as a whole: its time runs from the moment it starts, whatever it does one after the other.
+"""The budget of a whole command: its time runs from the start of the command, through all of its stages.
 
-In:  the limits that a person gave.
-Out: for each stage what is left of them, and Spent where a stage that has no clock of its own goes beyond.
+In:  the limits that the user gave.
+Out: for each stage the limits that are left; `Spent`, if a stage without a clock of its own exceeds them.
 
-Stages that work through states or questions look at the clock themselves. Python code that does not, such as the
-initial states of a model, runs under `kept`: a timer of the system interrupts it again and again, and looks.
+Stages that process states or queries look at the clock themselves. Python code that does not, such as the enumeration
+of a model's initial states, runs under `kept`: a system timer interrupts it periodically and checks the budget.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GRACE = 0.5
 
 
 class Spent(BaseException):
-    """A limit of the command is met: `why` is `seconds` or `memory`."""
+    """A limit of the command is exceeded: `why` is `seconds` or `memory`."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -36,10 +36,10 @@ class Spent(BaseException):
 
 
 class Budget:
-    """The time that a command has left, and the memory that each of its stages may take."""
+    """The time that a command has left, and the memory that each of its stages may use."""
 
     def __init__(self, seconds: float | None, memory: int, began: float | None = None) -> None:
-        """`began` is when the command was started, in the time of time.monotonic (now)."""
+        """`began` is when the command was started, in the time of time.monotonic (default: now)."""
         self.memory = memory
         self.deadline = float("inf")
         if seconds is not None:
@@ -47,16 +47,16 @@ class Budget:
 
     @property
     def left(self) -> float | None:
-        """The seconds that are left, 0 at least; None: no limit."""
+        """The seconds that are left, at least 0; None: no limit."""
         return None if self.deadline == float("inf") else max(0.0, self.deadline - time.monotonic())
 
     def limits(self, asked: Limits) -> Limits:
-        """These limits, within what is left."""
+        """These limits, reduced to what is left."""
         seconds = min((one for one in (asked.seconds, self.left) if one is not None), default=None)
         return replace(asked, seconds=seconds)
 
     def look(self, memory: int) -> None:
-        """Raises Spent where the time is over, or so many bytes are more than there may be."""
+        """Raise Spent if the time is over, or if this many bytes exceed the limit."""
         if time.monotonic() > self.deadline:
             raise Spent("seconds")
         if memory > self.memory:
@@ -64,9 +64,9 @@ class Budget:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Python code that does not look at the clock: raises Spent in its midst.
+        """Run Python code that does not look at the clock; raises Spent from inside it.
 
-        The memory that it takes is what the process grows by.
+        Its memory is the growth of the process.
         """
         if time.monotonic() > self.deadline + GRACE:
             raise Spent("seconds")
@@ -85,7 +85,7 @@ UNLIMITED = Budget(None, sys.maxsize)
 
 @contextmanager
 def _timer(look: Any) -> Iterator[None]:
-    """Calls `look` again and again, where this is the main thread, which alone is told of signals."""
+    """Call `look` periodically, if this is the main thread: only that one receives signals."""
     try:
         handler = signal.signal(signal.SIGALRM, look)
     except ValueError:

@@ -1,10 +1,10 @@
-"""What is kept from one run to the next: compiled kernels, results of proofs. Files named by what they depend on.
+"""The cache: compiled kernels and proofs, in files that are named by everything they depend on.
 
 In:  a path, `cache_folder() / KIND / NAME`, and content.
-Out: the content, if all of it is there and was written under this name; any other file counts as none.
+Out: the content, if it is complete and was written under this name; otherwise nothing.
 
-Compiled kernels are run as native code. A file is therefore read only if the folders and the file belong to this user
-and nobody else can write to them. Each is opened first and then asked, so that what was asked is what is read.
+Compiled kernels are run as native code. Therefore a file is read only if it and its folders belong to this user and
+nobody else can write to them. Each is opened before its owner is checked, so that what was checked is what is read.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ OTHERS_CAN_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class NotPrivateError(Exception):
-    """A folder or file that somebody else owns or can write to: where it is, why, and the cure."""
+    """A folder or file that somebody else owns or can write to: which one, why, and the cure."""
 
 
 def cache_folder() -> Path:
-    """Where everything is kept: ISRCHECK_CACHE, or `isrcheck` in the user's cache folder; else a folder that passes."""
+    """The cache: ISRCHECK_CACHE, else `isrcheck` in the user's cache folder, else a temporary folder."""
     own = os.environ.get("ISRCHECK_CACHE")
     if own:
         return Path(own)
@@ -50,7 +50,7 @@ def cache_folder() -> Path:
 
 @cache
 def own_folder() -> Path:
-    """A private folder for as long as this process runs, for a user who has no home, as in a container."""
+    """A private folder for the lifetime of this process, for users without a home folder, as in containers."""
     print("isrcheck: this user has no home folder, so nothing is kept; set ISRCHECK_CACHE to a folder", file=sys.stderr)
     folder = tempfile.mkdtemp(prefix="isrcheck-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -58,7 +58,8 @@ def own_folder() -> Path:
 
 
 def kept(path: Path) -> bytes | None:
-    """The content of a file that begins with its digest; None where there is none, or it is not what was written."""
+    """The content of a file that begins with its digest; None if there is no such file, or it is not what was
+    written."""
     try:
         with _folder_of(path) as folder:
             number = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
@@ -72,7 +73,7 @@ def kept(path: Path) -> bytes | None:
 
 
 def why_not_kept(path: Path) -> str:
-    """What keeps a file from being put there, with the cure where there is one; empty where nothing does."""
+    """Why a file cannot be stored there, with the cure if there is one; empty if it can."""
     try:
         path.parent.parent.mkdir(PRIVATE, parents=True, exist_ok=True)
         with _folder_of(path, is_made=True):
@@ -85,12 +86,12 @@ def why_not_kept(path: Path) -> str:
 
 
 def can_keep(path: Path) -> bool:
-    """Whether there is a private folder for it that can be written to."""
+    """Whether the file has a private folder that can be written to."""
     return not why_not_kept(path)
 
 
 def keep(path: Path, content: bytes) -> None:
-    """Put content where the next run finds it, as far as there is a private folder with room for it."""
+    """Store content for later runs, if there is a private folder with room for it."""
     with contextlib.suppress(OSError, NotPrivateError), _folder_of(path) as folder:
         draft = f"{secrets.token_hex(8)}.draft"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW

@@ -1,10 +1,10 @@
-"""The digest of the engines: beside the digest of a model, what everything that they keep between runs is named by.
+"""The digest of the engines. Everything that is cached is named by it, together with the digest of the model.
 
 In:  nothing.
-Out: SHA-256 over the source of every module that a result can depend on, and the version of what results mean.
+Out: SHA-256 over the source of every module that a result can depend on, and the version of the results' meaning.
 
-All modules of the checker and of the modelling language count, so that none can be forgotten; the models that come with
-them do not, since each has a digest of its own.
+All modules of the checker and of the modelling language are included, so that none can be forgotten. The models that
+come with isrcheck are not, since each of them has a digest of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 
 SEMANTICS = 1
-"""The version of how steps are numbered, states are packed and results are counted: it grows where these change."""
+"""The version of step numbers, packed states and counts; increase it when one of these changes."""
 
 FOLDERS = {
     "isrcheck.models": False,
@@ -24,7 +24,7 @@ FOLDERS = {
     "isrcheck.models.messages": True,
     "isrcheck.checker": True,
 }
-"""The folders whose modules count, and whether those inside count as well."""
+"""The packages that are included, and whether their subpackages are."""
 
 
 @cache
@@ -43,7 +43,7 @@ def hashed_modules(folders: Mapping[str, bool], beginning: str = "") -> str:
 
 
 def modules_of(prefix: str, folder: Traversable, is_deep: bool = True) -> Iterator[tuple[str, Traversable]]:
-    """The modules in a folder, and in those inside where it is deep; it may lie in an archive."""
+    """The modules in a folder, with those in its subfolders if `is_deep`; the folder may be in an archive."""
     for one in folder.iterdir():
         name = f"{prefix.replace('.', '/')}/{one.name}"
         if one.is_dir():

@@ -1,10 +1,10 @@
-"""How long the symbolic engine may go on, and in how much memory: looked at while formulas are made, and by Z3.
+"""The budget of the symbolic engine: checked while formulas are built, and by Z3.
 
 In:  a deadline, and a number of bytes.
-Out: `UndecidedError`, from wherever the engine is, once one of them is used up.
+Out: `UndecidedError`, wherever the engine is when one of them is used up.
 
-Formulas are made by Python and translated for Z3; either can take longer, and more memory, than the search for an
-answer. So whoever goes through many nodes looks at the budget on the way.
+Python builds formulas and translates them for Z3. Either can take more time and memory than the solver, so every loop
+over many nodes checks the budget.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isrcheck.checker.resources.machine_memory import resident
 
 
 class Answer(Enum):
-    """What Z3 said: yes, no, or why it did not know."""
+    """What Z3 answered: yes, no, or why it does not know."""
 
     YES = "yes"
     NO = "no"
@@ -28,12 +28,12 @@ class Answer(Enum):
 
     @property
     def is_known(self) -> bool:
-        """Whether it is an answer at all."""
+        """Whether this is yes or no."""
         return self in (Answer.YES, Answer.NO)
 
 
 class UndecidedError(Exception):
-    """There is no answer to a question without whose answer there is no going on."""
+    """A query was not answered, and the engine cannot go on without the answer."""
 
     def __init__(self, why: Answer) -> None:
         super().__init__(why.value)
@@ -41,10 +41,10 @@ class UndecidedError(Exception):
 
 
 class Memory:
-    """How many bytes may be used from the moment on at which they are limited.
+    """How many bytes may be used, counted from the moment at which the limit is set.
 
-    Z3's own limit ends the process where it is met in the wrong place, and its soft one looks like an interrupt: so it
-    is watched. What Python holds counts as well.
+    Z3's own hard limit can end the process, and its soft limit looks like an interrupt. Therefore memory is watched
+    from outside. It includes the memory of Python.
     """
 
     most = float("inf")
@@ -52,43 +52,43 @@ class Memory:
 
     @classmethod
     def limit(cls, size: int) -> None:
-        """So many bytes may be used from now on."""
+        """Allow this many bytes from now on."""
         cls.most = size
         cls.most_resident = resident() + size
 
     @classmethod
     def lift(cls) -> None:
-        """There is no limit any more: a command that has ended limits nobody who comes after it in this process."""
+        """Remove the limit: a command that has ended must not limit later ones in the same process."""
         cls.most = cls.most_resident = float("inf")
 
     @classmethod
     def is_full(cls, more: int = 0) -> bool:
-        """Whether they are used up, or would be with so many bytes more."""
+        """Whether the limit is reached, or would be with `more` bytes."""
         if z3.Z3_get_estimated_alloc_size() + more > cls.most:
             return True
         return cls.most_resident < float("inf") and resident() + more > cls.most_resident
 
 
 STEPS_BETWEEN_LOOKS = 4096
-"""So many steps of Python's take a few milliseconds."""
+"""This many Python steps take a few milliseconds."""
 
 
 class FormulaBudget:
-    """The time until a deadline (in the time of time.monotonic), and what memory there is."""
+    """The time until a deadline (in the time of time.monotonic), and the memory limit."""
 
     def __init__(self, deadline: float = float("inf")) -> None:
         self.deadline = deadline
         self._steps = 0
 
     def look(self, more: int = 0) -> None:
-        """Raise UndecidedError where the budget is used up, or would be with so many bytes more."""
+        """Raise UndecidedError if the budget is used up, or would be with `more` bytes."""
         if time.monotonic() >= self.deadline:
             raise UndecidedError(Answer.SECONDS)
         if Memory.is_full(more):
             raise UndecidedError(Answer.MEMORY)
 
     def step(self) -> None:
-        """One of many small steps: every few thousand of them the budget is looked at."""
+        """Count one of many small steps; the budget is checked every few thousand steps."""
         self._steps += 1
         if self._steps >= STEPS_BETWEEN_LOOKS:
             self._steps = 0

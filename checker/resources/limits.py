@@ -1,4 +1,4 @@
-"""What a person allows a search to use.
+"""The limits that the user sets for a search.
 
 In:  options of the command line.
 Out: `Limits`.
@@ -14,9 +14,9 @@ MOST_THREADS = 64
 
 @dataclass(frozen=True)
 class Limits:
-    """What a search may use: transitions from an initial state, bytes, seconds (None: no limit); threads.
+    """Limits of a search: transitions from an initial state, bytes, seconds (None: no limit); threads.
 
-    What it finds does not hang on the number of threads, unless memory or time end it.
+    Results do not depend on `threads` unless a limit stops the search.
     """
 
     depth: int | None = None

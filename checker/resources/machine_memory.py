@@ -1,10 +1,11 @@
-"""How much memory there is, of the machine or of the containers around this process, and how much this process holds.
+"""The memory of the machine, or of the containers around this process, and the memory that this process uses.
 
-In:  the files in which Linux says it. Out: a number of bytes.
+In:  the files in which Linux reports it.
+Out: a number of bytes.
 
-A process is in a control group (cgroup), which may lie in others; each can have a limit, and the least one counts. Of
-the older kind of groups, version 1, the one for memory is a tree of its own. In a container the tree may be mounted
-from that container's group on.
+A process belongs to a control group (cgroup), which may be nested in others. Each can have a limit; the smallest one
+applies. In version 1 of cgroups, memory has a tree of its own. In a container, the tree may be mounted from that
+container's group downwards.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 LIMITS = {"cgroup2": "memory.max", "cgroup": "memory.limit_in_bytes"}
-"""For each kind of file system of groups the file that says a group's limit."""
+"""For each kind of cgroup file system, the file with a group's limit."""
 
 STATM = Path("/proc/self/statm")
-"""What this process holds, in pages: the second number."""
+"""The size of this process in pages: the second number."""
 
 
 def machine_memory(root: Path = Path("/")) -> int:
-    """Bytes of memory that this machine, or the smallest container around this process, has."""
+    """The bytes of memory of this machine, or of the smallest container around this process."""
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min([whole, *_limits(root)])
 
 
 def _limits(root: Path) -> Iterator[int]:
-    """The limit of each group that this process is in."""
+    """The limit of each group that contains this process."""
     groups = dict(_groups(root))
     for kind, top, mounted in _mounts(root):
         if kind not in groups:
@@ -42,7 +43,7 @@ def _limits(root: Path) -> Iterator[int]:
 
 
 def _groups(root: Path) -> Iterator[tuple[str, str]]:
-    """The group of this process in the tree of each kind: lines such as `0::/a/b` and `4:memory:/a/b`."""
+    """The group of this process in each kind of tree, from lines such as `0::/a/b` and `4:memory:/a/b`."""
     for line in _read(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -53,7 +54,7 @@ def _groups(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _mounts(root: Path) -> Iterator[tuple[str, str, str]]:
-    """Where groups are mounted: the kind, the group that is the top there, and the folder."""
+    """Where groups are mounted: the kind, the topmost group there, and the folder."""
     for line in _read(root / "proc/self/mountinfo").splitlines():
         mount, _, system = line.partition(" - ")
         fields, (kind, *more) = mount.split(" "), system.split(" ") or [""]
@@ -63,7 +64,7 @@ def _mounts(root: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _plain(path: str) -> str:
-    r"""A path as it is: a space in it is written `\040`."""
+    """A path without escapes: a space is written as `\\040`."""
     for sign in (" ", "\t", "\n", "\\"):
         path = path.replace(f"\\{ord(sign):03o}", sign)
     return path
@@ -77,7 +78,7 @@ def _read(path: Path) -> str:
 
 
 def resident() -> int:
-    """How many bytes of memory this process holds; 0 where the system does not say."""
+    """How many bytes of memory this process uses; 0 if the system does not say."""
     try:
         return int(STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:

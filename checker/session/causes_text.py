@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.outcome.causes import Different
+from isrcheck.checker.outcome.causes import DistinctCauses
 from isrcheck.traces.explaining.cause import Cause
 
 
-def different_lines(different: Sequence[Different], show: Callable[[Path], str]) -> list[str]:
+def different_lines(different: Sequence[DistinctCauses], show: Callable[[Path], str]) -> list[str]:
     """The counterexamples as lines of text."""
     lines = []
     for one in different:
@@ -36,7 +36,7 @@ def _faults(cause: Cause) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in cause.faults) or "no fault"
 
 
-def different_object(one: Different, show: Callable[[Path], str]) -> dict[str, Any]:
+def different_object(one: DistinctCauses, show: Callable[[Path], str]) -> dict[str, Any]:
     """The counterexamples of one property as an object for `--json`."""
     return {
         "property": one.prop.name,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exit_codes import UNDECIDED
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import Word
@@ -38,6 +38,6 @@ class CommandResult:
         return cls(f"{Word.UNDECIDED.value}: {why}", content, UNDECIDED)
 
 
-def was_interrupted(searches: Sequence[Exploration | Unrolled | None]) -> bool:
+def was_interrupted(searches: Sequence[Exploration | BmcResult | None]) -> bool:
     """Whether Ctrl-C ended one of these searches."""
     return any(search is not None and search.stopped == "interrupt" for search in searches)

@@ -1,6 +1,6 @@
 """Proofs and the work of Z3 as text and as objects.
 
-In:  an `Unrolled`; `Proofs`, with what the explorer says about their counterexamples to induction (CTIs).
+In:  a `BmcResult`; `Proofs`, with what the explorer says about their counterexamples to induction (CTIs).
 Out: lines of text, objects for `--json`; no judgement.
 """
 
@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.outcome.bmc_result import Unrolled
-from isrcheck.checker.outcome.exploration import Exploration, Witness
-from isrcheck.checker.outcome.proof_results import Attempt, Counterexample, Proof, Proofs
-from isrcheck.checker.proofs.budget_independence import limitless
+from isrcheck.checker.outcome.bmc_result import BmcResult
+from isrcheck.checker.outcome.exploration import Exploration, StepPath
+from isrcheck.checker.outcome.proof_results import Attempt, CounterexampleToInduction, Proof, Proofs
+from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.premises import premises, using
 from isrcheck.checker.symbolic.solver import VERSION
 from isrcheck.models.language.in_range import IN_RANGE
@@ -36,11 +36,11 @@ class Proving:
 
     proofs: Proofs
     exploration: Exploration
-    reached: Mapping[str, Witness] = field(default_factory=dict)
+    reached: Mapping[str, StepPath] = field(default_factory=dict)
     files: Mapping[str, Path] = field(default_factory=dict)
     commands: Mapping[str, str] = field(default_factory=dict)
     outside: Mapping[str, str] = field(default_factory=dict)
-    false: Mapping[str, Witness] = field(default_factory=dict)
+    false: Mapping[str, StepPath] = field(default_factory=dict)
     failing: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -75,7 +75,7 @@ def scope(instance: Instance, proof: Proof) -> str:
     names = dict.fromkeys([*proof.lemmas, *([] if premise is None else premise.lemmas)])
     declared = [by_name[name] for name in names if name in by_name]
     is_known = len(declared) == len(names) and proof.steps == 1 and premise is not None and premise.steps == 1
-    free = limitless(instance, [*instance.properties, *declared]) if is_known else []
+    free = independent_budgets(instance, [*instance.properties, *declared]) if is_known else []
     fixed = [
         f"{name}={spell(entries[name], values[name])}"
         for name, entry in entries.items()
@@ -186,7 +186,7 @@ def _shown(proving: Proving, attempt: Attempt) -> str:
         text += f", from a state that the explorer does not reach (these bounds searched to depth {exploration.judged})"
         text += "" if attempt.every_length else "; it is reached later, or a lemma has to exclude it"
     if attempt.every_length:
-        text += "; the slice cannot decide it"
+        text += "; the unbounded abstraction cannot decide it"
     if key in proving.commands:
         text += f"; {proving.commands[key]}"
     return text
@@ -217,7 +217,7 @@ def _row(values: list[int | None]) -> str:
     return " ".join(str(value) for value in values)
 
 
-def unrolled_lines(unrolled: Unrolled) -> list[str]:
+def unrolled_lines(unrolled: BmcResult) -> list[str]:
     """The depth that Z3 has checked, and its times."""
     if unrolled.judged < 0:
         return [f"Z3 {VERSION}: no depth was checked" + (f": {unrolled.refusal}" if unrolled.refusal else "")]
@@ -256,7 +256,7 @@ def as_object(proving: Proving) -> dict[str, Any]:
 
 
 def _attempt_object(proving: Proving, attempt: Attempt) -> dict[str, Any]:
-    counterexample: Counterexample | None = attempt.counterexample
+    counterexample: CounterexampleToInduction | None = attempt.counterexample
     key = key_of(attempt)
     reached = proving.reached.get(key)
     file = proving.files.get(key)

@@ -13,14 +13,14 @@ from types import MappingProxyType
 from typing import Any
 
 from isrcheck.checker.compile.kernels import Kernels
-from isrcheck.checker.explicit.distinct_causes import differing
+from isrcheck.checker.explicit.distinct_causes import distinct_causes
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.agreement import differences
-from isrcheck.checker.outcome.bmc_result import Unrolled
+from isrcheck.checker.outcome.bmc_result import BmcResult
 from isrcheck.checker.outcome.exploration import Exploration, Findings
 from isrcheck.checker.outcome.proof_results import Phase, Proofs
 from isrcheck.checker.outcome.verdict import Word, cut_short, refuse_contradictions, verdicts, with_proofs
-from isrcheck.checker.proofs.premises import resting, with_open_premise
+from isrcheck.checker.proofs.premises import with_established_premise, with_open_premise
 from isrcheck.checker.proofs.proof_cache import proved
 from isrcheck.checker.resources.budget import Budget, Spent
 from isrcheck.checker.resources.formula_budget import Memory
@@ -33,7 +33,7 @@ from isrcheck.checker.session.text import Run
 from isrcheck.checker.session.trace_writer import SAMPLE, TraceWriter
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime.session import Session
-from isrcheck.checker.spark.summary import Spread
+from isrcheck.checker.spark.summary import SparkSummary
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
 from isrcheck.checker.symbolic.solver import listen
@@ -132,11 +132,11 @@ class SearchSession:
         found = []
         for verdict in run.verdicts:
             # A value outside its declared range has no false expression, and so no cause that could be compared.
-            for _, _, word in verdict.histories if verdict.prop is not IN_RANGE else ():
+            for _, _, word in verdict.failing_paths if verdict.prop is not IN_RANGE else ():
                 progress = self.progress_line(f"{title(instance)}, causes of {verdict.prop.name}")
                 kernel = self.begin(instance, progress).kernel
                 within = self.budget.limits(limits)
-                one = differing(
+                one = distinct_causes(
                     *(instance, verdict.prop, Word(word), asked, within, kernel, command),
                     *(progress.report, progress.tell),
                 )
@@ -152,7 +152,7 @@ class SearchSession:
 
         assert self.spark is not None, "the command asks for Spark"
         progress = self.progress_line(title(instance))
-        spread: Spread | None = None
+        spread: SparkSummary | None = None
         try:
             beginning = self.begin(instance, progress)
         except Spent as spent:
@@ -174,7 +174,7 @@ class SearchSession:
         files = traces.write(target, instance, found)
         return Run(exploration, found, command, self.count_all, files, spread=spread)
 
-    def _ask_z3(self, instance: Instance) -> Unrolled:
+    def _ask_z3(self, instance: Instance) -> BmcResult:
         """Bounded model checking of an instance."""
         progress = self.progress_line(title(instance))
         Memory.limit(self.limits.memory)
@@ -183,21 +183,21 @@ class SearchSession:
         except Spent as spent:
             progress.clear()
             findings = {prop.name: Findings() for prop in instance.properties}
-            return Unrolled(instance, self.limits, stopped=spent.why, findings=findings)
-        unrolled = ask_to_depth(
+            return BmcResult(instance, self.limits, stopped=spent.why, findings=findings)
+        bmc_result = ask_to_depth(
             instance,
             self.budget.limits(self.limits),
             report=lambda depth, seconds, nodes: progress.tell(f"Z3 at depth {depth}, {nodes:,} nodes", seconds),
         )
         progress.clear()
-        return unrolled
+        return bmc_result
 
     def run_z3(self, instance: Instance, target: str, traces: TraceWriter) -> Run:
         """Check an instance by bounded model checking, judge the result, and write its traces."""
-        unrolled = self._ask_z3(instance)
-        found = verdicts(unrolled)
+        bmc_result = self._ask_z3(instance)
+        found = verdicts(bmc_result)
         command = f"{command_of(target, instance, self.limits.depth)} --engine z3"
-        return Run(unrolled, found, command, traces=traces.write(target, instance, found))
+        return Run(bmc_result, found, command, traces=traces.write(target, instance, found))
 
     def compare_with_z3(self, run: Run) -> Run:
         """Check the same instance with Z3. Raises AssertionError if the engines disagree."""
@@ -206,15 +206,15 @@ class SearchSession:
             return run
         instance, command = run.exploration.instance, f"{run.command} --engine all"
         try:
-            unrolled = self._ask_z3(instance)
+            bmc_result = self._ask_z3(instance)
         except UnsupportedError as error:  # the result of the explorer remains valid
-            unrolled = Unrolled(instance, self.limits, stopped="unsupported", refusal=str(error))
+            bmc_result = BmcResult(instance, self.limits, stopped="unsupported", refusal=str(error))
         else:
-            differing = differences(run.exploration, unrolled)
+            differing = differences(run.exploration, bmc_result)
             assert not differing, "; ".join([*differing, f"reproduce: {command}"])
-        cut = unrolled.stopped if not unrolled.is_complete else None
-        found = [cut_short(verdict, cut, unrolled.judged) for verdict in run.verdicts] if cut else run.verdicts
-        return replace(run, second=unrolled, command=command, verdicts=found)
+        cut = bmc_result.stopped if not bmc_result.is_complete else None
+        found = [cut_short(verdict, cut, bmc_result.judged) for verdict in run.verdicts] if cut else run.verdicts
+        return replace(run, second=bmc_result, command=command, verdicts=found)
 
     def prove(self, run: Run, traces: TraceWriter) -> Run:
         """Try to prove the properties that the search did not violate, and check whether it reaches the CTIs."""
@@ -231,7 +231,7 @@ class SearchSession:
             proofs = proofs.joined(self.prove_phase(run, phase, proofs, self.budget.left, progress))
         progress.clear()
         refuse_contradictions(run.verdicts, proofs)
-        proofs = resting(proofs, exploration)
+        proofs = with_established_premise(proofs, exploration)
         found = with_open_premise(with_proofs(run.verdicts, proofs), proofs, exploration)
         command = f"{run.command} --prove"
         proving = traces.write_counterexamples(exploration, proofs, command, run.show)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.outcome.bmc_result import Unrolled
-from isrcheck.checker.outcome.causes import Different
+from isrcheck.checker.outcome.bmc_result import BmcResult
+from isrcheck.checker.outcome.causes import DistinctCauses
 from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.verdict import WHY_STOPPED, Verdict, Word, overall
 from isrcheck.checker.session import proof_text
@@ -22,7 +22,7 @@ from isrcheck.checker.session.disabled_actions import disabled_actions
 from isrcheck.checker.session.formatting import counted, human_bytes, table
 from isrcheck.checker.session.naming import configuration_of, faults_line, faults_of, title
 from isrcheck.checker.session.proof_text import Proving
-from isrcheck.checker.spark.summary import Spread, spread_lines, spread_object
+from isrcheck.checker.spark.summary import SparkSummary, spread_lines, spread_object
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
 
@@ -35,15 +35,15 @@ class Run:
     several were requested.
     """
 
-    exploration: Exploration | Unrolled
+    exploration: Exploration | BmcResult
     verdicts: Sequence[Verdict]
     command: str
     counted_all: bool = False
     traces: Mapping[str, Path] = field(default_factory=dict)
     proving: Proving | None = None
-    second: Unrolled | None = None
-    spread: Spread | None = None
-    different: Sequence[Different] = ()
+    second: BmcResult | None = None
+    spread: SparkSummary | None = None
+    different: Sequence[DistinctCauses] = ()
 
     @property
     def explored(self) -> Exploration:
@@ -56,7 +56,7 @@ class Run:
         """The engine of the search."""
         if self.spread is not None:
             return "spark"
-        return "z3" if isinstance(self.exploration, Unrolled) else "local" if self.second is None else "all"
+        return "z3" if isinstance(self.exploration, BmcResult) else "local" if self.second is None else "all"
 
     @property
     def counts_once(self) -> bool:
@@ -186,7 +186,7 @@ def text(run: Run) -> str:
         *property_lines(run),
         "",
     ]
-    if isinstance(exploration, Unrolled):
+    if isinstance(exploration, BmcResult):
         lines += proof_text.unrolled_lines(exploration)
     else:
         lines += _explored(run)
@@ -257,7 +257,7 @@ def verdict_line(run: Run) -> str:
 EXHAUSTED = "the whole state space within these bounds was searched"
 
 
-def _left(exploration: Exploration | Unrolled) -> str:
+def _left(exploration: Exploration | BmcResult) -> str:
     if isinstance(exploration, Exploration):
         return f"{counted(exploration.frontier, 'frontier state')} left"
     return "Z3 does not count the remaining states"
@@ -331,7 +331,7 @@ def _explored_object(exploration: Exploration) -> dict[str, Any]:
     }
 
 
-def _second_object(second: Unrolled | None) -> dict[str, Any] | None:
+def _second_object(second: BmcResult | None) -> dict[str, Any] | None:
     if second is None:
         return None
     return {
@@ -344,7 +344,7 @@ def _second_object(second: Unrolled | None) -> dict[str, Any] | None:
 
 def _property_object(run: Run, verdict: Verdict) -> dict[str, Any]:
     trace = run.traces.get(verdict.prop.name)
-    permitted = verdict.permitted.witness.depth if verdict.permitted and verdict.permitted.witness else None
+    permitted = verdict.permitted.path.depth if verdict.permitted and verdict.permitted.path else None
     permitted_trace = run.traces.get(f"{verdict.prop.name} (permitted)")
     return {
         "name": verdict.prop.name,

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from isrcheck.checker.outcome.causes import Different
+from isrcheck.checker.outcome.causes import DistinctCauses
 from isrcheck.checker.outcome.exploration import Exploration
-from isrcheck.checker.outcome.proof_results import Counterexample, Proofs
+from isrcheck.checker.outcome.proof_results import CounterexampleToInduction, Proofs
 from isrcheck.checker.outcome.verdict import Verdict
 from isrcheck.checker.session.proof_text import Proving, key_of
 from isrcheck.checker.session.reproduce import command_of
@@ -46,7 +46,7 @@ class TraceWriter:
         files: dict[str, Path] = {}
         for verdict in found:
             name = verdict.prop.name
-            for key, witness, word in verdict.histories:
+            for key, witness, word in verdict.failing_paths:
                 command = command_of(target, instance, witness.depth)
                 trace = from_steps(instance, witness.initial, witness.steps, name, command, word)
                 self.shortest[key] = trace
@@ -63,7 +63,7 @@ class TraceWriter:
             self.failure = str(error)
             return None
 
-    def write_different(self, different: Different, files: Mapping[str, Path]) -> Different:
+    def write_different(self, different: DistinctCauses, files: Mapping[str, Path]) -> DistinctCauses:
         """Write a trace for every cause, unless it is already written."""
         there = {_identity(self.shortest[key]): (self.shortest[key], path) for key, path in files.items()}
         found = []
@@ -115,7 +115,7 @@ def _known(cells: Sequence[int | None]) -> Cells:
     return tuple(cell for cell in cells if cell is not None)
 
 
-def _how_it_errs(instance: Instance, counterexample: Counterexample) -> str:
+def _how_it_errs(instance: Instance, counterexample: CounterexampleToInduction) -> str:
     """The message of the reference semantics for a step or a property that leaves a declared range."""
     before = _known(counterexample.before)
     found = None if counterexample.step is None else error_in_step(instance, before, counterexample.step)

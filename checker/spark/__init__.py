@@ -1,1 +1,1 @@
-"""The explorer on Spark: the same search, carried by executors."""
+"""The explorer on Spark: the same search, with the work done by executors."""

@@ -1,9 +1,9 @@
-"""Packed states on their way between machines: columns of an Arrow record batch, as one blob of bytes.
+"""Packed states on their way between machines: an Arrow record batch, as one blob of bytes.
 
-In:  arrays, one a column: states as words of 64 bits, and whole numbers that go with them.
-Out: bytes in Arrow's streaming format, and the arrays again. Never a Python object a state.
+In:  arrays, one per column: states as 64-bit words, and integers that belong to them.
+Out: bytes in Arrow's streaming format, and the arrays again. No Python object is created per state.
 
-A blob can be told what it is (`about`): whole numbers by name, kept in the metadata of its schema.
+A blob can carry metadata (`about`): named integers, stored in its schema.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 STATE = "state"
-"""The column of packed states: 8 bytes a word, little-endian, in the order of checker/compile/layout.py."""
+"""The column of packed states: 8 bytes per word, little-endian, in the order of checker/compile/layout.py."""
 
 
 @dataclass(frozen=True)
 class Blob:
-    """Columns of equal length, and what they are; `states` is a flat array of words."""
+    """Columns of equal length, and metadata; `states` is a flat array of words."""
 
     words: int
     states: NDArray[np.uint64]
@@ -31,7 +31,7 @@ class Blob:
 
     @property
     def size(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return len(self.states) // self.words
 
 
@@ -42,7 +42,7 @@ def pack(words: int, states: NDArray[np.uint64], columns: Mapping[str, NDArray[A
     fields = [pa.field(STATE, pa.binary(8 * words))]
     arrays = [pa.Array.from_buffers(pa.binary(8 * words), count, [None, pa.py_buffer(flat)])]
     for name, column in columns.items():
-        # Buffers as they are: `pa.array` would import pandas first, where that is installed.
+        # Raw buffers: `pa.array` would import pandas, if that is installed.
         kind = pa.from_numpy_dtype(column.dtype)
         arrays.append(pa.Array.from_buffers(kind, count, [None, pa.py_buffer(np.ascontiguousarray(column))]))
         fields.append(pa.field(name, kind))
@@ -54,7 +54,7 @@ def pack(words: int, states: NDArray[np.uint64], columns: Mapping[str, NDArray[A
 
 
 def unpack(blob: bytes) -> Blob:
-    """The columns of a blob; they can be read, not written."""
+    """The columns of a blob, read-only."""
     with pa.ipc.open_stream(pa.py_buffer(blob)) as reader:
         batch = reader.read_next_batch()
     about = {name.decode(): int(value) for name, value in (batch.schema.metadata or {}).items()}

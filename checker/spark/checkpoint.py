@@ -1,14 +1,14 @@
-"""A search on Spark, kept while it runs: what is known of its levels, so that another run can go on from there.
+"""Checkpoints of a search on Spark, from which another run can continue.
 
 In:  the levels of a search, as they are found; the statistics of the driver.
-Out: a folder with the levels as Parquet, and the statistics as JSON; from it, the levels and the statistics again.
+Out: a folder with the levels as Parquet and the statistics as JSON; from it, the levels and statistics again.
 
-What was written is read back and takes the place of what led to it: an executor that is lost later costs the levels
-since then, and not the whole search. Nothing in the folder is ever written over.
+What was written is read back and replaces the data that it was computed from. Therefore the loss of an executor costs
+only the levels since the last checkpoint, not the whole search. Files in the folder are never overwritten.
 
-Each file of statistics carries one digest over all that the checkpoint consists of: the question, its own name and
-content, and for each folder of levels its name and the check sum of each row. A file that was changed, exchanged or
-taken from another checkpoint is told as damaged.
+Each statistics file carries one digest over everything that the checkpoint consists of: the question, its own name and
+content, and for each folder of levels its name and the checksum of each row. A file that was changed, exchanged or
+taken from another checkpoint is reported as damaged.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from pyspark import RDD
 
 from isrcheck.checker.spark.blobs import unpack
 from isrcheck.checker.spark.level import BLOB_STATES
-from isrcheck.checker.spark.partitioning import Pairs, carried
+from isrcheck.checker.spark.partitioning import Pairs, partitioned
 from isrcheck.checker.spark.runtime.folder import Folder
 from isrcheck.checker.spark.runtime.session import Session
-from isrcheck.checker.spark.shuffle import Outbox
+from isrcheck.checker.spark.shuffle import ShuffleWriter
 from isrcheck.models.messages.errors import UsageError
 
-Row = tuple[int, int, int, int, bytearray, int]
+LevelRow = tuple[int, int, int, int, bytearray, int]
 
 VERSION = 3
 SEARCH = "search.json"
 SCHEMA = "depth int, chunk int, first long, size long, blob binary, sum long"
-"""A row is a blob of a level: its depth, the chunk that it stands in and where, states with predecessors and steps in
-Arrow, and a check sum."""
+"""A row is a blob of a level: its depth, its chunk and position, states with predecessors and steps in Arrow, and a
+checksum."""
 
 
 class Checkpoints:
-    """The checkpoints of one search. Raises UsageError where the folder holds something else."""
+    """The checkpoints of one search. Raises UsageError if the folder holds something else."""
 
     def __init__(self, session: Session, name: str, question: Mapping[str, Any]) -> None:
         self.session = session
@@ -49,7 +49,7 @@ class Checkpoints:
         self.question = {"kind": "checkpoint", "version": VERSION, **question}
         self.written: list[int] = []
         self.digests: list[str] = []
-        # What a run that was cut short has left half written is not there.
+        # Ignore what an interrupted run has left incomplete.
         names = [name for name in self.folder.names() if not name.endswith(".partial")]
         if SEARCH in names:
             self._require_same()
@@ -61,11 +61,13 @@ class Checkpoints:
     def _require_same(self) -> None:
         there = self._json(SEARCH)
         if there.get("kind") != "checkpoint" or there.get("version") != VERSION:
-            raise UsageError(f"--checkpoint {self.folder.name}: {SEARCH} is not of this isrcheck; name a new folder")
+            raise UsageError(
+                f"--checkpoint {self.folder.name}: {SEARCH} is of another version of isrcheck; name a new folder"
+            )
         for what, ours in self.question.items():
             if there.get(what) != json.loads(json.dumps(ours)):
                 raise UsageError(
-                    f"--checkpoint {self.folder.name}: it keeps another search (another {what}); name a new folder"
+                    f"--checkpoint {self.folder.name}: it belongs to another search (another {what}); name a new folder"
                 )
 
     def _json(self, name: str) -> dict[str, Any]:
@@ -78,7 +80,7 @@ class Checkpoints:
         return there
 
     def found(self, most: int | None) -> dict[str, Any] | None:
-        """What an earlier run of the same search has said of itself at the newest checkpoint of at most this depth."""
+        """The statistics of an earlier run at its newest checkpoint of at most this depth."""
         names = self.folder.names()
         depths = [int(name[6:-5]) for name in names if re.fullmatch(r"depth-[0-9]{4}\.json", name)]
         depths = [depth for depth in depths if most is None or depth <= most]
@@ -101,13 +103,12 @@ class Checkpoints:
     def write(
         self, levels: Mapping[int, Pairs], chunks: Mapping[int, Sequence[int]], statistics: Mapping[str, Any]
     ) -> None:
-        """Keep levels that follow those that are written, of so many states in each chunk, and what is known when the
-        last of them is."""
+        """Write the levels after those already written, with the number of states in each chunk, and the statistics."""
         last = max(levels)
         name = _statistics(last)
         if name in self.folder.names():
             raise UsageError(f"--checkpoint {self.folder.name}: another run has written {name}; name a new folder")
-        # What a run that was cut short has left there is not whole.
+        # Remove what an interrupted run has left incomplete.
         self.folder.remove(_levels(last))
         rows = self.session.context.union([pairs.map(partial(_row, depth)) for depth, pairs in levels.items()])
         self.session.spark.createDataFrame(rows, SCHEMA, verifySchema=False).write.parquet(
@@ -119,15 +120,15 @@ class Checkpoints:
         self.folder.write(name, json.dumps({**written, "digest": self._digest(name, written)}))
 
     def require_whole(self, last: int, chunks: Mapping[int, Sequence[int]]) -> None:
-        """Raise UsageError unless these levels, of so many states in each chunk, are what was written with a last one.
+        """Raise UsageError unless these levels, with these numbers of states per chunk, are what was written.
 
-        A file that is gone would otherwise be states that are gone, and the search would still come to an end.
+        Otherwise a missing file would mean missing states, and the search would still end normally.
         """
         if self._listed(last, chunks) != self.digests[self.written.index(last)]:
             raise self._damaged(_levels(last))
 
     def _listed(self, last: int, chunks: Mapping[int, Sequence[int]]) -> str:
-        """The digest of the rows that were written with a last level, which have to be all of them."""
+        """The digest of the rows that were written with this last level; all of them must be there."""
         wanted = [
             (depth, chunk, first, min(BLOB_STATES, size - first))
             for depth, sizes in chunks.items()
@@ -140,15 +141,15 @@ class Checkpoints:
         return hashlib.sha256(json.dumps([_levels(last), there]).encode()).hexdigest()
 
     def ordered(self, depth: int, shards: int) -> Pairs:
-        """A level again, chunk by chunk, in order."""
+        """A level from the checkpoint, chunk by chunk, in order."""
         last = min(last for last in self.written if last >= depth)
         rows: RDD[Any] = self._rows(last).where(f"depth = {depth}").select("chunk", "blob", "sum").rdd
-        return carried(rows.map(_pair), shards).mapPartitions(_in_order, preservesPartitioning=True)
+        return partitioned(rows.map(_pair), shards).mapPartitions(_in_order, preservesPartitioning=True)
 
     def by_shard(self, last: int, shards: int) -> Pairs:
-        """All levels that were written with a last one, by shard."""
+        """All levels that were written with this last level, by shard."""
         rows: RDD[Any] = self._rows(last).select("depth", "blob", "sum").rdd
-        return carried(rows.mapPartitions(partial(_by_hash, shards)), shards)
+        return partitioned(rows.mapPartitions(partial(_by_hash, shards)), shards)
 
     def _rows(self, last: int) -> Any:
         return self.session.spark.read.schema(SCHEMA).parquet(self.folder.at(_levels(last)))
@@ -162,7 +163,7 @@ def _statistics(last: int) -> str:
     return f"depth-{last:04}.json"
 
 
-def _row(depth: int, pair: tuple[int, bytes]) -> Row:
+def _row(depth: int, pair: tuple[int, bytes]) -> LevelRow:
     chunk, packed = pair
     blob = unpack(packed)
     return depth, chunk, blob.about["first"], blob.size, bytearray(packed), zlib.crc32(packed)
@@ -172,7 +173,7 @@ def _pair(row: Any) -> tuple[int, bytes]:
     """The first column of a row, and its blob."""
     number, packed, checksum = row
     if zlib.crc32(packed) != checksum:
-        raise UsageError("--checkpoint: a state in it is not what was written; name a new folder")
+        raise UsageError("--checkpoint: a state in it is damaged; name a new folder")
     return number, bytes(packed)
 
 
@@ -184,6 +185,6 @@ def _by_hash(shards: int, rows: Iterable[Any]) -> Iterator[tuple[int, bytes]]:
     """The states of blobs to their shards."""
     for depth, packed in map(_pair, rows):
         blob = unpack(packed)
-        outbox = Outbox(blob.words, shards, depth=depth)
+        outbox = ShuffleWriter(blob.words, shards, depth=depth)
         yield from outbox.send_all(blob.states, {})
         yield from outbox.rest()

@@ -1,6 +1,7 @@
-"""The explorer on Spark: one question, divided as it was asked for.
+"""The explorer on Spark, in the mode that was requested.
 
-In:  a running session, what was asked of Spark, an instance, limits. Out: an `Exploration` and its `Spread`.
+In:  a running session, the request, an instance, limits.
+Out: an `Exploration` and its `SparkSummary`.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.outcome.exploration import Exploration, Progress
 from isrcheck.checker.resources.limits import Limits
+from isrcheck.checker.spark.carrier import SparkCarrier
 from isrcheck.checker.spark.parts import explore_parts
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
-from isrcheck.checker.spark.search import SpreadSearch
-from isrcheck.checker.spark.summary import Mode, Spread
+from isrcheck.checker.spark.summary import Mode, SparkSummary
 from isrcheck.models.language.model import Instance
 
 
@@ -30,23 +32,22 @@ def explore_on_spark(
     *,
     count_all: bool,
     report: Callable[[Progress], None],
-) -> tuple[Exploration, Spread]:
-    """Search an instance within limits; the time that Spark needed to start does not count.
+) -> tuple[Exploration, SparkSummary]:
+    """Search an instance within limits; the time to start Spark does not count.
 
-    Raises LeavesDeclaration, UsageError; where Spark loses something, what was found so far is given.
+    Raises LeavesDeclaration, UsageError; if Spark loses something, what was found so far is returned.
     """
     require_same(session)
+    request = SearchRequest(count_all=count_all)
     if asked.mode is Mode.PARTS:
 
-        def prepared(some: Limits) -> Search:
-            search = Search(instance, some, kernel)
-            search.count_all = count_all
-            return search
+        def prepared(some: Limits, enough: int | None) -> SearchContext:
+            return SearchContext(instance, some, kernel, replace(request, enough=enough))
 
         exploration, spread = explore_parts(session, prepared, limits, asked.split_depth, report)
     else:
-        search = SpreadSearch(instance, limits, kernel, report, session, asked.checkpoint)
-        search.count_all = count_all
-        exploration = search.run()
-        spread = search.spread()
+        context = SearchContext(instance, limits, kernel, request, report)
+        carrier = SparkCarrier(context, session, asked.checkpoint)
+        exploration = Search(context, carrier).run()
+        spread = carrier.spread()
     return exploration, replace(spread, start_seconds=session.start_seconds)

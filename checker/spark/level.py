@@ -1,11 +1,12 @@
-"""One level of a search that is spread over executors: what a task does with its share of it.
+"""One level of a search on Spark: the work of a task on its share.
 
-In:  blobs of states. Out: blobs of states, and statistics for the driver.
+In:  blobs of states.
+Out: blobs of states, and statistics for the driver.
 
-A level is divided among as many chunks as there are shards, in order: the states of a chunk come before those of the
-next. A chunk's states are expanded, and their successors sent to the shard that their hash names. A shard leaves out
-what it has seen, and sends what is new to the chunk of the next level that the predecessor's number names; there they
-are put in order. So each state is reached by the least of the shortest paths, as in the search of one process.
+A level is divided into as many chunks as there are shards, in order: the states of a chunk come before those of the
+next. The states of a chunk are expanded, and their successors are sent to the shard that their hash selects. A shard
+removes visited states, and sends the new ones to the chunk of the next level that the predecessor's number selects;
+there they are put in order. So each state is reached by the least of the shortest paths, as in a search in one process.
 """
 
 from __future__ import annotations
@@ -16,40 +17,40 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.compile.instance_specification import Subject
+from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.attempts import Attempts
-from isrcheck.checker.explicit.visited_set import Full, Store
-from isrcheck.checker.outcome import result_words
+from isrcheck.checker.explicit.kernel_runner import KernelRunner
+from isrcheck.checker.explicit.visited_set import Full, VisitedSet
+from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.spark.blobs import Blob, pack, unpack
-from isrcheck.checker.spark.runtime.task_statistics import Told
-from isrcheck.checker.spark.shard_intake import PARENT, STEP, Arrivals
-from isrcheck.checker.spark.shuffle import Outbox
+from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics
+from isrcheck.checker.spark.shard_intake import PARENT, STEP, ShardIntake
+from isrcheck.checker.spark.shuffle import ShuffleWriter
 from isrcheck.models.language.model import Instance
 
 EXPANDED = 1 << 12
-"""States that are expanded at a time."""
+"""How many states are expanded at a time."""
 
 LANE_BYTES = 1 << 22
 BLOB_STATES = 1 << 16
-"""Most states in a blob of an ordered chunk."""
+"""The most states in a blob of an ordered chunk."""
 
 Blobs = Iterable[tuple[int, bytes]]
-"""Pairs: the number of a chunk or of a shard, and what goes there."""
+"""Pairs of the number of a chunk or shard and a blob for it."""
 
 Link = tuple[int, int, bytes]
-"""Of a state: its predecessor's number in its level, the step that leads from it, and its words."""
+"""For a state: its predecessor's number in its level, the step to it, and its words."""
 
 
 @dataclass(frozen=True)
-class Level:
-    """What the tasks of a level have to know: the instance, how the states are divided, and what is looked for.
+class LevelTask:
+    """What the tasks of a level need: the instance, how the states are divided, and which properties are judged.
 
-    `depth` is that of the states that are expanded, `offsets` says at which number in the level each of its chunks
-    begins, and where the last one ends. `active` says which properties are open.
+    `depth` is that of the states that are expanded. `offsets` are the numbers at which its chunks begin, and the end of
+    the last one. `active` says which properties are open.
     """
 
-    subject: Subject
+    subject: InstanceSpecification
     shards: int
     memory: int
     depth: int
@@ -59,7 +60,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Expanded:
-    """What a chunk's expansion gave; `results` as the kernel writes them, states by their numbers in the level."""
+    """The result of expanding a chunk; `results` as in KernelResults, with states numbered within the level."""
 
     generated: int
     fired: tuple[int, ...]
@@ -68,7 +69,7 @@ class Expanded:
 
 @dataclass(frozen=True)
 class Merged:
-    """What a shard took in: in how many bytes successors came, and whether its memory was not enough."""
+    """The result of a shard: the bytes of successors received, and whether its memory was exhausted."""
 
     bytes: int
     is_full: bool
@@ -76,7 +77,7 @@ class Merged:
 
 @dataclass(frozen=True)
 class Ordered:
-    """A chunk of the next level: its states, how many each step gave, and what the kernel sees in it, by place."""
+    """A chunk of the next level: its states, how many each step discovered, and the kernel's results, by position."""
 
     states: int
     by_steps: Mapping[int, int]
@@ -84,33 +85,33 @@ class Ordered:
 
 
 class _Buffers:
-    """What the kernel works in."""
+    """The working memory of the kernel."""
 
     def __init__(self, instance: Instance, kernel: Kernel, active: Sequence[int]) -> None:
         self.before = kernel.layout.buffer(instance)
         self.after = kernel.layout.buffer(instance)
         self.active = np.array([*active, 0], np.int8)
-        self.results = result_words.new(len(active))
-        self.attempts = Attempts(kernel)
+        self.results = KernelResults(len(active))
+        self.runner = KernelRunner(kernel)
         self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
 
 
-def expand(level: Level, told: Told, chunk: int, ordered: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Take every step from every state of a chunk; gives successors by shard, with predecessor and step."""
+def expand(level: LevelTask, statistics: TaskStatistics, chunk: int, ordered: Blobs) -> Iterator[tuple[int, bytes]]:
+    """Take every step from every state of a chunk; yields successors by shard, with predecessor and step."""
     instance, kernel = level.subject.instance(), level.subject.kernel()
     words, steps = kernel.layout.words, instance.first_steps[-1]
     room = max(4 * steps, LANE_BYTES // (8 * words + 16))
     work = _Buffers(instance, kernel, level.active)
-    outbox = Outbox(words, level.shards, room, origin=chunk, depth=level.depth + 1)
+    outbox = ShuffleWriter(words, level.shards, room, origin=chunk, depth=level.depth + 1)
     batch = outbox.batch
     generated, first = 0, level.offsets[chunk]
     for _, packed in ordered:
         blob = unpack(packed)
-        # As if the whole level stood there, so that states are known by their numbers in it.
+        # A virtual origin of the whole level, so that states are addressed by their numbers in it.
         origin = blob.states.ctypes.data - 8 * words * first
         at, last = first, first + blob.size
         while at < last:
-            at, count = work.attempts.expand(
+            at, count = work.runner.expand(
                 *(origin, at, min(at + EXPANDED, last), work.before, work.after, batch, room),
                 *(work.fired, work.active, work.results),
             )
@@ -118,14 +119,15 @@ def expand(level: Level, told: Told, chunk: int, ordered: Blobs) -> Iterator[tup
             yield from outbox.send(count, {PARENT: batch.parents, STEP: batch.steps})
         first = last
     yield from outbox.rest()
-    told.add({chunk: Expanded(generated, tuple(work.fired.tolist()), tuple(work.results.tolist()))})
+    statistics.add({chunk: Expanded(generated, tuple(work.fired.tolist()), work.results.words)})
 
 
-def merge(level: Level, told: Told, shard: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Leave out what a shard has seen; gives what is new, in order. First comes what arrives, then what was seen."""
+def merge(level: LevelTask, statistics: TaskStatistics, shard: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
+    """Remove the states that a shard has visited; yields the new ones, in order. Successors come first in the input,
+    then visited states."""
     instance, kernel = level.subject.instance(), level.subject.kernel()
     words = kernel.layout.words
-    store = Store(words, instance.first_steps[-1], level.memory)
+    visited = VisitedSet(words, instance.first_steps[-1], level.memory)
     waiting: list[Blob] = []
     seen: NDArray[np.bool_] | None = None
     size = 0
@@ -138,34 +140,34 @@ def merge(level: Level, told: Told, shard: int, arriving: Blobs) -> Iterator[tup
                 size += len(packed)
                 continue
             if seen is None:
-                seen = _take_in_order(store, waiting)
-            places = store.places_of(blob.states)
+                seen = _take_in_order(visited, waiting)
+            places = visited.places_of(blob.states)
             seen[places[places >= 0]] = True
         if seen is None:
-            seen = _take_in_order(store, waiting)
+            seen = _take_in_order(visited, waiting)
     except Full:
-        told.add({shard: Merged(size, is_full=True)})
+        statistics.add({shard: Merged(size, is_full=True)})
         return
     new = np.flatnonzero(~seen)
-    told.add({shard: Merged(size, is_full=False)})
-    rows = store.states[: store.count * words].reshape(-1, words)
+    statistics.add({shard: Merged(size, is_full=False)})
+    rows = visited.states[: visited.count * words].reshape(-1, words)
     for low in range(0, len(new), BLOB_STATES):
         part = new[low : low + BLOB_STATES]
-        columns = {PARENT: store.parents[part], STEP: store.steps[part]}
+        columns = {PARENT: visited.parents[part], STEP: visited.steps[part]}
         yield shard, pack(words, rows[part].reshape(-1), columns, depth=level.depth + 1)
 
 
-def _take_in_order(store: Store, waiting: list[Blob]) -> NDArray[np.bool_]:
-    """Successors into the store in the order of their predecessors, whichever came first; nothing is seen yet."""
-    arrivals = Arrivals(store)
+def _take_in_order(visited: VisitedSet, waiting: list[Blob]) -> NDArray[np.bool_]:
+    """Insert successors in the order of their predecessors, whatever the order of arrival; all count as unseen."""
+    arrivals = ShardIntake(visited)
     for blob in sorted(waiting, key=lambda blob: (blob.about["origin"], blob.about["number"])):
         arrivals.take(blob)
     waiting.clear()
-    return np.zeros(store.count, bool)
+    return np.zeros(visited.count, bool)
 
 
-def scatter(level: Level, new: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Send what is new to the chunk of the next level that its predecessor's number names."""
+def scatter(level: LevelTask, new: Blobs) -> Iterator[tuple[int, bytes]]:
+    """Send new states to the chunk of the next level that the predecessor's number selects."""
     total = level.offsets[-1]
     cuts = np.array([-(-chunk * total // level.shards) for chunk in range(level.shards + 1)])
     for _, packed in new:
@@ -179,28 +181,28 @@ def scatter(level: Level, new: Blobs) -> Iterator[tuple[int, bytes]]:
                 yield chunk, pack(blob.words, rows[part].reshape(-1), columns)
 
 
-def order(level: Level, told: Told, chunk: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
-    """Put a chunk of the next level in order, and look at the properties of its states."""
+def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Blobs) -> Iterator[tuple[int, bytes]]:
+    """Put a chunk of the next level in order, and judge the properties of its states."""
     instance, kernel = level.subject.instance(), level.subject.kernel()
     words = kernel.layout.words
     blobs = [unpack(packed) for _, packed in arriving]
     work = _Buffers(instance, kernel, level.active)
     if not blobs:
-        told.add({chunk: Ordered(0, {}, tuple(work.results.tolist()))})
+        statistics.add({chunk: Ordered(0, {}, work.results.words)})
         return
     parents = np.concatenate([blob.columns[PARENT] for blob in blobs])
     steps = np.concatenate([blob.columns[STEP] for blob in blobs])
     sorting = np.argsort(parents.astype(np.uint64) << np.uint64(32) | steps, kind="stable")
     states = np.concatenate([blob.states for blob in blobs]).reshape(-1, words)[sorting].reshape(-1)
     parents, steps = parents[sorting], steps[sorting]
-    work.attempts.check(states.ctypes.data, 0, len(sorting), work.before, work.active, work.results)
+    work.runner.check(states.ctypes.data, 0, len(sorting), work.before, work.active, work.results)
     by_steps = np.bincount(steps)
-    told.add(
+    statistics.add(
         {
             chunk: Ordered(
                 len(sorting),
                 {int(step): int(by_steps[step]) for step in np.flatnonzero(by_steps)},
-                tuple(work.results.tolist()),
+                work.results.words,
             )
         }
     )
@@ -211,9 +213,9 @@ def order(level: Level, told: Told, chunk: int, arriving: Blobs) -> Iterator[tup
 
 
 def predecessors(wanted: Mapping[int, Sequence[int]], chunk: int, ordered: Blobs) -> Iterator[tuple[int, Link]]:
-    """Of the states at the wanted places of a chunk: place, and link.
+    """For the states at the wanted positions of a chunk: position, and link.
 
-    It reads to the end: Spark does not use a Python process again that has left something unread.
+    Reads to the end, because Spark does not reuse a Python process that has left input unread.
     """
     for _, packed in ordered:
         blob = unpack(packed)

@@ -1,6 +1,7 @@
-"""How blobs get from one partition to another: each has the number of where it belongs beside it.
+"""Partitioning: moves each blob to the partition with its number.
 
-In:  an RDD of (number, blob). Out: an RDD in which blob n is in partition n.
+In:  an RDD of (number, blob).
+Out: an RDD in which blob n is in partition n.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from pyspark import RDD
 Pairs = RDD[tuple[int, bytes]]
 
 
-def carried(pairs: Pairs, shards: int) -> Pairs:
-    """Each blob to its partition. What was carried in the same way can be read together without moving again."""
+def partitioned(pairs: Pairs, shards: int) -> Pairs:
+    """Each blob in its partition. RDDs that are partitioned alike can be combined without a further shuffle."""
     return pairs.partitionBy(shards, _itself)
 
 

@@ -1,10 +1,11 @@
-"""By initial state: the states that a search starts from are divided into parts, and each part is searched for itself.
+"""Searches by parts: the states that the search starts from are divided, and each part is searched on its own.
 
-In:  an instance, limits, a Spark context. Out: an `Exploration`, and the `Spread` that says what the parts found twice.
+In:  an instance, limits, a Spark session.
+Out: an `Exploration`, and the `SparkSummary` with the overlap of the parts.
 
-Where there are few initial states, the states at some depth take their place: every shortest path leads through one
-of them, so that verdicts, depths and the least counterexample are those of one search over all. What the parts have
-seen is then put together, shard by shard, to tell how many different states that were.
+If there are few initial states, the states at some depth are divided instead. Every shortest path goes through one of
+them, so verdicts, depths and the least counterexample are those of a single search. Finally the visited states of all
+parts are merged, shard by shard, to count the distinct ones.
 """
 
 from __future__ import annotations
@@ -18,45 +19,49 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from isrcheck.checker.compile.instance_specification import Subject
+from isrcheck.checker.compile.instance_specification import InstanceSpecification
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.starts import Start, Starts
-from isrcheck.checker.explicit.visited_set import Full, Store
-from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, Witness
+from isrcheck.checker.explicit.visited_set import Full, VisitedSet
+from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, StepPath
 from isrcheck.checker.outcome.records import Record, exploration_of, unjudged_record_of
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.spark.blobs import unpack
-from isrcheck.checker.spark.partitioning import carried
+from isrcheck.checker.spark.partitioning import partitioned
 from isrcheck.checker.spark.runtime.faults import SparkLostError
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.task_memory import task_memory
-from isrcheck.checker.spark.runtime.task_statistics import Told, run_job, told_by, values_of
-from isrcheck.checker.spark.shard_intake import Arrivals
-from isrcheck.checker.spark.shuffle import Outbox
-from isrcheck.checker.spark.summary import Mode, Overlap, Spread
+from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics, run_job, task_statistics, values_of
+from isrcheck.checker.spark.shard_intake import ShardIntake
+from isrcheck.checker.spark.shuffle import ShuffleWriter
+from isrcheck.checker.spark.summary import Mode, Overlap, SparkSummary
 from isrcheck.models.language.in_range import IN_RANGE
 
+Prepared = Callable[[Limits, int | None], SearchContext]
+"""Gives the context of the wanted search, under limits; the search may end at a level with enough states."""
+
 ENOUGH_STARTS = 64
-"""With fewer initial states than these, the states at some depth are divided instead."""
+"""With fewer initial states than this, the states at some depth are divided instead."""
 
 MOST_PARTS = 64
-"""Which parts found a state is kept in 64 bits."""
+"""The set of parts that found a state is stored in 64 bits."""
 
 PARTS_A_CORE = 2
 WORST_FIRST = ("interrupt", "lost", "memory", "seconds", "decided")
-"""Why a search ends early; of several reasons, the first counts."""
+"""Why a search ends early; of several reasons, the first one counts."""
 
 DEPTH = "depth"
 FAR = np.iinfo(np.uint32).max
 BEFORE = -1
-"""The origin of states that were found before the parts began."""
+"""The origin of states that were found before the parts started."""
 
 
 @dataclass(frozen=True)
-class Question:
-    """What each part is asked; `deadline` is a time of day, for the executors have no other clock in common."""
+class PartTask:
+    """The task of each part; `deadline` is a time of day, because executors share no other clock."""
 
-    subject: Subject
+    subject: InstanceSpecification
     first_depth: int
     depth: int | None
     memory: int
@@ -67,15 +72,15 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What the search of one part found."""
+class PartResult:
+    """The result of the search of one part."""
 
     record: Record
 
 
 @dataclass(frozen=True)
-class Counted:
-    """What a shard holds: different states by depth, and by the set of parts that found them."""
+class ShardCount:
+    """The content of a shard: distinct states by depth, and by the set of parts that found them."""
 
     levels: tuple[int, ...]
     states_by_parts: dict[int, int]
@@ -85,134 +90,129 @@ class Counted:
 # ------------------------------------------------------------------------------------------------------ on executors
 
 
-class PartSearch(Search):
-    """A search from states that were looked at when they were found."""
-
-    def _look(self, first: int, last: int) -> None:
-        if self.result.depth:
-            super()._look(first, last)
-
-
-def search_part(question: Question, told: Told, number: int, starts: Sequence[Start]) -> Iterator[tuple[int, bytes]]:
-    """Search from some starts; tells the driver what was found, and gives the states, by shard, with their depths."""
+def search_part(
+    question: PartTask, statistics: TaskStatistics, number: int, starts: Sequence[Start]
+) -> Iterator[tuple[int, bytes]]:
+    """Search from some starts; reports the result to the driver, and yields the states, by shard, with their depths."""
     seconds = None if question.deadline is None else max(0.0, question.deadline - time.time())
     depth = None if question.depth is None else question.depth - question.first_depth
     limits = Limits(depth, question.memory, seconds)
     kernel = question.subject.kernel()
     instance = question.subject.instance()
-    search = PartSearch(instance, limits, kernel)
-    search.count_all = question.count_all
-    search.starts = Starts.of(starts, instance.cells)
-    search.watched = [prop for prop in search.watched if prop.name in question.watched]
+    request = SearchRequest(
+        watched=tuple(prop for prop in instance.properties if prop.name in question.watched),
+        count_all=question.count_all,
+        starts=Starts.of(starts, instance.cells),
+        starts_are_judged=True,
+    )
+    search = Search(SearchContext(instance, limits, kernel, request))
     result = search.run()
-    told.add({number: Answer(unjudged_record_of(result))})
+    statistics.add({number: PartResult(unjudged_record_of(result))})
     yield from _seen(search, question.first_depth, question.shards, number)
 
 
 def _seen(search: Search, first_depth: int, shards: int, number: int) -> Iterator[tuple[int, bytes]]:
-    words, store, levels = search.kernel.layout.words, search.store, search.result.levels
+    words, visited, levels = search.context.kernel.layout.words, search.visited, search.result.levels
     depths = np.repeat(np.arange(first_depth, first_depth + len(levels), dtype=np.uint32), levels)
-    outbox = Outbox(words, shards, origin=number)
-    yield from outbox.send_all(store.states[: store.count * words], {DEPTH: depths})
+    outbox = ShuffleWriter(words, shards, origin=number)
+    yield from outbox.send_all(visited.states[: visited.count * words], {DEPTH: depths})
     yield from outbox.rest()
 
 
-def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -> Iterator[Counted]:
-    """What a shard holds, each state once: how many at which depth, and how many that each set of parts has found."""
-    store = Store(words, 1, memory)
-    arrivals = Arrivals(store)
+def count_shard(words: int, memory: int, arrived: Iterable[tuple[int, bytes]]) -> Iterator[ShardCount]:
+    """The content of a shard, each state once: how many at which depth, and how many per set of parts."""
+    visited = VisitedSet(words, 1, memory)
+    arrivals = ShardIntake(visited)
     parts: NDArray[np.uint64] = np.zeros(0, np.uint64)
     depths: NDArray[np.uint32] = np.zeros(0, np.uint32)
     for _, packed in arrived:
         blob = unpack(packed)
-        known = store.count
+        known = visited.count
         try:
             arrivals.take(blob)
         except Full:
-            yield Counted((), {}, is_full=True)
+            yield ShardCount((), {}, is_full=True)
             return
-        if store.count > len(parts):
-            parts = np.concatenate([parts[:known], np.zeros(2 * store.count - known, np.uint64)])
-            depths = np.concatenate([depths[:known], np.full(2 * store.count - known, FAR, np.uint32)])
-        # A blob holds no state twice, so that each place is written once.
-        places = store.places_of(blob.states)
+        if visited.count > len(parts):
+            parts = np.concatenate([parts[:known], np.zeros(2 * visited.count - known, np.uint64)])
+            depths = np.concatenate([depths[:known], np.full(2 * visited.count - known, FAR, np.uint32)])
+        # A blob contains no state twice, so each position is written once.
+        places = visited.places_of(blob.states)
         depths[places] = np.minimum(depths[places], blob.columns[DEPTH])
         if blob.about["origin"] != BEFORE:
             parts[places] |= np.uint64(1 << blob.about["origin"])
-    sets, counts = np.unique(parts[: store.count], return_counts=True)
-    levels = np.bincount(depths[: store.count])
-    yield Counted(tuple(levels.tolist()), dict(zip(sets.tolist(), counts.tolist(), strict=True)))
+    sets, counts = np.unique(parts[: visited.count], return_counts=True)
+    levels = np.bincount(depths[: visited.count])
+    yield ShardCount(tuple(levels.tolist()), dict(zip(sets.tolist(), counts.tolist(), strict=True)))
 
 
 # -------------------------------------------------------------------------------------------------------- on the driver
 
 
 @dataclass(frozen=True)
-class Beginning:
-    """What is found before the parts begin: the search so far, and the states, with their paths, that are divided."""
+class SplitSearch:
+    """The search before the parts start: its result, and the states that are divided, with their paths."""
 
     search: Search
     starts: Sequence[Start]
-    paths: Sequence[Witness]
+    paths: Sequence[StepPath]
 
     @property
     def depth(self) -> int:
-        """At which depth the starts stand."""
+        """The depth of the starts."""
         return self.search.result.depth
 
     @property
     def is_all(self) -> bool:
-        """Whether there is nothing left to search."""
+        """Whether nothing is left to search."""
         result = self.search.result
         return result.stopped is not None or not result.frontier or result.depth == result.limits.depth
 
 
-def begin(prepared: Callable[[Limits], Search], limits: Limits, split_depth: int | None) -> Beginning:
-    """The initial states, or the states at the split depth; where it is not given, at the first with enough of them."""
+def begin(prepared: Prepared, limits: Limits, split_depth: int | None) -> SplitSearch:
+    """Find the initial states, or those at the split depth (None: the first depth with enough states)."""
     depths = [depth for depth in (limits.depth, split_depth) if depth is not None]
-    search = prepared(replace(limits, depth=min(depths, default=None)))
-    if split_depth is None:
-        search.enough = ENOUGH_STARTS
+    enough = ENOUGH_STARTS if split_depth is None else None
+    search = Search(prepared(replace(limits, depth=min(depths, default=None)), enough))
     result = search.run()
     result.limits = limits
     last = result.levels[-1]
-    layout, numbers = search.kernel.layout, range(result.distinct - last, result.distinct)
+    layout, numbers = search.context.kernel.layout, range(result.distinct - last, result.distinct)
     starts = [
         Start(number, layout.unpack([int(word) for word in words]))
-        for number, words in enumerate(search.store.states_at(numbers))
+        for number, words in enumerate(search.visited.states_at(numbers))
     ]
-    found = map(search.store.path, numbers)
-    return Beginning(search, starts, [Witness(search.starts[start].number, tuple(steps)) for start, steps in found])
+    return SplitSearch(search, starts, [search.path(number) for number in numbers])
 
 
 def explore_parts(
     session: Session,
-    prepared: Callable[[Limits], Search],
+    prepared: Prepared,
     limits: Limits,
     split_depth: int | None,
     report: Callable[[Progress], None],
-) -> tuple[Exploration, Spread]:
-    """Search by parts. `prepared` gives the search that is wanted, under limits."""
+) -> tuple[Exploration, SparkSummary]:
+    """Search by parts."""
     began, clock = time.monotonic(), time.time()
     beginning = begin(prepared, limits, split_depth)
     search, result = beginning.search, beginning.search.result
-    context = session.context
-    cores = context.defaultParallelism
-    spread = Spread(Mode.PARTS, session.master, cores, 0, len(beginning.starts), beginning.depth)
+    began_with, spark = search.context, session.context
+    cores = spark.defaultParallelism
+    spread = SparkSummary(Mode.PARTS, session.master, cores, 0, len(beginning.starts), beginning.depth)
     if beginning.is_all:
         return result, spread
     count = min(MOST_PARTS, PARTS_A_CORE * cores, len(beginning.starts))
-    question = Question(
-        Subject.of(search.instance),
+    question = PartTask(
+        InstanceSpecification.of(began_with.instance),
         beginning.depth,
         limits.depth,
         task_memory(session, limits.memory),
         None if limits.seconds is None else clock + limits.seconds,
-        tuple(prop.name for number, prop in search.properties if search.active[number]),
-        search.count_all,
+        tuple(prop.name for number, prop in began_with.properties if began_with.active[number]),
+        began_with.request.count_all,
         cores,
     )
-    told = told_by(context)
+    statistics = task_statistics(spark)
     parts = [
         (
             number,
@@ -223,7 +223,7 @@ def explore_parts(
     before = list(_seen(search, 0, cores, BEFORE))
 
     def look() -> None:
-        answers = [answer.record for answer in values_of(told).values()]
+        answers = [answer.record for answer in values_of(statistics).values()]
         report(
             Progress(
                 time.monotonic() - began,
@@ -235,15 +235,15 @@ def explore_parts(
             )
         )
 
-    def count_states() -> list[Counted]:
-        words, memory = search.kernel.layout.words, question.memory
-        searched = context.parallelize(parts, count).flatMap(lambda part: search_part(question, told, *part))
-        seen = context.union([searched, context.parallelize(before, 1)])
-        routed = carried(seen, cores)
-        counted: list[Counted] = routed.mapPartitions(lambda arrived: count_shard(words, memory, arrived)).collect()
+    def count_states() -> list[ShardCount]:
+        words, memory = began_with.kernel.layout.words, question.memory
+        searched = spark.parallelize(parts, count).flatMap(lambda part: search_part(question, statistics, *part))
+        seen = spark.union([searched, spark.parallelize(before, 1)])
+        routed = partitioned(seen, cores)
+        counted: list[ShardCount] = routed.mapPartitions(lambda arrived: count_shard(words, memory, arrived)).collect()
         return counted
 
-    counted: Sequence[Counted] = ()
+    counted: Sequence[ShardCount] = ()
     stopped, lost = None, ""
     try:
         counted = run_job(session, count_states, look)
@@ -251,18 +251,18 @@ def explore_parts(
         stopped = "interrupt"
     except SparkLostError as error:
         stopped, lost = "lost", str(error)
-    answers = values_of(told)
-    merged = Merge(beginning, search.count_all).merged(answers, stopped if len(answers) < count else None)
+    answers = values_of(statistics)
+    merged = Merge(beginning, began_with.request.count_all).merged(answers, stopped if len(answers) < count else None)
     merged.seconds = time.monotonic() - began
     ended = sum(answer.record["stopped"] in (None, "decided") for answer in answers.values())
     spread = replace(spread, parts=count, ended=ended, lost=lost)
     if counted and not any(shard.is_full for shard in counted):
         merged.levels = _sum([shard.levels for shard in counted])
         if merged.stopped is None:
-            # A part may have come to a state on a longer way than another one.
+            # A part may have reached a state on a longer path than another part.
             merged.depth = len(merged.levels) - 1
             merged.judged = min(merged.judged, merged.depth)
-            # What was found at the bound was not expanded; everything else was, by the part that found it first.
+            # States at the bound were not expanded; all others were, by the part that found them first.
             merged.frontier = merged.levels[limits.depth] if len(merged.levels) - 1 == limits.depth else 0
         spread = replace(spread, overlap=_overlap(count, counted))
     return merged, spread
@@ -272,7 +272,7 @@ def _sum(columns: Sequence[Sequence[int]]) -> list[int]:
     return [sum(one) for one in zip_longest(*columns, fillvalue=0)]
 
 
-def _overlap(parts: int, counted: Sequence[Counted]) -> Overlap:
+def _overlap(parts: int, counted: Sequence[ShardCount]) -> Overlap:
     together: Counter[int] = Counter()
     for shard in counted:
         together.update(shard.states_by_parts)
@@ -280,20 +280,20 @@ def _overlap(parts: int, counted: Sequence[Counted]) -> Overlap:
 
 
 class Merge:
-    """Puts together what was found before the parts began, and by each of them."""
+    """Merges the result before the parts started with that of each part."""
 
-    def __init__(self, beginning: Beginning, count_all: bool) -> None:
+    def __init__(self, beginning: SplitSearch, count_all: bool) -> None:
         self.beginning = beginning
         self.count_all = count_all
 
-    def merged(self, answers: Mapping[int, Answer], stopped: str | None) -> Exploration:
+    def merged(self, answers: Mapping[int, PartResult], stopped: str | None) -> Exploration:
         """One exploration; counts are sums over the parts."""
-        result, instance = self.beginning.search.result, self.beginning.search.instance
+        result, instance = self.beginning.search.result, self.beginning.search.context.instance
         parts = [exploration_of(answer.record, instance, result.limits) for _, answer in sorted(answers.items())]
         first = self.beginning.depth
         reasons = [stopped, *(part.stopped for part in parts)]
         depth = first + max((part.depth for part in parts), default=0)
-        # A part that nothing is left of has judged whatever lies deeper; one that did not end, its starts alone.
+        # An exhausted part has judged every depth; a part without a result, only its starts.
         judged = [part.judged for part in parts if not part.exhausted] + [0] * (stopped is not None)
         return replace(
             result,
@@ -321,39 +321,39 @@ class Merge:
         found = self._finding(before.found, [one.found for one in parts_found])
         permitted = self._finding(before.permitted, [one.permitted for one in parts_found])
         erred = self._finding(before.erred, [one.erred for one in parts_found])
-        if not self.count_all and found.witness:
-            # One search would have looked no deeper; the part that has this did not know of the other.
-            permitted, erred = _until(permitted, found.witness.depth), _until(erred, found.witness.depth)
+        if not self.count_all and found.path:
+            # A single search would have stopped earlier; the part did not know of the other's result.
+            permitted, erred = _until(permitted, found.path.depth), _until(erred, found.path.depth)
         return Findings(found, permitted, erred)
 
     def _errors(self, declared: Mapping[str, Findings], found: Findings) -> Findings | None:
-        """What leaves the declaration, as one search would have found it: of what it would have asked and tried."""
+        """What leaves the declaration, as a single search would have found it."""
         steps = found.erred
-        decided = [one.found.witness.depth for one in declared.values() if one.found.witness]
+        decided = [one.found.path.depth for one in declared.values() if one.found.path]
         if not self.count_all and declared and len(decided) == len(declared):
             steps = _until(steps, max(decided))
-        errors = [one for one in (steps, *(one.erred for one in declared.values())) if one.witness is not None]
+        errors = [one for one in (steps, *(one.erred for one in declared.values())) if one.path is not None]
         if not errors:
             return None
-        least = min((one.witness for one in errors if one.witness is not None), key=lambda path: path.order)
+        least = min((one.path for one in errors if one.path is not None), key=lambda path: path.order)
         if not self.count_all:
-            errors = [one for one in errors if one.witness is not None and one.witness.depth == least.depth]
+            errors = [one for one in errors if one.path is not None and one.path.depth == least.depth]
         return Findings(Finding(sum(one.count for one in errors), least), erred=steps)
 
     def _finding(self, before: Finding, found: Sequence[Finding]) -> Finding:
-        every = [replace(one, witness=self._whole(one.witness)) for one in found if one.witness is not None]
-        if before.witness is not None:
+        every = [replace(one, path=self._whole(one.path)) for one in found if one.path is not None]
+        if before.path is not None:
             every.append(before)
-        witnesses = [one.witness for one in every if one.witness is not None]
+        witnesses = [one.path for one in every if one.path is not None]
         least = min(witnesses, key=lambda path: path.order, default=None)
         return Finding(before.count + sum(one.count for one in found), least)
 
-    def _whole(self, witness: Witness) -> Witness:
-        """A path of a part, from the initial state on."""
+    def _whole(self, witness: StepPath) -> StepPath:
+        """A path of a part, extended to start in the initial state."""
         path = self.beginning.paths[witness.initial]
-        return Witness(path.initial, path.steps + witness.steps)
+        return StepPath(path.initial, path.steps + witness.steps)
 
 
 def _until(finding: Finding, depth: int) -> Finding:
-    """What was found to a depth, as far as its first place says."""
-    return finding if finding.witness is None or finding.witness.depth <= depth else Finding()
+    """The finding, if its first occurrence is at most at this depth."""
+    return finding if finding.path is None or finding.path.depth <= depth else Finding()

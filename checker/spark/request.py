@@ -1,4 +1,4 @@
-"""What a person may ask of a search on Spark.
+"""The user's request for a search on Spark.
 
 In:  nothing.
 Out: a `SparkRequest`.
@@ -16,7 +16,7 @@ ENGINE = "spark"
 
 @dataclass(frozen=True)
 class SparkRequest:
-    """How a search is divided (at which depth, where that was said), on which Spark, where it can be taken up again."""
+    """How a search is divided (and at which depth, if given), on which Spark, and where its checkpoints are."""
 
     mode: Mode
     split_depth: int | None
@@ -25,6 +25,6 @@ class SparkRequest:
 
     @property
     def words(self) -> str:
-        """What asks the same question of any Spark, as the end of a command."""
+        """The end of a command that asks the same question of any Spark."""
         split = "" if self.split_depth is None else f" --split-depth {self.split_depth}"
         return f" --engine {ENGINE}{split}{' --spark-mode search' if self.mode is Mode.SEARCH else ''}"

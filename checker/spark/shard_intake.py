@@ -1,36 +1,37 @@
-"""What a shard takes in: the states of blobs, into a store.
+"""Decodes Arrow batches into a shard's visited set.
 
-In:  blobs, from anywhere. Out: a store that has their states, each once.
+In:  blobs, from any machine.
+Out: a visited set with their states, each once.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from isrcheck.checker.explicit.visited_set import Batch, Store
+from isrcheck.checker.explicit.visited_set import Batch, VisitedSet
 from isrcheck.checker.spark.blobs import Blob
 
 ROOM = 1 << 15
 PARENT, STEP = "parent", "step"
-"""Columns: the number of the predecessor in its level, and the number of the step that leads from it."""
+"""Columns: the number of the predecessor in its level, and the number of the step from it."""
 
 
-class Arrivals:
-    """Takes blobs into a store; predecessors and steps with them, where the blobs have these."""
+class ShardIntake:
+    """Inserts blobs into a visited set, with predecessors and steps if the blobs have them."""
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self.batch = Batch.of(ROOM, store.words)
+    def __init__(self, visited: VisitedSet) -> None:
+        self.visited = visited
+        self.batch = Batch.of(ROOM, visited.words)
         self.batch.parents[:] = 0
         self.batch.steps[:] = 0
 
     def take(self, blob: Blob) -> None:
         """Insert the states of a blob, in order. Raises Full."""
-        words, batch = self.store.words, self.batch
+        words, batch = self.visited.words, self.batch
         for low in range(0, blob.size, ROOM):
             size = min(ROOM, blob.size - low)
             batch.states[: size * words] = blob.states[low * words : (low + size) * words]
             if PARENT in blob.columns:
                 batch.parents[:size] = blob.columns[PARENT][low : low + size]
                 batch.steps[:size] = blob.columns[STEP][low : low + size].astype(np.uint32)
-            self.store.add(batch, size)
+            self.visited.add(batch, size)

@@ -1,6 +1,7 @@
-"""What a task sends to the other machines: states by shard, in blobs of a handy size.
+"""The sending side of the shuffle: states by shard, in blobs of moderate size.
 
-In:  states, with columns that go with them. Out: (shard, blob) pairs, for Spark to carry.
+In:  states, with columns that belong to them.
+Out: (shard, blob) pairs, for Spark to move.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ from isrcheck.checker.explicit.visited_set import Batch
 from isrcheck.checker.spark.blobs import pack
 
 TASK_BYTES = 1 << 26
-"""What all the blobs that a task has begun may take."""
+"""The most bytes that the unfinished blobs of a task may take."""
 
 MOST_BLOB = 1 << 22
 LEAST_BLOB = 1 << 14
 ROOM = 1 << 15
-"""States that are routed at a time, where nothing else is said."""
+"""How many states are routed at a time by default."""
 
 Columns = Mapping[str, NDArray[Any]]
 
 
-class Outbox:
-    """Sorts states by shard. In the blobs of a shard they stand in the order in which they came."""
+class ShuffleWriter:
+    """Sorts states by shard. Within the blobs of a shard they keep their order."""
 
     def __init__(self, words: int, shards: int, room: int = ROOM, **about: int) -> None:
-        """Each blob carries what is said `about` it, and how many went to its shard before it."""
+        """Each blob carries the metadata `about`, and the number of earlier blobs for its shard."""
         self.words = words
         self.shards = shards
         self.about = about
@@ -42,11 +43,11 @@ class Outbox:
 
     @property
     def batch(self) -> Batch:
-        """Where states can be put for `send`."""
+        """The batch to fill before `send`."""
         return self.lane.batch
 
     def send(self, count: int, columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """The first states of the batch, without those that were met a moment ago; gives blobs that are full."""
+        """Send the first states of the batch, except recent repetitions; yields full blobs."""
         self.lane.sort(self.words, count, self.shards)
         rows = self.batch.states[: count * self.words].reshape(-1, self.words)
         for shard in range(self.shards):
@@ -58,7 +59,7 @@ class Outbox:
                     yield self._blob(shard)
 
     def send_all(self, states: NDArray[np.uint64], columns: Columns) -> Iterator[tuple[int, bytes]]:
-        """Different states, one behind the other; gives blobs that are full."""
+        """Send distinct, concatenated states; yields full blobs."""
         room = len(self.batch.parents)
         for low in range(0, len(states) // self.words, room):
             part = states[low * self.words : (low + room) * self.words]
@@ -67,7 +68,7 @@ class Outbox:
             yield from self.send(size, {name: column[low : low + size] for name, column in columns.items()})
 
     def rest(self) -> Iterator[tuple[int, bytes]]:
-        """What is not sent yet."""
+        """The blobs that are not full."""
         for shard, waiting in enumerate(self.waiting):
             if waiting:
                 yield self._blob(shard)

@@ -1,6 +1,7 @@
-"""The states of a search that is spread over executors: where its levels are, and what can be asked about them.
+"""The visited states of a search on Spark: where its levels are, and queries about them.
 
-In:  levels, one after the other. Out: counts, and the paths that lead to states, which only Spark has.
+In:  levels, in order.
+Out: counts, and the paths to states, which only Spark has.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from isrcheck.checker.spark.runtime.task_statistics import run_job
 
 
 @dataclass
-class Stored:
-    """A level: its states in order, chunk by chunk, how many each chunk has, and how many each step gave."""
+class StoredLevel:
+    """A level: its states in order, chunk by chunk, the size of each chunk, and how many states each step
+    discovered."""
 
     ordered: Pairs
     chunks: tuple[int, ...]
@@ -30,47 +32,47 @@ class Stored:
 
     @property
     def offsets(self) -> tuple[int, ...]:
-        """At which number in the level each chunk begins, and where the last one ends."""
+        """The number at which each chunk begins, and the end of the last one."""
         return (0, *accumulate(self.chunks))
 
     @property
     def size(self) -> int:
-        """How many states it has."""
+        """The number of states."""
         return sum(self.chunks)
 
 
-class SpreadStates:
-    """The states of a search in Spark's partitions, level by level; and again by shard, in no order.
+class PartitionedStates:
+    """The states of a search in Spark's partitions: by level, in order; and by shard, in no particular order.
 
-    A state's number is its place in the search.
+    The number of a state is its place in breadth-first order.
     """
 
     def __init__(self, session: Session, words: int) -> None:
         self.session = session
         self.words = words
-        self.levels: list[Stored] = []
+        self.levels: list[StoredLevel] = []
         self.by_shard: list[Pairs] = []
         self.paths: dict[int, tuple[int, list[int]]] = {}
         self.firsts = [0]
 
-    def append(self, level: Stored, by_shard: Iterable[Pairs]) -> None:
-        """One more level; and by shard, what is not there by shard yet."""
+    def append(self, level: StoredLevel, by_shard: Iterable[Pairs]) -> None:
+        """Add a level; and by shard, the states that are not there by shard yet."""
         self.levels.append(level)
         self.by_shard += by_shard
         self.firsts.append(self.firsts[-1] + level.size)
 
     @property
     def count(self) -> int:
-        """How many states there are."""
+        """The number of states."""
         return self.firsts[-1]
 
     @property
     def bytes_used(self) -> int:
-        """What is kept of them: each stands in order and by shard, with its predecessor and step."""
+        """The memory in use: each state is stored in order and by shard, with predecessor and step."""
         return self.count * (16 * self.words + 16)
 
     def found_by(self, first: int, steps: int) -> NDArray[np.int64]:
-        """How many states each of so many steps has found; the `first` ones are there from the start."""
+        """How many states each step has discovered; the `first` ones are the starts."""
         assert not self.levels or first == self.levels[0].size, "the search starts from a level"
         found = np.zeros(steps, np.int64)
         for level in self.levels[1:]:
@@ -79,7 +81,7 @@ class SpreadStates:
         return found
 
     def find_paths(self, numbers: Iterable[int]) -> None:
-        """Ask for the paths to these states, all together; Spark may be lost by the time that they are needed.
+        """Fetch the paths to these states together: when they are needed, Spark may be lost.
 
         Raises SparkLostError.
         """
@@ -100,7 +102,7 @@ class SpreadStates:
         self.paths |= {number: (start, steps[number][::-1]) for number, start in at.items()}
 
     def path(self, number: int) -> tuple[int, list[int]]:
-        """The initial state (its number) and the numbers of the steps that lead from it to a state."""
+        """The initial state (its number) and the numbers of the steps from it to a state."""
         self.find_paths([number])
         return self.paths[number]
 
@@ -124,7 +126,7 @@ class SpreadStates:
             found = level.ordered.mapPartitionsWithIndex(partial(predecessors, wanted))
             return [list(self.session.context.runJob(found, list, [chunk])) for chunk in wanted]
 
-        # In a thread of its own: one that Ctrl-C has torn out of a talk with Java cannot talk to it any more.
+        # In another thread: after Ctrl-C has interrupted a call to Java, a thread cannot call Java again.
         answers = run_job(self.session, ask, lambda: None)
         links: dict[int, Link] = {}
         for chunk, answer in zip(wanted, answers, strict=True):

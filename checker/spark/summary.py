@@ -1,6 +1,7 @@
-"""How a search was spread over Spark's executors: what a report says of it beside what was found.
+"""How a search was divided among Spark's executors: what a report says beside the result.
 
-In:  figures of checker/spark. Out: a `Spread`. Nothing here needs Spark.
+In:  figures of checker/spark.
+Out: a `SparkSummary`. Nothing here needs Spark.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 
 class Mode(StrEnum):
-    """How the work is divided: each part of the initial states for itself, or one search by all."""
+    """How the work is divided: each part of the initial states on its own, or one search by all executors."""
 
     PARTS = "parts"
     SEARCH = "search"
@@ -20,9 +21,9 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True)
 class Overlap:
-    """Which parts found the same states: for each set of parts, as bits, how many states these and no others found.
+    """How many states several parts found: for each set of parts, as bits, the states that exactly these found.
 
-    States that were found before the parts began, and by no part, are those of the empty set.
+    States that were found before the parts started, and by no part, belong to the empty set.
     """
 
     parts: int
@@ -30,7 +31,7 @@ class Overlap:
 
     @property
     def by_one(self) -> int:
-        """States that one part alone found."""
+        """States that exactly one part found."""
         return sum(count for parts, count in self.states_by_parts.items() if parts.bit_count() == 1)
 
     @property
@@ -40,7 +41,7 @@ class Overlap:
 
     @property
     def found(self) -> int:
-        """States, each as often as parts found it."""
+        """States, counted once for each part that found them."""
         return sum(count * parts.bit_count() for parts, count in self.states_by_parts.items())
 
     def between(self, one: int, other: int) -> int:
@@ -50,13 +51,13 @@ class Overlap:
 
 
 @dataclass(frozen=True)
-class Spread:
-    """One search on Spark: how it was divided, on how many cores, how long Spark took to start.
+class SparkSummary:
+    """One search on Spark: how it was divided, on how many cores, and how long Spark took to start.
 
-    In mode PARTS: the number of starts, the depth at which they stand, the parts that they were divided into and how
-    many of these ended; the overlap is known where all did. In mode SEARCH `parts` counts the shards, and `shuffled`
-    the bytes of successors that went from one to another; `taken_up` is the depth of the checkpoint that it went on
-    from. `lost` says what Spark lost, if it did.
+    In mode PARTS: the number of starts, their depth, the number of parts, and how many of these came to their end; the
+    overlap is known if all did. In mode SEARCH, `parts` counts the shards, `shuffled` the bytes of successors that
+    moved between them, and `taken_up` is the depth of the checkpoint that the search continued from. `lost` says what
+    Spark lost, if anything.
     """
 
     mode: Mode
@@ -74,26 +75,26 @@ class Spread:
 
     @property
     def parts_overlap(self) -> bool:
-        """Whether what was counted may have been counted by several."""
+        """Whether counts may include states of several parts."""
         return self.mode is Mode.PARTS and self.parts > 1
 
 
 FEW_STATES = 100_000_000
-"""Below this one process is faster, if its memory holds them: measured and estimated in docs/spark.md."""
+"""With fewer states, one process is faster if its memory is sufficient: measured in README.md, On Spark."""
 
 
-def spread_lines(spread: Spread, states: int) -> list[str]:
-    """What a report says of it; so many different states were found."""
-    small = ["one process is faster with so few states, or as long as its memory holds them: docs/spark.md"]
+def spread_lines(spread: SparkSummary, states: int) -> list[str]:
+    """The lines of a report, for a search with this many distinct states."""
+    small = ["one process is faster with so few states, or as long as its memory holds them: README.md, On Spark"]
     return _spread_lines(spread) + (small if states < FEW_STATES else [])
 
 
-def _spread_lines(spread: Spread) -> list[str]:
+def _spread_lines(spread: SparkSummary) -> list[str]:
     where = f"Spark at {spread.master}, {spread.cores} cores, started in {spread.start_seconds:.1f} s"
     if spread.mode is Mode.SEARCH:
         lines = [f"{where}; one search in {spread.parts} shards, {spread.shuffled / (1 << 20):,.1f} MiB shuffled"]
         if spread.taken_up is not None:
-            lines.append(f"taken up from its checkpoint at depth {spread.taken_up}; counts are of the whole search")
+            lines.append(f"continued from its checkpoint at depth {spread.taken_up}; counts cover the whole search")
         return lines
     if not spread.parts:
         return [f"{where}; nothing was left to divide at depth {spread.split_depth}"]
@@ -113,7 +114,7 @@ def _spread_lines(spread: Spread) -> list[str]:
     ]
 
 
-def spread_object(spread: Spread) -> dict[str, Any]:
+def spread_object(spread: SparkSummary) -> dict[str, Any]:
     """The object under `spark` in the output of `--json`."""
     overlap = spread.overlap
     return {

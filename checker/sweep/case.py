@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from isrcheck.checker.compile.instance_specification import Subject
+from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.resources.limits import Limits
 
 
@@ -19,7 +19,7 @@ class Case:
     position: int
     name: str
     target: str
-    subject: Subject
+    subject: InstanceSpecification
     count_all: bool
     depth: int | None
     memory: int

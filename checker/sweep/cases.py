@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from isrcheck.checker.command.form import Options
-from isrcheck.checker.compile.instance_specification import Subject
+from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernels import Kernels
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.exploration import Exploration
@@ -58,7 +58,7 @@ def _case(position: int, name: str, sweep: Sweep, instance: Instance, options: O
         position,
         name,
         sweep.target,
-        Subject.of(instance),
+        InstanceSpecification.of(instance),
         options.count_all,
         limits.depth,
         limits.memory,

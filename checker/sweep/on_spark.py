@@ -15,7 +15,7 @@ from isrcheck.checker.session.progress import ProgressLine
 from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.task_memory import task_memory
-from isrcheck.checker.spark.runtime.task_statistics import Told, running, told_by, values_of
+from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics, running, task_statistics, values_of
 from isrcheck.checker.sweep.case import Case
 from isrcheck.checker.sweep.cases import RunCases, bar, search_case
 
@@ -27,17 +27,17 @@ def run_cases_on_spark(session: Session, progress: ProgressLine, total: int, bud
     def run_cases(cases: Sequence[Case]) -> Iterator[tuple[int, Record]]:
         require_same(session)
         began = time.monotonic()
-        told, given = told_by(session.context), set[int]()
+        statistics, given = task_statistics(session.context), set[int]()
         # A time of day, because executors share no other clock.
         deadline = None if budget.left is None else time.time() + budget.left
         tasks = [replace(case, threads=1, memory=task_memory(session, case.memory)) for case in cases]
 
         def search() -> None:
             spread = session.context.parallelize(tasks, max(1, len(tasks)))
-            spread.foreach(lambda case: _search(told, case, deadline))
+            spread.foreach(lambda case: _search(statistics, case, deadline))
 
         def new() -> Iterator[tuple[int, Record]]:
-            for position, record in values_of(told).items():
+            for position, record in values_of(statistics).items():
                 if position not in given:
                     given.add(position)
                     yield position, record
@@ -53,7 +53,7 @@ def run_cases_on_spark(session: Session, progress: ProgressLine, total: int, bud
     return run_cases
 
 
-def _search(told: Told, case: Case, deadline: float | None) -> None:
+def _search(statistics: TaskStatistics, case: Case, deadline: float | None) -> None:
     if deadline is not None:
         case = replace(case, seconds=max(0.0, deadline - time.time()))
-    told.add({case.position: search_case(case)})
+    statistics.add({case.position: search_case(case)})

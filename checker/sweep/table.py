@@ -217,7 +217,7 @@ def cell(verdict: Verdict) -> str:
     text = verdict.word.value.removesuffix(" DEPTH")
     if verdict.depth is not None:
         text += f" {verdict.depth}"
-    permitted = verdict.permitted.witness if verdict.permitted is not None else None
+    permitted = verdict.permitted.path if verdict.permitted is not None else None
     if verdict.word is Word.VIOLATED and permitted is not None:
         text += f" (PERMITTED {permitted.depth})"
     if verdict.word is Word.PERMITTED and verdict.note:

@@ -1,28 +1,37 @@
-"""Boolean formulas with sharing: every formula is a number, and equal formulas are the same number.
+"""And-inverter graphs: Boolean formulas with structural sharing.
 
-In:  variables, and formulas made of them.
-Out: literals: whole numbers, of which -n is the negation of n. TRUE is 1 and FALSE is -1.
+In:  variables, and formulas over them.
+Out: literals: integers, where -n is the negation of n. TRUE is 1 and FALSE is -1. Structurally equal formulas are the
+     same literal.
 
-The symbolic engine builds everything out of conjunctions of two literals. What is known is simplified at once, so that
-a part of a model that cannot matter costs nothing later on.
+The symbolic engine builds everything from conjunctions of two literals. Constants are propagated at once, so that parts
+of a model that cannot matter cost nothing later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from isrcheck.checker.resources.formula_budget import STEPS_BETWEEN_LOOKS, FormulaBudget
 
 TRUE, FALSE = 1, -1
 
 MANY = 1 << 16
-"""So many nodes take some ten milliseconds to go through."""
+"""Processing this many nodes takes about ten milliseconds."""
 
 
-class Circuit:
-    """Conjunctions of two literals, each of them kept once. A node is a variable where `left` is 0.
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A truth value that depends on variables."""
 
-    Whatever makes nodes, or goes through them, keeps to the budget.
+    literal: int
+
+
+class AndInverterGraph:
+    """Conjunctions of two literals, each stored once. A node is a variable if its `left` is 0.
+
+    All operations that create or traverse nodes check the budget.
     """
 
     def __init__(self, budget: FormulaBudget | None = None) -> None:
@@ -63,7 +72,7 @@ class Circuit:
         return found
 
     def _absorbed(self, a: int, b: int) -> int:
-        """What a and b come to where a stands in b already; 0 where it does not."""
+        """The conjunction of a and b if a occurs in b; 0 if it does not."""
         node = abs(b)
         x, y = self.left[node], self.right[node]
         if not x:
@@ -98,7 +107,7 @@ class Circuit:
         return -self.all(-literal for literal in literals)
 
     def choose(self, condition: int, yes: int, no: int) -> int:
-        """`yes` where the condition is true, `no` where it is not."""
+        """`yes` if the condition is true, otherwise `no`."""
         if condition == TRUE or yes == no:
             return yes
         if condition == FALSE:
@@ -110,7 +119,7 @@ class Circuit:
         return self.choose(a, b, -b)
 
     def exactly_one(self, literals: Iterable[int]) -> int:
-        """Whether one of the literals is true, and no other."""
+        """Whether exactly one of the literals is true."""
         none, one = TRUE, FALSE
         for literal in literals:
             one = self.either(self.both(one, -literal), self.both(none, literal))
@@ -118,7 +127,7 @@ class Circuit:
         return one
 
     def cone(self, literals: Iterable[int], known: Container[int] = ()) -> list[int]:
-        """The nodes that the literals are made of, without those that are `known`, in the order of their making."""
+        """The nodes in the cone of influence of the literals, except the `known` ones, in order of creation."""
         found = set()
         new = []
         left, right = self.left, self.right
@@ -138,9 +147,9 @@ class Circuit:
         return new
 
     def replaced(self, nodes: Iterable[int], images: Mapping[int, int]) -> dict[int, int]:
-        """What nodes become when variables are replaced: node -> literal, for `nodes` in the order of their making.
+        """The images of nodes under a substitution of variables: node -> literal. `nodes` must be in order of creation.
 
-        Variables that have no image stay what they are.
+        Variables without an image stay unchanged.
         """
         found = dict(images)
         found[1] = 1
@@ -158,9 +167,9 @@ class Circuit:
         return found
 
     def clauses(self, demanded: Sequence[int]) -> list[list[int]]:
-        """Clauses that can be true together exactly where all demanded literals can.
+        """Clauses that are satisfiable exactly if all demanded literals can be true together.
 
-        A conjunction that only one other one is made of is not named, but goes into it.
+        A conjunction that is used in only one other conjunction gets no name; it is merged into that one.
         """
         left, right = self.left, self.right
         nodes = self.cone(demanded, (1,))
@@ -168,7 +177,7 @@ class Circuit:
         for node in nodes:
             for side in (left[node], right[node]):
                 if side:
-                    # Only as it stands can it go into another conjunction, not its negation.
+                    # Only the conjunction itself can be merged into another one, not its negation.
                     uses[abs(side)] = uses.get(abs(side), 0) + (1 if side > 0 else 2)
         self.budget.look()
         found = [[1], *([literal] for literal in demanded)]
@@ -191,7 +200,7 @@ class Circuit:
         return found
 
     def truths(self, literals: Iterable[int], truth: dict[int, bool], of_variable: Callable[[int], bool]) -> None:
-        """Work out the nodes that literals are made of, into `truth`, as far as they are not there yet."""
+        """Evaluate the nodes in the cone of the literals, and add them to `truth`."""
         left, right = self.left, self.right
         for node in self.cone(literals, truth):
             a, b = left[node], right[node]

@@ -1,15 +1,15 @@
-"""Bounded model checking: is there a behaviour of exactly so many steps that breaks a property? Depth after depth.
+"""Bounded model checking: for each depth, is there a path of exactly this length that violates a property?
 
 In:  an `Instance`, and limits.
-Out: an `Unrolled`: what was found, with the least of the shortest paths for each, and how far everything was asked.
+Out: a `BmcResult`: for each property the least of the shortest paths, and the depth to which everything was checked.
 
-The same transition system as in checker/explicit/search.py, and the same meaning of depth: a property of states is
-asked of every state, one of transitions of the last step. Two steps that do not touch what the other one reads or
-writes can be taken in either order; of such neighbours only the order of the model is looked at, which is that of the
-least path.
+The transition relation and the meaning of depth are those of checker/explicit/search.py: a property of states is judged
+in every state, a property of transitions on the last step. Two adjacent steps that do not touch what the other one
+reads or writes can be taken in either order; only the order of the model is considered, which is that of the least
+path.
 
-What leaves the declaration breaks `in_range`, and nothing comes after it: no step errs on a path that goes on. That is
-demanded only from the depth on at which the first step errs, so that it costs nothing where none does.
+Leaving the declaration violates `in_range`, and no path continues after it. This constraint is added only from the
+depth on at which the first step leaves the declaration, so that it costs nothing for other models.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.outcome.bmc_result import Unrolled
-from isrcheck.checker.outcome.exploration import Finding, Findings, Witness
+from isrcheck.checker.outcome.bmc_result import BmcResult
+from isrcheck.checker.outcome.exploration import Finding, Findings, StepPath
 from isrcheck.checker.resources.formula_budget import Answer, FormulaBudget, UndecidedError
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, Circuit
-from isrcheck.checker.symbolic.one_hot_integers import Cases
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, AndInverterGraph
+from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
 from isrcheck.checker.symbolic.solver import Solver, Values, once, telling_interrupts
 from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.checker.symbolic.transition_relation import Relation
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.checker.symbolic.unrolling import Unrolling, literals
 from isrcheck.models.language.declare import Kind
 from isrcheck.models.language.in_range import IN_RANGE
@@ -35,13 +35,12 @@ from isrcheck.models.language.model import Instance, Property
 from isrcheck.traces.format.erring import error_in_step, path_of, possible_steps
 
 WALKS = 5
-"""How many random walks are tried to see that behaviours go on."""
+"""How many random walks try to show that there are paths of the next length."""
 
 
 @dataclass(frozen=True)
 class Errors:
-    """Where properties cannot be asked at a depth: as a literal, and a behaviour on which one was found for the first
-    time."""
+    """Where properties cannot be evaluated at a depth: as a literal, with the path that first showed one."""
 
     literal: int
     example: Values | None
@@ -49,13 +48,13 @@ class Errors:
 
 @dataclass(frozen=True)
 class Goal:
-    """Something to be found: a failure that breaks a promise, a failure that is permitted, or a state."""
+    """Something to find: a violation, a permitted failure, or a state that is to be reached."""
 
     prop: Property
     is_permitted: bool
 
-    def literal(self, circuit: Circuit, said: tuple[int, int, int]) -> int:
-        """Where it is found, by what the property says; where that cannot be asked, nothing is."""
+    def literal(self, circuit: AndInverterGraph, said: tuple[int, int, int]) -> int:
+        """Whether the goal is found, given what the property says; never where it cannot be evaluated."""
         holds, permitted, error = said
         if self.prop.kind is Kind.SOMETIMES:
             return circuit.both(holds, -error)
@@ -68,10 +67,10 @@ def ask_to_depth(
     *,
     only: Sequence[str] = (),
     report: Callable[[int, float, int], None] = lambda depth, seconds, nodes: None,
-) -> Unrolled:
+) -> BmcResult:
     """Ask Z3 about every depth up to `limits.depth`."""
     assert limits.depth is not None, "Z3 goes depth by depth: the caller says how far"
-    asking = _Asking(instance, limits, only, report)
+    asking = _BoundedModelChecker(instance, limits, only, report)
     try:
         with telling_interrupts():
             asking.build()
@@ -85,7 +84,7 @@ def ask_to_depth(
     return asking.result
 
 
-class _Asking:
+class _BoundedModelChecker:
     """One run through the depths."""
 
     def __init__(
@@ -99,23 +98,23 @@ class _Asking:
         self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
         self.instance = instance
         self.report = report
-        self.result = Unrolled(instance, limits)
+        self.result = BmcResult(instance, limits)
         self.watched = [prop for prop in instance.properties if not only or prop.name in only]
         self.result.findings = {prop.name: Findings() for prop in self.watched}
         self.budget = FormulaBudget(self.deadline)
-        self.told = 0
+        self.added = 0
         self.open = [Goal(prop, False) for prop in self.watched]
         self.open += [Goal(prop, True) for prop in self.watched if prop.permitted is not None]
         self.nodes = 0
 
     def build(self) -> None:
-        """Make the formulas of one step, and of the initial states."""
-        self.relation = Relation(self.instance, self.watched, self.budget)
+        """Build the formulas of one step, and of the initial states."""
+        self.relation = TransitionRelation(self.instance, self.watched, self.budget)
         self.circuit = self.relation.circuit
         self.unrolling = Unrolling(self.relation)
         self.order = Order(self.relation, with_errors=False)
         self.errs = False
-        # What every behaviour up to the last depth is; and what orders its last two steps.
+        # Constraints on every path to the last depth; and those on the order of its last two steps.
         self.behaviour = list(self.unrolling.begin())
         self.last_order: list[int] = []
         self.solver = Solver(self.circuit, self.deadline)
@@ -147,16 +146,16 @@ class _Asking:
         level = unrolling.levels[depth - 1]
         arithmetic = self.relation.arithmetic
         self.behaviour += [level.one_step, *self.last_order, *([level.stays] if self.errs else [])]
-        # True of every state anyway; said again, it lets Z3 see sooner what a step rules out.
+        # Redundant, but it lets Z3 propagate earlier what a step excludes.
         self.behaviour += [
-            arithmetic.has_one_value(cell) for cell in unrolling.levels[depth].state if isinstance(cell, Cases)
+            arithmetic.has_one_value(cell) for cell in unrolling.levels[depth].state if isinstance(cell, OneHotInteger)
         ]
         self.last_order = []
         if depth > 1:
             self.last_order = self.order.of(self.circuit, unrolling.levels[depth - 2].taken, level.taken)
 
     def _goes_on(self, depth: int) -> bool:
-        """Whether there is a behaviour of so many steps: one that random walks find, or else one that Z3 finds."""
+        """Whether there is a path of this length: found by a random walk, or else by Z3."""
         chance = random.Random(depth)  # noqa: S311 - any path will do, and always the same one
         for _ in range(WALKS):
             cells = chance.choice(self.instance.initial_states)
@@ -174,7 +173,7 @@ class _Asking:
         return bool(self.open) or not self.watched
 
     def _ask(self, depth: int, *, expands: bool) -> None:
-        """Find every open goal that can be found at this depth, and what leaves the declaration there or behind it."""
+        """Find every open goal that can be found at this depth, and what leaves the declaration there or after it."""
         is_asked = expands and not self.errs
         error = self.circuit.both(self.unrolling.levels[depth].error, self.circuit.all(self.last_order))
         promises = [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES]
@@ -184,29 +183,29 @@ class _Asking:
             self._find(depth, sought, self._easy),
         ]
         self._find_least_error(depth, [errors for errors, _ in found])
-        decided = {goal.prop for goal in self.open if self._finding(goal.prop, False).witness is not None}
+        decided = {goal.prop for goal in self.open if self._finding(goal.prop, False).path is not None}
         self.open = [goal for goal in self.open if goal.prop not in decided]
         leaving = found[0][1]
-        # As in the explorer, nobody takes a step once all is decided.
+        # As in the explorer, no step is taken once everything is decided.
         if leaving is not None and self._is_open():
             self._find_least_step(depth, error, leaving)
 
     def _find(
         self, depth: int, goals: list[Goal], solve: Callable[[int], Values | None], leaving: int = FALSE
     ) -> tuple[Errors, Values | None]:
-        """Find every goal of these that can be found at this depth, and the properties that cannot be asked there.
+        """Find every goal that can be found at this depth, and the properties that cannot be evaluated there.
 
-        Returns where the latter are, and a behaviour of them, if there is one; and a behaviour where `leaving` is true,
-        if there is one: one question more would take as long as all of these.
+        Returns where the latter are, with a path to one of them if there is one; and a path on which `leaving` is true,
+        if there is one. A separate query for that would take as long as all the others.
         """
         said = {goal: self._said(goal.prop, depth) for goal in goals}
         errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}
         in_order = self.circuit.all(self.last_order)
-        # A property of transitions asks about the last step as it is: it cannot change places.
+        # A property of transitions depends on the last step, which cannot be reordered.
         erring = self.circuit.any(
             literal if prop.of_steps else self.circuit.both(literal, in_order) for prop, literal in errors.items()
         )
-        errors = {prop: literal for prop, literal in errors.items() if self._erred(prop).witness is None}
+        errors = {prop: literal for prop, literal in errors.items() if self._erred(prop).path is None}
         sought = {goal: goal.literal(self.circuit, said[goal]) for goal in goals}
         path = example = None
         while True:
@@ -226,49 +225,49 @@ class _Asking:
             for prop in erred:
                 example = example or found
                 errors.pop(prop)
-                self._note_error(prop, self.unrolling.witness(depth, found.holds))
+                self._note_error(prop, self.unrolling.path(depth, found.holds))
             for goal in reached:
-                # It stands, even if there is no time left to look for a lesser path.
-                self._note(goal, self.unrolling.witness(depth, found.holds))
+                # This path counts even if there is no time left to find a lesser one.
+                self._note(goal, self.unrolling.path(depth, found.holds))
                 least = self._least(goal, sought.pop(goal), depth, found)
-                self._finding(goal.prop, goal.is_permitted).witness = least
+                self._finding(goal.prop, goal.is_permitted).path = least
 
     # ------------------------------------------------------------------------------------- what leaves the declaration
 
     def _erred(self, prop: Property) -> Finding:
         return self.result.findings[prop.name].erred
 
-    def _note_error(self, prop: Property, witness: Witness) -> None:
+    def _note_error(self, prop: Property, path: StepPath) -> None:
         erred = self._erred(prop)
-        erred.count, erred.witness = 1, witness
-        self._note_broken_range(witness)
+        erred.count, erred.path = 1, path
+        self._note_broken_range(path)
 
-    def _note_broken_range(self, witness: Witness) -> None:
-        """Of several paths the least counts."""
+    def _note_broken_range(self, path: StepPath) -> None:
+        """Keep the least of several paths."""
         found = self.result.findings.setdefault(IN_RANGE.name, Findings()).found
-        if found.witness is None or witness.order < found.witness.order:
-            found.count, found.witness = 1, witness
+        if found.path is None or path.order < found.path.order:
+            found.count, found.path = 1, path
 
     def _find_least_error(self, depth: int, found: Sequence[Errors]) -> None:
-        """The least path to where a property cannot be asked, where the first of them is found at this depth."""
+        """Find the least path to where a property cannot be evaluated, if the first one is at this depth."""
         for errors in found:
-            broken = self.result.findings[IN_RANGE.name].found.witness if errors.example is not None else None
+            broken = self.result.findings[IN_RANGE.name].found.path if errors.example is not None else None
             if errors.example is not None and broken is not None and broken.depth == depth:
                 self._note_broken_range(self._least_path([errors.literal], depth, errors.example))
 
     def _find_least_step(self, depth: int, error: int, found: Values) -> None:
-        """The least path to where a step errs, from here on the first that does."""
+        """Find the least path to a step that leaves the declaration; from here on, paths exclude such steps."""
         self.errs = True
         self.order = Order(self.relation, with_errors=True)
         if IN_RANGE.name in self.result.findings:
             return
-        for path in (self.unrolling.witness(depth, found.holds), None):
-            # The first one stands, even if there is no time left to look for a lesser one.
+        for path in (self.unrolling.path(depth, found.holds), None):
+            # The first path counts even if there is no time left to find a lesser one.
             path = path or self._least_path([error], depth, found)
-            self._note_broken_range(Witness(path.initial, (*path.steps, self._erring_step(path))))
+            self._note_broken_range(StepPath(path.initial, (*path.steps, self._erring_step(path))))
 
-    def _erring_step(self, path: Witness) -> int:
-        """The first step that errs at the end of a path."""
+    def _erring_step(self, path: StepPath) -> int:
+        """The first step that leaves the declaration at the end of a path."""
         cells = path_of(self.instance, path.initial, path.steps).states[-1]
         found = (step.number for step in self.instance.steps if error_in_step(self.instance, cells, step) is not None)
         number = next(found, None)
@@ -279,7 +278,7 @@ class _Asking:
 
     def _said(self, prop: Property, depth: int) -> tuple[int, int, int]:
         if prop.of_steps and depth == 0:
-            # There is no step yet: nothing is broken, and nothing reached.
+            # There is no step yet, so nothing is violated or reached.
             return (FALSE if prop.kind is Kind.SOMETIMES else -FALSE), FALSE, FALSE
         return self.unrolling.at(prop, depth)
 
@@ -287,40 +286,40 @@ class _Asking:
         findings = self.result.findings[prop.name]
         return findings.permitted if is_permitted else findings.found
 
-    def _note(self, goal: Goal, witness: Witness) -> None:
+    def _note(self, goal: Goal, path: StepPath) -> None:
         finding = self._finding(goal.prop, goal.is_permitted)
-        finding.count, finding.witness = 1, witness
+        finding.count, finding.path = 1, path
         self.open.remove(goal)
 
     def _hard(self, demanded: int) -> Values | None:
-        """The values of a behaviour for which a literal is true, or None: a question that takes search."""
+        """A path on which a literal is true, or None; for queries that need much search."""
         answer, values = once(self.circuit, [*self.behaviour, demanded], self.deadline)
         if not answer.is_known:
             raise UndecidedError(answer)
         return values
 
     def _easy(self, *demanded: int) -> Values | None:
-        """The same, where what is demanded leaves little to search for."""
-        self.solver.add(*self.behaviour[self.told :])
-        self.told = len(self.behaviour)
+        """The same, for queries that leave little to search."""
+        self.solver.add(*self.behaviour[self.added :])
+        self.added = len(self.behaviour)
         answer = self.solver.check(*demanded)
         if not answer.is_known:
             raise UndecidedError(answer)
         return self.solver.values() if answer is Answer.YES else None
 
-    def _least(self, goal: Goal, literal: int, depth: int, found: Values) -> Witness:
-        """The least path to a goal: at each place the first initial state, or the first step, with which there is one.
+    def _least(self, goal: Goal, literal: int, depth: int, found: Values) -> StepPath:
+        """The least path to a goal, choosing at each position the first possible initial state or step.
 
-        What is only to be reached is content with any path.
+        For goals that only have to be reached, any path is enough.
         """
         if goal.prop.kind is Kind.SOMETIMES:
-            return self.unrolling.witness(depth, found.holds)
+            return self.unrolling.path(depth, found.holds)
         return self._least_path([literal, *([] if goal.prop.of_steps else self.last_order)], depth, found)
 
-    def _least_path(self, demanded: list[int], depth: int, found: Values) -> Witness:
-        """The least path on which all this is true, where it is true of one."""
+    def _least_path(self, demanded: list[int], depth: int, found: Values) -> StepPath:
+        """The least path on which all these literals are true; `found` is one such path."""
         places = [self.unrolling.initial, *(level.taken for level in self.unrolling.levels[:depth])]
-        # Mostly what was found is the least one already, and one question says so.
+        # Usually this path is the least one already; one query confirms it.
         less = FALSE
         for options in reversed(places):
             chosen = next(i for i, option in enumerate(options) if found.holds(option))
@@ -328,7 +327,7 @@ class _Asking:
             less = self.circuit.either(self.circuit.any(options[:chosen]), same)
         better = self._hard(self.circuit.all([*demanded, less]))
         if better is None:
-            return self.unrolling.witness(depth, found.holds)
+            return self.unrolling.path(depth, found.holds)
         found = better
         for options in places:
             chosen = next(i for i, option in enumerate(options) if found.holds(option))
@@ -339,16 +338,16 @@ class _Asking:
                 found = better
                 chosen = next(i for i, option in enumerate(options) if found.holds(option))
             demanded.append(options[chosen])
-        return self.unrolling.witness(depth, found.holds)
+        return self.unrolling.path(depth, found.holds)
 
 
 class Order:
-    """Which neighbouring steps can change places: neither writes what the other one reads or writes.
+    """Which adjacent steps are independent: neither writes what the other one reads or writes.
 
-    Where steps err that may stand in the way, `with_errors`, what decides about that is read as well.
+    With `with_errors`, what decides whether a step leaves the declaration counts as read, too.
     """
 
-    def __init__(self, relation: Relation, *, with_errors: bool) -> None:
+    def __init__(self, relation: TransitionRelation, *, with_errors: bool) -> None:
         owner = {abs(literal): 1 << cell for cell, value in enumerate(relation.before) for literal in literals(value)}
         touched = [
             _touched(relation, [one.enabled, *([one.error] if with_errors else [])], one.after, owner)
@@ -365,8 +364,8 @@ class Order:
                 ]
             )
 
-    def of(self, circuit: Circuit, first: Sequence[int], second: Sequence[int]) -> list[int]:
-        """What two steps in a row have to be, so that no two that could change places stand in the wrong order."""
+    def of(self, circuit: AndInverterGraph, first: Sequence[int], second: Sequence[int]) -> list[int]:
+        """Constraints on two consecutive steps that exclude independent steps in the wrong order."""
         demanded = []
         for taken, earlier in zip(first, self.earlier, strict=True):
             if taken != FALSE and earlier:
@@ -375,9 +374,9 @@ class Order:
 
 
 def _touched(
-    relation: Relation, decisive: Sequence[int], after: Sequence[Value], owner: dict[int, int]
+    relation: TransitionRelation, decisive: Sequence[int], after: Sequence[Value], owner: dict[int, int]
 ) -> tuple[int, int]:
-    """The cells that a step reads and writes, as bits. One that it may leave as it is, it reads."""
+    """The cells that a step reads and writes, as bits. A cell that it may leave unchanged counts as read."""
     relation.circuit.budget.look()
     reads, writes, roots = 0, 0, [*decisive]
     for cell, (old, new) in enumerate(zip(relation.before, after, strict=True)):

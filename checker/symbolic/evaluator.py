@@ -1,13 +1,13 @@
-"""The modelling language, read symbolically: what a function comes to in every state at once.
+"""Symbolic evaluation of the modelling language: the result of a function in all states at once.
 
 In:  an `Instance`, a state whose cells are variables or formulas, and a step or a property.
-Out: for a step the literal that says whether it is enabled, the one that says whether the model leaves its declaration
-     on the way, and the state after it; for a property its truth.
+Out: for a step, whether it is enabled, whether it leaves the declaration, and the state after it; for a property, its
+     truth.
 
-One method per syntax node, over the closed list of models/language/syntax.py, with the meaning of models/run.py. The
-parameters of a step are plain values. Where a branch is unknown both sides are read and their states are merged; where
-it is known, or a guard is known to be false, the other side is never looked at. Every index and every written value is
-held against its range.
+There is one method per syntax node, for the closed list of models/language/syntax.py, with the meaning of
+models/run.py. The parameters of a step are plain values. If a branch condition is unknown, both sides are evaluated and
+their states are merged; if it is known, or a guard is known to be false, the other side is skipped. Every index and
+every written value is checked against its range.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE
-from isrcheck.checker.symbolic.symbolic_state import Frame, Reading, SymbolicState, Value, as_truth
+from isrcheck.checker.symbolic.symbolic_state import Frame, SymbolicExecution, SymbolicState, Value, as_truth
 from isrcheck.models.language.model import FieldLayout, Property, Step
 from isrcheck.models.language.syntax import EXTREMA, FOLDS, TAKEN, Function
 from isrcheck.models.language.text.chains import alternatives, branches, summands, summed
@@ -28,16 +28,16 @@ SIGN = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", 
 
 
 class UnsupportedError(UsageError):
-    """The symbolic engine does not understand a construct; it says which, and where."""
+    """The symbolic engine does not support a construct; the message says which one, and where."""
 
 
-class Evaluator(Reading):
-    """Reads functions of one instance. `error` collects where the model leaves its declaration."""
+class Evaluator(SymbolicExecution):
+    """Evaluates functions of one instance. `error` collects where the model leaves its declaration."""
 
     # ------------------------------------------------------------------------------------------- steps and properties
 
     def take(self, before: Sequence[Value], step: Step) -> tuple[int, int, list[Value]]:
-        """Whether a step is enabled, whether the model leaves its declaration in it, and the cells after it."""
+        """Whether a step is enabled, whether it leaves the declaration, and the cells after it."""
         choices = self.instance.argument_ranges[step.action_index]
         arguments = [choice.argument(ordinal) for choice, ordinal in zip(choices, step.ordinals, strict=True)]
         return self.act(before, self.instance.function(step.action_index), arguments)
@@ -45,7 +45,7 @@ class Evaluator(Reading):
     def act(
         self, before: Sequence[Value], function: Function | None, arguments: Sequence[Value]
     ) -> tuple[int, int, list[Value]]:
-        """The same for a version of an action, with arguments that may be unknown."""
+        """The same for one alternative of an action, with arguments that may be symbolic."""
         state = SymbolicState(list(before))
         self.alive = TRUE if function is not None else FALSE
         self.error = FALSE
@@ -56,9 +56,9 @@ class Evaluator(Reading):
     def ask(
         self, function: Function, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int]:
-        """The truth of a property of one state or two, and whether the model leaves its declaration in it.
+        """The truth of a property of one state or two, and whether its evaluation leaves the declaration.
 
-        `taken` says of each action, by position, whether it was the one.
+        `taken` gives for each action, by position, whether it was taken.
         """
         self.alive = TRUE
         self.error = FALSE
@@ -70,7 +70,7 @@ class Evaluator(Reading):
     def property(
         self, prop: Property, states: Sequence[Sequence[Value]], taken: Mapping[int, int] | None = None
     ) -> tuple[int, int, int]:
-        """Whether a property holds, whether its failure is permitted (where it fails), whether asking goes wrong."""
+        """Whether a property holds, whether its failure is permitted, whether its evaluation leaves the declaration."""
         holds, error = self.ask(prop.function, states, taken)
         if prop.permitted is None:
             return holds, FALSE, error
@@ -91,13 +91,13 @@ class Evaluator(Reading):
                 frame.locals[parameter.name] = argument
         self.block(function.body)
         self.frame = outer
-        # Where nothing can be reached there is no value either, and nobody takes it.
+        # If no return is reachable there is no value, and the result is not used.
         return 0 if frame.result is None else frame.result
 
     # ----------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ast.stmt]) -> None:
-        """Read statements in order, as far as they can be reached."""
+        """Execute statements in order, as far as they can be reached."""
         frame = self.frame
         for statement in statements:
             self.circuit.budget.step()
@@ -114,7 +114,7 @@ class Evaluator(Reading):
             function = self.frame.function
             line = getattr(node, "lineno", function.line)
             raise UnsupportedError(
-                f"{function.path}:{line}: in {function.name}: the symbolic engine does not read"
+                f"{function.path}:{line}: in {function.name}: the symbolic engine does not support"
                 f" `{type(node).__name__}`; use --engine local"
             )
         found: Callable[[Any], Any] = method
@@ -144,7 +144,7 @@ class Evaluator(Reading):
             self.store(*self._cell(target), value)
 
     def _statement_If(self, statement: ast.If) -> None:
-        """Go every way from here, and merge what they come to, the last two first."""
+        """Execute all branches, and merge their results, the last two first."""
         frame = self.frame
         branch, states = frame.branch, list(frame.states.values())
         tests, otherwise = branches(statement)
@@ -176,7 +176,7 @@ class Evaluator(Reading):
             self._merge(states, *side)
 
     def _is_reached(self) -> bool:
-        """Whether an `elif` is asked for, once a branch before it may have returned."""
+        """Whether an `elif` is reached, given that an earlier branch may have returned."""
         frame = self.frame
         if frame.returned != FALSE:
             frame.branch = self.circuit.both(frame.branch, -frame.returned)
@@ -189,14 +189,14 @@ class Evaluator(Reading):
         then_cells: Sequence[list[Value]],
         then_locals: dict[str, Value],
     ) -> None:
-        """Where the condition holds, cells and locals are those; elsewhere they stay what they are."""
+        """Use these cells and locals where the condition holds; elsewhere keep the current ones."""
         frame = self.frame
         for state, then in zip(states, then_cells, strict=True):
             state.cells = [
                 one if one is other else self.choose(condition, one, other)
                 for one, other in zip(then, state.cells, strict=True)
             ]
-        # A local that only one side knows is not read afterwards, unless the other side has returned.
+        # A local of only one side is read afterwards only if the other side has returned.
         merged = then_locals | frame.locals
         for name in then_locals.keys() & frame.locals.keys():
             if then_locals[name] is not frame.locals[name]:
@@ -232,7 +232,7 @@ class Evaluator(Reading):
     # ---------------------------------------------------------------------------------------------------- expressions
 
     def value(self, expression: ast.expr) -> Value:
-        """What an expression comes to here."""
+        """The value of an expression at this point."""
         return self._method("value", expression)(expression)
 
     def _value_Constant(self, expression: ast.Constant) -> Value:
@@ -377,7 +377,7 @@ class Evaluator(Reading):
     # ---------------------------------------------------------------------------------------- folds, ranges and cells
 
     def fold(self, call: ast.Call) -> Value:
-        """all, any or sum over a generator; what follows the element that decides is not asked."""
+        """all, any or sum over a generator; elements after the one that decides are not evaluated."""
         assert isinstance(call.func, ast.Name)
         generator = call.args[0]
         assert isinstance(generator, ast.GeneratorExp)
@@ -423,7 +423,7 @@ class Evaluator(Reading):
         undecided: int,
         go_on: Callable[[int], None],
     ) -> None:
-        """Ask the filters of a generator one after the other, and go on where they all hold."""
+        """Evaluate the filters of a generator in order, and continue where they all hold."""
         for one in filters:
             self.frame.branch = self.circuit.all([branch, undecided, condition])
             if self.frame.branch == FALSE:
@@ -433,11 +433,11 @@ class Evaluator(Reading):
             go_on(condition)
 
     def range(self, call: ast.Call) -> Iterable[Value]:
-        """The elements that a loop goes through."""
+        """The elements of a loop."""
         return range(*(self.size(argument) for argument in call.args))
 
     def size(self, expression: ast.expr) -> int:
-        """What an argument of a range comes to: numbers, bounds, + and - (models/language/syntax.py sees to that)."""
+        """The value of a range argument: numbers, bounds, + and - (models/language/syntax.py checks this)."""
         if isinstance(expression, ast.BinOp):
             return summed(expression, self.size)
         text = ast.unparse(expression)

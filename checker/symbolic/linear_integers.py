@@ -1,11 +1,11 @@
-"""Numbers without bounds: the other reading of numbers, for logs of every length.
+"""Linear arithmetic over unbounded integers, for logs of every length.
 
-In:  whole numbers, and `Linear`: sums of variables and a constant.
-Out: the same; comparisons are variables of the circuit, each of which stands for a formula about integers.
+In:  integers, and `LinearInteger`: sums of variables and a constant.
+Out: the same; comparisons are variables of the and-inverter graph, each of which stands for a formula over integers.
 
-The questions are those of checker/symbolic/one_hot_integers.py, so that checker/symbolic/evaluator.py works with
-either. A choice between two numbers is a new variable with a definition; Z3 is told the definitions of the variables
-that a question is made of.
+The interface is that of checker/symbolic/one_hot_integers.py, so that checker/symbolic/evaluator.py works with either.
+A choice between two numbers is a new variable with a definition; Z3 gets the definitions of the variables that occur in
+a query.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from dataclasses import dataclass
 
 import z3
 
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Circuit
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class LinearInteger:
     """constant + the sum of factor * variable over `terms`, which are sorted by variable."""
 
     terms: tuple[tuple[int, int], ...]
     constant: int = 0
 
 
-Number = int | Linear
+Number = int | LinearInteger
 
 
-class IntegerArithmetic:
-    """Arithmetic on integers."""
+class LinearArithmetic:
+    """Linear arithmetic over unbounded integers."""
 
-    def __init__(self, circuit: Circuit) -> None:
+    def __init__(self, circuit: AndInverterGraph) -> None:
         self.circuit = circuit
         self.definitions: dict[int, list[int]] = defaultdict(list)
         self.names: list[z3.ArithRef] = []
         self._formulas: dict[int, tuple[z3.BoolRef, z3.BoolRef]] = {}
-        self._atoms: dict[int, tuple[str, Linear]] = {}
-        self._known: dict[tuple[str, Linear], int] = {}
-        self._chosen: dict[tuple[int, Number, Number], Linear] = {}
+        self._atoms: dict[int, tuple[str, LinearInteger]] = {}
+        self._known: dict[tuple[str, LinearInteger], int] = {}
+        self._chosen: dict[tuple[int, Number, Number], LinearInteger] = {}
 
     def number(self, low: int | None, high: int | None) -> Number:
-        """A new number, from `low` on, up to `high`, where there are such ends."""
+        """A new number between low and high (None: no such bound)."""
         if low is not None and low == high:
             return low
-        number = Linear(((len(self.names), 1),))
+        number = LinearInteger(((len(self.names), 1),))
         self.names.append(z3.Int(f"i{len(self.names)}"))
         if low is not None:
             self.define(number, self.compare("<=", low, number))
@@ -54,16 +54,16 @@ class IntegerArithmetic:
         return number
 
     def define(self, number: Number, literal: int) -> None:
-        """Have a literal be true wherever this number is spoken of."""
-        assert isinstance(number, Linear)
+        """Require a literal wherever this number occurs."""
+        assert isinstance(number, LinearInteger)
         self.definitions[number.terms[0][0]].append(literal)
 
     def of_truth(self, literal: int) -> Number:
-        """1 where the literal is true, 0 where it is not."""
+        """1 if the literal is true, otherwise 0."""
         return self.choose(literal, 1, 0)
 
     def choose(self, condition: int, yes: Number, no: Number) -> Number:
-        """`yes` where the condition is true, `no` where it is not."""
+        """`yes` if the condition is true, otherwise `no`."""
         if condition == TRUE or yes == no:
             return yes
         if condition == FALSE:
@@ -73,7 +73,7 @@ class IntegerArithmetic:
         key = condition, yes, no
         if key not in self._chosen:
             number = self.number(None, None)
-            assert isinstance(number, Linear)
+            assert isinstance(number, LinearInteger)
             self._chosen[key] = number
             either = self.circuit.either
             self.define(number, either(-condition, self.compare("==", number, yes)))
@@ -94,16 +94,16 @@ class IntegerArithmetic:
                 for variable, factor in number.terms:
                     terms[variable] += factor
         left = tuple(sorted((variable, factor) for variable, factor in terms.items() if factor))
-        return Linear(left, constant) if left else constant
+        return LinearInteger(left, constant) if left else constant
 
     def negate(self, a: Number) -> Number:
         """-a."""
         if isinstance(a, int):
             return -a
-        return Linear(tuple((variable, -factor) for variable, factor in a.terms), -a.constant)
+        return LinearInteger(tuple((variable, -factor) for variable, factor in a.terms), -a.constant)
 
     def compare(self, sign: str, a: Number, b: Number) -> int:
-        """Whether a stands to b as the sign says."""
+        """The comparison of a with b."""
         if sign in ("!=", ">"):
             return -self.compare({"!=": "==", ">": "<="}[sign], a, b)
         if sign in (">=", "<"):
@@ -114,20 +114,20 @@ class IntegerArithmetic:
         if difference.terms[0][1] > 0:
             return self._atom(sign, difference)
         opposite = self.negate(difference)
-        assert isinstance(opposite, Linear)
+        assert isinstance(opposite, LinearInteger)
         if sign == "==":
             return self._atom(sign, opposite)
-        # -t <= 0 where t is not below 0, that is, where not t + 1 <= 0.
-        return -self._atom("<=", Linear(opposite.terms, opposite.constant + 1))
+        # -t <= 0 exactly if not t < 0, that is, if not t + 1 <= 0.
+        return -self._atom("<=", LinearInteger(opposite.terms, opposite.constant + 1))
 
-    def _atom(self, sign: str, number: Linear) -> int:
+    def _atom(self, sign: str, number: LinearInteger) -> int:
         if (sign, number) not in self._known:
             variable = self._known[sign, number] = self.circuit.variable()
             self._atoms[variable] = sign, number
         return self._known[sign, number]
 
     def formula(self, node: int) -> tuple[z3.BoolRef, z3.BoolRef] | None:
-        """What a variable of the circuit and its negation stand for; None where it stands for itself."""
+        """The formulas for a variable of the graph and its negation; None for an ordinary variable."""
         if node not in self._atoms:
             return None
         if node not in self._formulas:
@@ -137,7 +137,7 @@ class IntegerArithmetic:
 
     def _formula(self, node: int) -> z3.BoolRef:
         sign, number = self._atoms[node]
-        # Sums of two sides, so that most formulas compare two variables.
+        # Terms are split between the two sides, so that most formulas compare two variables.
         sides: list[list[z3.ArithRef | int]] = [[], []]
         for variable, factor in number.terms:
             name = self.names[variable]
@@ -147,13 +147,13 @@ class IntegerArithmetic:
         return left == right if sign == "==" else left <= right
 
     def defining(self, node: int) -> list[int]:
-        """What has to be true for the numbers in a variable of the circuit to be what they are."""
+        """The definitions of the numbers in a variable of the graph."""
         if node not in self._atoms:
             return []
         return [literal for variable, _ in self._atoms[node][1].terms for literal in self.definitions[variable]]
 
     def within(self, a: Number, low: int | None, high: int | None) -> tuple[int, Number]:
-        """Whether a lies between low and high (None: no such end), and a."""
+        """Whether a is between low and high (None: no such bound), and a itself."""
         above = TRUE if low is None else self.compare("<=", low, a)
         below = TRUE if high is None else self.compare("<=", a, high)
         return self.circuit.both(above, below), a
@@ -163,7 +163,7 @@ class IntegerArithmetic:
         return self.compare("==", a, element)
 
     def value(self, model: z3.ModelRef, a: Number) -> int:
-        """The value of a number in an answer; 0 for a variable that does not matter."""
+        """The value of a number in a model that Z3 found; 0 for a variable that does not matter."""
         if isinstance(a, int):
             return a
         found = a.constant

@@ -1,20 +1,19 @@
-"""Numbers out of finite ranges, each as the cases that it can be: {value: the literal that says so}.
+"""One-hot integers: numbers of finite ranges, as a map from each possible value to the literal that selects it.
 
-In:  whole numbers, and `Cases`.
-Out: the same, with sums, comparisons and choices worked out case by case, down to Boolean formulas.
+In:  integers, and `OneHotInteger`.
+Out: the same; sums, comparisons and choices become Boolean formulas over the possible values.
 
-Of the cases of one number exactly one is true, wherever the number has a value at all. The other reading of numbers,
-without bounds, is checker/symbolic/linear_integers.py; checker/symbolic/evaluator.py works with either.
+Exactly one literal of a number is true, wherever the number has a value. The other arithmetic, over unbounded integers,
+is checker/symbolic/linear_integers.py; checker/symbolic/evaluator.py works with either.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Circuit
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
 
 COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
@@ -26,15 +25,8 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """A truth value that depends on variables."""
-
-    literal: int
-
-
-class Cases:
-    """A number that depends on variables; compared by its cases."""
+class OneHotInteger:
+    """A number that depends on variables: for each possible value the literal that says it has this value."""
 
     __slots__ = ("of",)
 
@@ -42,45 +34,45 @@ class Cases:
         self.of = of
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Cases) and self.of == other.of
+        return isinstance(other, OneHotInteger) and self.of == other.of
 
     def __hash__(self) -> int:
         return hash(tuple(sorted(self.of.items())))
 
     def __repr__(self) -> str:
-        return f"Cases({dict(self.of)})"
+        return f"OneHotInteger({dict(self.of)})"
 
 
-Number = int | Cases
+Number = int | OneHotInteger
 
 
-class FiniteArithmetic:
-    """Arithmetic on cases."""
+class OneHotArithmetic:
+    """Arithmetic on one-hot integers."""
 
-    def __init__(self, circuit: Circuit) -> None:
+    def __init__(self, circuit: AndInverterGraph) -> None:
         self.circuit = circuit
 
     def number(self, low: int, high: int) -> Number:
-        """A new number between low and high, both included; two values take one variable, more take one each."""
+        """A new number between low and high, inclusive; two values take one variable, more take one each."""
         if low == high:
             return low
         if high == low + 1:
             variable = self.circuit.variable()
-            return Cases({low: -variable, high: variable})
-        return Cases({value: self.circuit.variable() for value in range(low, high + 1)})
+            return OneHotInteger({low: -variable, high: variable})
+        return OneHotInteger({value: self.circuit.variable() for value in range(low, high + 1)})
 
     def has_one_value(self, number: Number) -> int:
-        """Whether exactly one case of a number is true: what has to be demanded of a new one."""
+        """Whether exactly one value of a number is selected; required of every new number."""
         return TRUE if isinstance(number, int) else self.circuit.exactly_one(number.of.values())
 
     def of_truth(self, literal: int) -> Number:
-        """1 where the literal is true, 0 where it is not."""
+        """1 if the literal is true, otherwise 0."""
         if literal in (TRUE, FALSE):
             return int(literal == TRUE)
-        return Cases({0: -literal, 1: literal})
+        return OneHotInteger({0: -literal, 1: literal})
 
     def choose(self, condition: int, yes: Number, no: Number) -> Number:
-        """`yes` where the condition is true, `no` where it is not."""
+        """`yes` if the condition is true, otherwise `no`."""
         if condition == TRUE or yes == no:
             return yes
         if condition == FALSE:
@@ -94,11 +86,11 @@ class FiniteArithmetic:
         return self.known(cases)
 
     def known(self, cases: dict[int, int]) -> Number:
-        """The number with these cases, without those that are impossible."""
+        """The number with these values, without the impossible ones."""
         for value, literal in cases.items():
             if literal == TRUE:
                 return value
-        return Cases({value: cases[value] for value in sorted(cases) if cases[value] != FALSE})
+        return OneHotInteger({value: cases[value] for value in sorted(cases) if cases[value] != FALSE})
 
     def add(self, a: Number, b: Number) -> Number:
         """a + b."""
@@ -106,10 +98,10 @@ class FiniteArithmetic:
             return a + b
         if isinstance(a, int):
             a, b = b, a
-        if a is b:  # of one number no two cases are true at once
-            return Cases({2 * value: literal for value, literal in _items(a).items()})
+        if a is b:  # a number has only one value at a time
+            return OneHotInteger({2 * value: literal for value, literal in _items(a).items()})
         if isinstance(b, int):
-            return Cases({value + b: literal for value, literal in _items(a).items()})
+            return OneHotInteger({value + b: literal for value, literal in _items(a).items()})
         cases: dict[int, int] = {}
         for one, literal in _items(a).items():
             self.circuit.budget.step()
@@ -121,10 +113,10 @@ class FiniteArithmetic:
 
     def negate(self, a: Number) -> Number:
         """-a."""
-        return -a if isinstance(a, int) else Cases({-value: literal for value, literal in a.of.items()})
+        return -a if isinstance(a, int) else OneHotInteger({-value: literal for value, literal in a.of.items()})
 
     def compare(self, sign: str, a: Number, b: Number) -> int:
-        """Whether a stands to b as the sign says."""
+        """The comparison of a with b."""
         compare = COMPARE[sign]
         if isinstance(a, int) and isinstance(b, int):
             return TRUE if compare(a, b) else FALSE
@@ -142,13 +134,13 @@ class FiniteArithmetic:
         return found
 
     def within(self, a: Number, low: int, high: int) -> tuple[int, Number]:
-        """Whether a lies between low and high, and a without the cases that do not."""
+        """Whether a is between low and high, and a without the values outside."""
         if isinstance(a, int):
             return (TRUE if low <= a <= high else FALSE), a
         outside = [literal for value, literal in a.of.items() if not low <= value <= high]
         if not outside:
             return TRUE, a
-        return -self.circuit.any(outside), Cases({v: one for v, one in a.of.items() if low <= v <= high})
+        return -self.circuit.any(outside), OneHotInteger({v: one for v, one in a.of.items() if low <= v <= high})
 
     def is_element(self, a: Number, element: int) -> int:
         """Whether a is this element of a domain."""
@@ -157,7 +149,7 @@ class FiniteArithmetic:
         return a.of.get(element, FALSE)
 
     def literals(self, a: Number) -> Iterable[int]:
-        """The literals that a number is made of."""
+        """The literals of a number."""
         return () if isinstance(a, int) else a.of.values()
 
 

@@ -1,11 +1,11 @@
-"""Z3, asked whether literals of a circuit can be true together.
+"""Z3 as a satisfiability solver for literals of an and-inverter graph.
 
-In:  a `Circuit`, and literals that have to be true.
-Out: an `Answer`, and the values of literals where it is yes.
+In:  an `AndInverterGraph`, and literals that must be true.
+Out: an `Answer`, and for YES the values of literals.
 
-Two ways of asking, chosen by measurement (benchmarks/encodings.py): `once` hands over the whole formula as clauses, and
-Z3 simplifies it before it searches, which pays for the hard questions of bounded model checking; `Solver` keeps what it
-was told and what it has learned, which pays for many easy questions about one step.
+There are two ways to ask, chosen by measurement (benchmarks/encodings.py). `once` passes the whole formula as clauses,
+which Z3 simplifies first; this pays for the hard queries of bounded model checking. `Solver` is incremental and keeps
+what it has learned; this pays for many easy queries about one step.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from functools import cache
 import z3
 
 from isrcheck.checker.resources.formula_budget import STEPS_BETWEEN_LOOKS, Answer, Memory, UndecidedError
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Circuit
-from isrcheck.checker.symbolic.linear_integers import IntegerArithmetic
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
+from isrcheck.checker.symbolic.linear_integers import LinearArithmetic
 
 MOST_MILLISECONDS = (1 << 32) - 2
 VERSION = z3.get_version_string()
 
 
 class Values:
-    """The values of literals in an answer YES; a variable that Z3 never heard of is false there."""
+    """The values of literals after an answer YES; a variable that Z3 has not seen is false."""
 
-    def __init__(self, circuit: Circuit, variables: Callable[[int], bool]) -> None:
+    def __init__(self, circuit: AndInverterGraph, variables: Callable[[int], bool]) -> None:
         self.circuit = circuit
         self.variables = variables
         self.truth = {1: True}
@@ -44,13 +44,13 @@ class Values:
 
 SECONDS_BETWEEN_LOOKS = 0.05
 PATIENCE = 0.5
-"""So much later than asked for, Z3 is stopped from outside."""
+"""If Z3 exceeds the deadline by this many seconds, it is interrupted from outside."""
 
 
 @contextmanager
 def telling_interrupts() -> Iterator[None]:
-    """Ctrl-C while an argument for Z3 is converted comes out as an error of that argument; and where there is no memory
-    left, Python and Z3 say so each in its own way."""
+    """Turn the errors that Ctrl-C and a lack of memory cause inside Z3's bindings into KeyboardInterrupt and
+    UndecidedError."""
     try:
         yield
     except ctypes.ArgumentError as error:
@@ -66,19 +66,19 @@ def telling_interrupts() -> Iterator[None]:
 
 
 def listen(interrupts: Sequence[int]) -> None:
-    """Where it is noted, from now on, that Ctrl-C was pressed: Python can drop the exception that says so."""
+    """Use this list of interrupts, because Python can drop the exception for Ctrl-C."""
     _Interrupts.seen = interrupts
 
 
 class _Interrupts:
-    """What `listen` was told."""
+    """The list that `listen` was given."""
 
     seen: Sequence[int] = ()
 
 
 @contextmanager
 def _watched(solver: z3.Solver, deadline: float) -> Iterator[threading.Event]:
-    """Interrupt a solver that takes too much memory, which the event says then, or that does not see the deadline."""
+    """Interrupt a solver that uses too much memory, which the event then says, or that misses the deadline."""
     is_over, is_full = threading.Event(), threading.Event()
 
     def watch() -> None:
@@ -90,7 +90,7 @@ def _watched(solver: z3.Solver, deadline: float) -> Iterator[threading.Event]:
                 solver.interrupt()
 
     watcher = threading.Thread(target=watch, daemon=True)
-    # What Python finds unused in another thread must not be given back to Z3 while it works.
+    # Python must not release Z3's objects from another thread while Z3 works.
     was_collecting = gc.isenabled()
     gc.disable()
     watcher.start()
@@ -106,15 +106,15 @@ def _watched(solver: z3.Solver, deadline: float) -> Iterator[threading.Event]:
 def ask(
     question: Callable[[], z3.CheckSatResult], solver: z3.Solver, deadline: float, *, is_quick: bool = False
 ) -> Answer:
-    """Put a question to a solver, until the deadline (in the time of time.monotonic).
+    """Ask a solver, until the deadline (in the time of time.monotonic).
 
-    Ctrl-C raises KeyboardInterrupt, whatever the question was for. Z3 takes it for itself, and can lose it where it is
-    about to answer; of a quick question Python is told instead, as soon as it is answered.
+    Ctrl-C always raises KeyboardInterrupt. Z3 handles the signal itself, and can lose it just before it answers; during
+    a quick query Python handles it instead, after the answer.
     """
     left = deadline - time.monotonic()
     if left <= 0:
         return Answer.SECONDS
-    # Always set: what Z3 was told for the question before would go on counting.
+    # Always set, because the timeout of the previous query would still apply.
     solver.set("timeout", int(min(left * 1000 + 1, MOST_MILLISECONDS)))
     solver.set(ctrl_c=not is_quick)
     if Memory.is_full():
@@ -149,18 +149,19 @@ def ask(
 
 
 QUICK = 0.2
-"""For so many seconds a question about unbounded numbers may be quick."""
+"""A query about unbounded integers counts as quick for this many seconds."""
 
 STRATEGY = {"phase": "always_false", "restart": "geometric"}
-"""Most variables say that a step is taken, or that a number is this one: false is the better guess. Measured in
-benchmarks/encodings.py."""
+"""Most variables select a step or a value, so false is the better guess. Measured in benchmarks/encodings.py."""
 
 
 CLAUSES_AT_ONCE = 50_000
-"""Z3 reads them in about half a second."""
+"""Z3 reads this many in about half a second."""
 
 
-def once(circuit: Circuit, demanded: Iterable[int], deadline: float = float("inf")) -> tuple[Answer, Values | None]:
+def once(
+    circuit: AndInverterGraph, demanded: Iterable[int], deadline: float = float("inf")
+) -> tuple[Answer, Values | None]:
     """Whether all demanded literals can be true together."""
     literals = [literal for literal in dict.fromkeys(demanded) if literal != TRUE]
     if FALSE in literals:
@@ -175,7 +176,7 @@ def once(circuit: Circuit, demanded: Iterable[int], deadline: float = float("inf
         solver = z3.Tactic("sat", ctx=context).solver()
         for name, value in STRATEGY.items():
             solver.set(name, value)
-        # Part by part, for Z3 cannot be interrupted while it reads.
+        # In parts, because Z3 cannot be interrupted while it reads.
         for first in range(0, len(clauses), CLAUSES_AT_ONCE):
             circuit.budget.look()
             part = clauses[first : first + CLAUSES_AT_ONCE]
@@ -198,7 +199,7 @@ def once(circuit: Circuit, demanded: Iterable[int], deadline: float = float("inf
 
 @cache
 def _named(node: int) -> tuple[z3.Ast, z3.Ast]:
-    """What Z3 calls a node and its negation, in every solver: a name is never given back."""
+    """Z3's names for a node and its negation, shared by all solvers and never released."""
     context = z3.main_ctx().ref()
     symbol = z3.Z3_mk_string_symbol(context, f"n{node}")
     name = z3.Z3_mk_const(context, symbol, z3.Z3_mk_bool_sort(context))
@@ -209,16 +210,16 @@ def _named(node: int) -> tuple[z3.Ast, z3.Ast]:
 
 
 class Solver:
-    """One incremental question after the other about one circuit.
+    """Incremental queries about one and-inverter graph.
 
-    `arithmetic` says which variables stand for formulas about integers; without it there are none.
+    `arithmetic` gives the variables that stand for formulas over integers; None: there are none.
     """
 
     def __init__(
         self,
-        circuit: Circuit,
+        circuit: AndInverterGraph,
         deadline: float = float("inf"),
-        arithmetic: IntegerArithmetic | None = None,
+        arithmetic: LinearArithmetic | None = None,
     ) -> None:
         self.circuit = circuit
         self.deadline = deadline
@@ -226,16 +227,16 @@ class Solver:
         self.solver = z3.SolverFor("QF_FD") if arithmetic is None else z3.SimpleSolver()
         self.solver.set("core.minimize", True)
         self.context = self.solver.ctx.ref()
-        # What Z3 calls each literal.
+        # Z3's name for each literal.
         self.sides: dict[int, z3.Ast] = {}
-        self.told: set[int] = set()
+        self.defined: set[int] = set()
         self.assumed: tuple[int, ...] = ()
 
     def _define(self, literals: Iterable[int]) -> None:
         left, right, sides, arithmetic = self.circuit.left, self.circuit.right, self.sides, self.arithmetic
         following: list[int] = []
-        for node in self.circuit.cone(literals, self.told):
-            self.told.add(node)
+        for node in self.circuit.cone(literals, self.defined):
+            self.defined.add(node)
             formula = None if arithmetic is None else arithmetic.formula(node)
             if formula is None:
                 sides[node], sides[-node] = _named(node)
@@ -256,19 +257,19 @@ class Solver:
             self.add(*dict.fromkeys(following))
 
     def _clause(self, *literals: int) -> None:
-        # Straight to Z3's own functions: their wrappers take ten times as long, and there are 100,000 clauses.
+        # Z3's C functions directly: the wrappers take ten times as long, and there are 100,000 clauses.
         sides = [self.sides[literal] for literal in literals]
         clause = z3.Z3_mk_or(self.context, len(sides), (z3.Ast * len(sides))(*sides)) if len(sides) > 1 else sides[0]
         z3.Z3_solver_assert(self.context, self.solver.solver, clause)
 
     def add(self, *literals: int) -> None:
-        """These literals are true from now on."""
+        """Require these literals from now on."""
         self._define(literals)
         for literal in literals:
             self._clause(literal)
 
     def check(self, *assumed: int) -> Answer:
-        """Whether everything that was added can be true together with what is assumed."""
+        """Whether everything that was added can be true together with the assumptions."""
         self.assumed = assumed
         self._define(assumed)
         sides = [z3.BoolRef(self.sides[literal]) for literal in assumed]
@@ -276,7 +277,7 @@ class Solver:
         def question() -> z3.CheckSatResult:
             return self.solver.check(*sides)
 
-        if self.arithmetic is not None:  # thousands of questions, most of them answered at once
+        if self.arithmetic is not None:  # thousands of queries, most of them answered immediately
             quick = min(self.deadline, time.monotonic() + QUICK)
             answer = ask(question, self.solver, quick, is_quick=True)
             if answer is not Answer.SECONDS:
@@ -284,15 +285,15 @@ class Solver:
         return ask(question, self.solver, self.deadline)
 
     def core(self) -> set[int]:
-        """Those of the assumed literals that made the last answer NO."""
+        """The unsatisfiable core: the assumptions that made the last answer NO."""
         names = {z3.Z3_get_ast_id(self.context, self.sides[literal]): literal for literal in self.assumed}
         return {names[side.get_id()] for side in self.solver.unsat_core()}
 
     def values(self) -> Values:
-        """The values in the last answer, which was YES."""
+        """The values of the last answer, which was YES."""
         model = self.solver.model()
 
         def of(node: int) -> bool:
-            return node in self.told and z3.is_true(model.eval(z3.BoolRef(self.sides[node]), model_completion=True))
+            return node in self.defined and z3.is_true(model.eval(z3.BoolRef(self.sides[node]), model_completion=True))
 
         return Values(self.circuit, of)

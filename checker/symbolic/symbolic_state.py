@@ -1,8 +1,8 @@
-"""What a symbolic reading works on: values, calls under way, and the cells of states.
+"""Symbolic execution without syntax: values, stack frames, and the cells of symbolic states.
 
-In:  an `Instance`, a circuit, and an arithmetic (checker/symbolic/one_hot_integers.py or
+In:  an `Instance`, an and-inverter graph, and an arithmetic (checker/symbolic/one_hot_integers.py or
      checker/symbolic/linear_integers.py).
-Out: the operations that checker/symbolic/evaluator.py reads the language with; no syntax.
+Out: the operations that checker/symbolic/evaluator.py evaluates the language with.
 """
 
 from __future__ import annotations
@@ -11,25 +11,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Circuit
-from isrcheck.checker.symbolic.one_hot_integers import Truth
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.models.language.model import FieldLayout, Instance
 from isrcheck.models.language.syntax import Function
 
 Value = Any
-"""A plain number or truth value, a `Truth`, or what the arithmetic calls a number."""
+"""A plain number or truth value, a `Truth`, or a number of the arithmetic."""
 
 
 @dataclass(slots=True)
 class SymbolicState:
-    """A state whose cells are values; the cells are replaced as a whole where branches part."""
+    """A state whose cells are symbolic values; branches replace the list of cells as a whole."""
 
     cells: list[Value]
 
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """One call: its function, its locals, and what it has returned so far, under which condition."""
+    """A stack frame: the function, its locals, and what it has returned so far, under which condition."""
 
     function: Function
     entry: int
@@ -41,13 +40,13 @@ class Frame:
     result: Value = None
 
 
-class Reading:
-    """Values and cells, and the condition under which each place of a function is reached.
+class SymbolicExecution:
+    """Values and cells, and the path condition at each point of a function.
 
     `alive` is the conjunction of the guards so far; `error` collects where the model leaves its declaration.
     """
 
-    def __init__(self, instance: Instance, circuit: Circuit, arithmetic: Any) -> None:
+    def __init__(self, instance: Instance, circuit: AndInverterGraph, arithmetic: Any) -> None:
         self.instance = instance
         self.circuit = circuit
         self.arithmetic = arithmetic
@@ -57,17 +56,17 @@ class Reading:
         self.error = FALSE
 
     def _here(self) -> int:
-        """The condition under which this place is reached."""
+        """The path condition of this point."""
         frame = self.frame
         return self.circuit.both(self.alive, self.circuit.both(frame.entry, frame.branch))
 
     def _demand(self, literal: int) -> None:
-        """Note where a demand of the declaration is not met."""
+        """Note where a requirement of the declaration is violated."""
         if literal != TRUE:
             self.error = self.circuit.either(self.error, self.circuit.both(self._here(), -literal))
 
     def _under(self, condition: int, question: Callable[[], Value]) -> Value:
-        """An answer to a question that is asked only where the condition holds."""
+        """Evaluate `question` under a further condition."""
         branch = self.frame.branch
         self.frame.branch = self.circuit.both(branch, condition)
         value = question()
@@ -90,19 +89,19 @@ class Reading:
         return int(value) if isinstance(value, bool) else value
 
     def choose(self, condition: int, yes: Value, no: Value) -> Value:
-        """One of two values."""
+        """One of two values, depending on a condition."""
         if condition == TRUE or yes is no:
             return yes
         if condition == FALSE:
             return no
         if isinstance(yes, bool | Truth) and isinstance(no, bool | Truth):
             return as_truth(self.circuit.choose(condition, self.truth(yes), self.truth(no)))
-        if yes is None or no is None:  # one side has no value, and is never asked for it
+        if yes is None or no is None:  # one side has no value, and is never read
             return no if yes is None else yes
         return self.arithmetic.choose(condition, self.number(yes), self.number(no))
 
     def compare(self, sign: str, left: Value, right: Value) -> int:
-        """Whether one value stands to another as the sign says."""
+        """The comparison of two values."""
         if sign in ("==", "!=") and isinstance(left, bool | Truth) and isinstance(right, bool | Truth):
             same = self.circuit.same(self.truth(left), self.truth(right))
             return same if sign == "==" else -same
@@ -115,7 +114,7 @@ class Reading:
         return bool(value) if self.instance.model.entries[name].values is bool else value
 
     def elements(self, index: Value, size: int) -> list[tuple[int, int]]:
-        """The elements of a domain that an index can be, each with the literal that says so."""
+        """The elements of a domain that an index can be, each with its condition."""
         index = self.number(index)
         if isinstance(index, int):
             self._demand(TRUE if 0 <= index < size else FALSE)
@@ -126,7 +125,7 @@ class Reading:
         return [(element, literal) for element, literal in found if literal != FALSE]
 
     def targets(self, place: FieldLayout, indices: Sequence[Value]) -> list[tuple[int, int]]:
-        """The cells that indices can mean, each with the literal that says so."""
+        """The cells that indices can select, each with its condition."""
         found = [(0, TRUE)]
         for index, size in zip(indices, place.sizes, strict=True):
             elements = self.elements(index, size)
@@ -140,7 +139,7 @@ class Reading:
     def load(self, state: SymbolicState, place: FieldLayout, indices: Sequence[Value]) -> Value:
         """The value of a cell."""
         targets = self.targets(place, indices)
-        if not targets:  # the index is nowhere inside, which was noted
+        if not targets:  # the index is always out of range, which was noted
             return False if place.field.values.is_flag else place.low
         value = state.cells[targets[-1][0]]
         for cell, condition in targets[-2::-1]:

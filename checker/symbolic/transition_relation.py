@@ -1,8 +1,9 @@
-"""The transition system of an instance as Boolean formulas: one state, every step from it, and what is asked of both.
+"""The transition relation of an instance as Boolean formulas: one state, every step from it, and all properties.
 
 In:  an `Instance`.
-Out: a `Relation` over the variables of one state and of the choice of a step, made once and then copied for every depth
-     (checker/symbolic/unrolling.py) or asked about one transition at a time (checker/proofs/induction.py).
+Out: a `TransitionRelation` over the variables of one state and of the choice of a step. It is built once, and then
+     either instantiated for every depth (checker/symbolic/unrolling.py) or queried about a single transition
+     (checker/proofs/induction.py).
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from isrcheck.checker.resources.formula_budget import FormulaBudget
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Circuit
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph, Truth
 from isrcheck.checker.symbolic.evaluator import Evaluator
-from isrcheck.checker.symbolic.one_hot_integers import Cases, FiniteArithmetic, Truth
+from isrcheck.checker.symbolic.one_hot_integers import OneHotArithmetic, OneHotInteger
 from isrcheck.checker.symbolic.symbolic_state import Value, as_truth
 from isrcheck.models.language.in_range import IN_RANGE
 from isrcheck.models.language.model import Instance, Property, Step
@@ -23,7 +24,8 @@ from isrcheck.models.run import Cells
 
 @dataclass(frozen=True)
 class Transition:
-    """One step: the variable that says that it is taken, when it is enabled, and where it leaves the declaration."""
+    """One step: the variable that selects it, when it is enabled, where it leaves the declaration, and the cells
+    after it."""
 
     step: Step
     taken: int
@@ -33,8 +35,8 @@ class Transition:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A property: whether it holds, whether a failure is permitted, and where asking leaves the declaration."""
+class PropertyLiterals:
+    """A property: whether it holds, whether its failure is permitted, whether its evaluation leaves the declaration."""
 
     prop: Property
     holds: int
@@ -42,20 +44,20 @@ class Asked:
     error: int
 
 
-class Relation:
-    """The step relation. `before` are the cells of a state, `after` those after whichever step is taken.
+class TransitionRelation:
+    """The transition relation. `before` are the cells of a state, `after` those after the step that is taken.
 
-    `one_value` says that every cell of `before` has a value, `one_step` that one step is taken and enabled, `error`
-    that the model leaves its declaration in some step, `stays` that it does not do so in the one that is taken. A
-    property of states speaks of `before`, one of transitions of both.
+    `one_value` says that every cell of `before` has a value, `one_step` that exactly one step is taken and that it is
+    enabled, `error` that some step leaves the declaration, `stays` that the step that is taken does not. A property of
+    states refers to `before`, a property of transitions to both.
     """
 
     def __init__(
         self, instance: Instance, properties: Sequence[Property] | None = None, budget: FormulaBudget | None = None
     ) -> None:
         self.instance = instance
-        self.circuit = circuit = Circuit(budget)
-        self.arithmetic = FiniteArithmetic(circuit)
+        self.circuit = circuit = AndInverterGraph(budget)
+        self.arithmetic = OneHotArithmetic(circuit)
         self.evaluator = Evaluator(instance, circuit, self.arithmetic)
         self.before = new_state(instance, self.arithmetic)
         self.one_value = circuit.all(self.arithmetic.has_one_value(cell) for cell in self.before if _is_number(cell))
@@ -68,7 +70,7 @@ class Relation:
         self.stays = -circuit.any(circuit.both(one.taken, one.error) for one in self.transitions)
         self.taken = self._taken()
         self.after = [self._after(cell) for cell in range(instance.cells)]
-        self.asking: list[Asked] = []
+        self.asking: list[PropertyLiterals] = []
         asked = instance.properties if properties is None else properties
         self.properties = {prop.name: self._ask(prop) for prop in asked if prop is not IN_RANGE}
         if IN_RANGE in asked:
@@ -87,7 +89,7 @@ class Relation:
         return taken
 
     def _after(self, cell: int) -> Value:
-        """A cell after the step that is taken; steps that write the same share a case."""
+        """A cell after the step that is taken; steps that write the same value share a case."""
         writers: dict[Value, int] = {}
         unwritten = TRUE
         for one in self.transitions:
@@ -100,7 +102,7 @@ class Relation:
         return self.one_of(sides)
 
     def one_of(self, sides: Sequence[tuple[int, Value]]) -> Value:
-        """The value whose literal is true, of which exactly one is."""
+        """The value whose literal is true; exactly one is."""
         if len(sides) == 1:
             return sides[0][1]
         both, either = self.circuit.both, self.circuit.either
@@ -112,14 +114,15 @@ class Relation:
                 cases[number] = either(cases.get(number, FALSE), both(taken, literal))
         return self.arithmetic.known(cases)
 
-    def _ask(self, prop: Property) -> Asked:
+    def _ask(self, prop: Property) -> PropertyLiterals:
         states = [self.before, self.after] if prop.of_steps else [self.before]
-        return Asked(prop, *self.evaluator.property(prop, states, self.taken))
+        return PropertyLiterals(prop, *self.evaluator.property(prop, states, self.taken))
 
-    def _in_range(self) -> Asked:
-        """That nothing errs here: no step from this state, no property of it, and no property of a step that is taken.
+    def _in_range(self) -> PropertyLiterals:
+        """Nothing leaves the declaration here: no step from this state, no property of it, and no property of a step
+        that is taken.
 
-        `asking` are the properties that can.
+        `asking` are the properties whose evaluation can leave it.
         """
         circuit, known = self.circuit, self.properties
         every = [known[prop.name] if prop.name in known else self._ask(prop) for prop in self.instance.properties]
@@ -127,7 +130,7 @@ class Relation:
         of_states = circuit.any(asked.error for asked in self.asking if not asked.prop.of_steps)
         of_steps = circuit.any(asked.error for asked in self.asking if asked.prop.of_steps)
         taken = circuit.all([of_steps, self.one_step, self.stays])
-        return Asked(IN_RANGE, -circuit.any([self.error, of_states, taken]), FALSE, FALSE)
+        return PropertyLiterals(IN_RANGE, -circuit.any([self.error, of_states, taken]), FALSE, FALSE)
 
 
 def _is_number(cell: Value) -> bool:
@@ -135,7 +138,7 @@ def _is_number(cell: Value) -> bool:
 
 
 def new_state(instance: Instance, arithmetic: Any) -> list[Value]:
-    """A state of which nothing is known but the ranges of its cells."""
+    """A state about which only the ranges of its cells are known."""
     cells: list[Value] = []
     for place in instance.layouts.values():
         for _ in range(place.count):
@@ -147,7 +150,7 @@ def new_state(instance: Instance, arithmetic: Any) -> list[Value]:
 
 
 def plain_state(instance: Instance, cells: Cells) -> list[Value]:
-    """A state that is known, as the evaluator takes it: flags as truth values."""
+    """A concrete state in the form that the evaluator takes: flags as truth values."""
     values: list[Value] = []
     for place in instance.layouts.values():
         own = cells[place.offset : place.offset + place.count]
@@ -156,12 +159,12 @@ def plain_state(instance: Instance, cells: Cells) -> list[Value]:
 
 
 def ports(before: Sequence[Value], values: Sequence[Value]) -> dict[int, int]:
-    """What the variables of `before` are replaced by, so that its cells become `values`."""
+    """The substitution that maps the variables of `before` so that its cells become `values`."""
     images: dict[int, int] = {}
     for old, new in zip(before, values, strict=True):
         if isinstance(old, Truth):
             images[old.literal] = new.literal if isinstance(new, Truth) else TRUE if new else FALSE
-        elif isinstance(old, Cases):
+        elif isinstance(old, OneHotInteger):
             cases = {new: TRUE} if isinstance(new, int) else new.of
             for number, literal in old.of.items():
                 if literal > 0:
@@ -173,6 +176,6 @@ def replaced(value: Value, image: Callable[[int], int], known: Callable[[dict[in
     """A value whose literals are replaced."""
     if isinstance(value, Truth):
         return as_truth(image(value.literal))
-    if isinstance(value, Cases):
+    if isinstance(value, OneHotInteger):
         return known({number: image(literal) for number, literal in value.of.items()})
     return value

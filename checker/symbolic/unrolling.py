@@ -1,11 +1,10 @@
-"""Behaviours of a given length as one formula: the relation of checker/symbolic/transition_relation.py, once for every
-depth.
+"""Unrolls the transition relation (checker/symbolic/transition_relation.py): paths of a given length as one formula.
 
-In:  a `Relation`.
-Out: an `Unrolling`: what is asked at each depth as literals of one circuit, and the path that an answer stands for.
+In:  a `TransitionRelation`.
+Out: an `Unrolling`: for each depth the literals of the properties, and the path of a satisfying assignment.
 
-State d+1 is not a set of new variables but what the step makes of state d: what is known of the initial states, and of
-the steps that cannot be enabled yet, is worked out on the way. Only the choices are variables.
+State d+1 is the symbolic image of state d; only the step selectors are variables. Therefore what is known about the
+initial states, and about steps that cannot be enabled yet, is propagated.
 """
 
 from __future__ import annotations
@@ -13,17 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.outcome.exploration import Witness
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE
-from isrcheck.checker.symbolic.one_hot_integers import Cases, Truth
+from isrcheck.checker.outcome.exploration import StepPath
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Truth
+from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
 from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.checker.symbolic.transition_relation import Relation, plain_state, ports, replaced
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation, plain_state, ports, replaced
 from isrcheck.models.language.model import Property
 
 
 @dataclass(frozen=True)
-class Level:
-    """What is known of one depth: the state, and of the step from there which is taken and what has to be demanded."""
+class UnrolledLevel:
+    """One depth: the state, the step selectors, and the constraints on the step that is taken."""
 
     state: Sequence[Value]
     taken: Sequence[int]
@@ -34,13 +33,13 @@ class Level:
 
 
 class Unrolling:
-    """Behaviours from the initial states on, or from any state with `free`."""
+    """Paths that start in an initial state, or with `free` in any state."""
 
-    def __init__(self, relation: Relation, *, free: bool = False) -> None:
+    def __init__(self, relation: TransitionRelation, *, free: bool = False) -> None:
         self.relation = relation
         self.circuit = relation.circuit
         self.initial: list[int] = []
-        self.levels: list[Level] = []
+        self.levels: list[UnrolledLevel] = []
         self.roots = self._roots()
         self.cone = self.circuit.cone(self.roots)
         enabled = [one.enabled for one in relation.transitions]
@@ -60,7 +59,7 @@ class Unrolling:
         return self.relation.before
 
     def _initial_states(self) -> Sequence[Value]:
-        """One of the initial states, which it is says a variable each."""
+        """The initial states, with one variable each that selects it."""
         relation = self.relation
         states = [plain_state(relation.instance, cells) for cells in relation.instance.initial_states]
         if len(states) == 1:
@@ -78,7 +77,7 @@ class Unrolling:
         return cells
 
     def begin(self) -> list[int]:
-        """What has to be true of every behaviour: it begins in one state."""
+        """Constraints on every path: it starts in exactly one state."""
         if self.initial:
             return [self.circuit.exactly_one(self.initial)]
         return [self.relation.one_value]
@@ -89,7 +88,7 @@ class Unrolling:
         return len(self.levels) - 1
 
     def extend(self) -> None:
-        """Add the state after the last one. Whoever asks about it has to demand `one_step` of the level before."""
+        """Add the next state. Queries about it must require `one_step` of the level before."""
         level = self.levels[-1]
         images = self._images(level.state, level.taken)
         known = self.relation.arithmetic.known
@@ -115,13 +114,13 @@ class Unrolling:
             for name, one in relation.properties.items()
         }
         self.levels.append(
-            Level(state, taken, image(relation.one_step), image(relation.error), image(relation.stays), asked)
+            UnrolledLevel(state, taken, image(relation.one_step), image(relation.error), image(relation.stays), asked)
         )
 
     def at(self, prop: Property, depth: int) -> tuple[int, int, int]:
-        """What a property says at a depth: (holds, a failure is permitted, asking leaves the declaration).
+        """A property at a depth: (holds, its failure is permitted, its evaluation leaves the declaration).
 
-        A property of transitions is asked of the one that ends there.
+        A property of transitions is evaluated on the transition that ends at this depth.
         """
         return self.levels[depth - prop.of_steps].asked[prop.name]
 
@@ -131,8 +130,8 @@ class Unrolling:
         cells = zip(self.levels[one].state, self.levels[other].state, strict=True)
         return -self.circuit.all(same("==", a, b) for a, b in cells)
 
-    def witness(self, depth: int, holds: Callable[[int], bool]) -> Witness:
-        """The path that an answer stands for."""
+    def path(self, depth: int, holds: Callable[[int], bool]) -> StepPath:
+        """The path of a satisfying assignment."""
         initial = next((i for i, literal in enumerate(self.initial) if holds(literal)), 0)
         steps = []
         for level in self.levels[:depth]:
@@ -142,11 +141,11 @@ class Unrolling:
                 if holds(literal)
             )
             steps.append(step)
-        return Witness(initial, tuple(steps))
+        return StepPath(initial, tuple(steps))
 
 
 def literals(value: Value) -> Iterable[int]:
-    """The literals that a value is made of."""
+    """The literals of a value."""
     if isinstance(value, Truth):
         return [value.literal]
-    return list(value.of.values()) if isinstance(value, Cases) else []
+    return list(value.of.values()) if isinstance(value, OneHotInteger) else []

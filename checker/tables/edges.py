@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.carrier import EVERY_STATE, SearchContext
 from isrcheck.checker.explicit.reached import Reached
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.outcome.exploration import Exploration
@@ -47,13 +48,13 @@ def sampled_edges(exploration: Exploration, kernel: Kernel) -> Iterator[Edge]:
     levels = min(within, expanded)
     if levels <= 0:
         return
-    search = Search(exploration.instance, Limits(depth=levels - 1), kernel)
-    search.watched = []  # the verdicts are known, and no failing property must end this search
+    context = SearchContext(exploration.instance, Limits(depth=levels - 1), kernel, EVERY_STATE)
+    search = Search(context)
     found = search.run()
     if found.stopped == "interrupt":
         raise KeyboardInterrupt
     assert found.stopped is None, "these levels fitted into the limits before"
-    reached = Reached(kernel, search.store, found.levels, search.starts)
+    reached = Reached(kernel, search.visited, found.levels, context.starts)
     for depth, states in enumerate(reached.first_of_levels(MOST_OF_A_LEVEL)):
         for before in states:
             for step, after in possible_steps(exploration.instance, before):

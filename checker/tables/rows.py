@@ -81,7 +81,7 @@ def _trace_rows(run: Run) -> Iterator[TableRow]:
     """Every trace that shows how a property fails, even if its file could not be written."""
     instance = run.explored.instance
     for verdict in run.verdicts:
-        for _, witness, word in verdict.histories:
+        for _, witness, word in verdict.failing_paths:
             name = verdict.prop.name
             trace = from_steps(instance, witness.initial, witness.steps, name, run.command, word)
             for position in range(trace.length + 1):

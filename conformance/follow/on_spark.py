@@ -15,7 +15,7 @@ from pathlib import Path
 
 from isrcheck.checker.spark.runtime.environment_check import require_same
 from isrcheck.checker.spark.runtime.session import Session
-from isrcheck.checker.spark.runtime.task_statistics import Told, run_job, told_by, values_of
+from isrcheck.checker.spark.runtime.task_statistics import TaskStatistics, run_job, task_statistics, values_of
 from isrcheck.conformance.follow.format.ndjson import content_of
 from isrcheck.conformance.follow.verdicts import FollowRequest, LogVerdict, Word, follow_one, unreadable
 from isrcheck.models.messages.errors import UsageError
@@ -40,20 +40,20 @@ def follow_on_spark(
     """Follow all logs. Raises SparkLostError or UsageError if Spark fails; verdicts reported by then stay valid."""
     require_same(session, look)
     for parcels in _loads(_parcels(paths, take)):
-        told = told_by(session.context)
-        _follow_load(session, parcels, request, told, take, look)
+        statistics = task_statistics(session.context)
+        _follow_load(session, parcels, request, statistics, take, look)
 
 
 def _follow_load(
     session: Session,
     parcels: Sequence[Parcel],
     request: FollowRequest,
-    told: Told,
+    statistics: TaskStatistics,
     take: Callable[[int, LogVerdict], None],
     look: Callable[[], None],
 ) -> None:
     def take_all() -> None:
-        for number, record in sorted(values_of(told).items()):
+        for number, record in sorted(values_of(statistics).items()):
             take(number, _found_of(record))
 
     def take_and_look() -> None:
@@ -61,7 +61,7 @@ def _follow_load(
         look()
 
     def work() -> None:
-        session.context.parallelize(parcels, len(parcels)).foreach(lambda parcel: _follow(parcel, request, told))
+        session.context.parallelize(parcels, len(parcels)).foreach(lambda parcel: _follow(parcel, request, statistics))
 
     try:
         run_job(session, work, take_and_look)
@@ -101,9 +101,9 @@ def _loads(parcels: Iterator[Parcel]) -> Iterator[list[Parcel]]:
 # ------------------------------------------------------------------------------------------------------- on executors
 
 
-def _follow(parcel: Parcel, request: FollowRequest, told: Told) -> None:
+def _follow(parcel: Parcel, request: FollowRequest, statistics: TaskStatistics) -> None:
     number, name, packed = parcel
-    told.add({number: _record_of(follow_one(Path(name), request, zlib.decompress(packed)))})
+    statistics.add({number: _record_of(follow_one(Path(name), request, zlib.decompress(packed)))})
 
 
 def _record_of(found: LogVerdict) -> dict[str, object]:

@@ -17,8 +17,8 @@ import isrcheck
 from conformance.tests.support.symbolic import compare_all
 from isrcheck.checker.compile.kernels import Kernels
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.bmc_result import Unrolled
-from isrcheck.checker.outcome.exploration import Exploration, Witness
+from isrcheck.checker.outcome.bmc_result import BmcResult
+from isrcheck.checker.outcome.exploration import Exploration, StepPath
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
 from isrcheck.conformance.fuzz.compare_proofs import proofs_differ
@@ -213,7 +213,7 @@ def _explorers(instance: Instance, plain: PlainSearch, kernels: Kernels) -> None
         _findings(f"{who}: {{}}", name, found, plain, counts=False)
 
 
-def _path(witness: Witness) -> Path:
+def _path(witness: StepPath) -> Path:
     return witness.initial, witness.steps
 
 
@@ -232,7 +232,7 @@ def _counts(who: str, instance: Instance, plain: PlainSearch, found: Exploration
     _expect(f"{who}: new", dict(zip(fired, found.new, strict=True)), new)
 
 
-def _errors(who: str, found: Exploration | Unrolled, plain: PlainSearch, *, counts: bool) -> None:
+def _errors(who: str, found: Exploration | BmcResult, plain: PlainSearch, *, counts: bool) -> None:
     """Errors in which the model leaves its declaration. Decided properties are no longer evaluated, and a search that
     ends need not reach every error.
     """
@@ -242,13 +242,13 @@ def _errors(who: str, found: Exploration | Unrolled, plain: PlainSearch, *, coun
         if expected is not None and found.stopped != "decided":
             raise Disagreement(f"{who}: {ERROR}", f"nothing instead of {expected}")
         return
-    path = None if ours.found.witness is None else _path(ours.found.witness)
+    path = None if ours.found.path is None else _path(ours.found.path)
     if path != expected or (counts and ours.found.count != plain.errors.count):
         told = f"{path}, {ours.found.count} times, instead of {expected}, {plain.errors.count} times"
         raise Disagreement(f"{who}: {ERROR}", told)
     for name, unjudged in plain.unjudged.items() if counts else ():
         erred: Any = found.findings[name].erred
-        path = None if erred.witness is None else _path(erred.witness)
+        path = None if erred.path is None else _path(erred.path)
         if (path, erred.count) != (unjudged.path, unjudged.count):
             told = f"{name}: {path}, {erred.count} times, instead of {unjudged.path}, {unjudged.count} times"
             raise Disagreement(f"{who}: not judged", told)
@@ -273,7 +273,7 @@ def _findings(who: str, name: str, found: Exploration, plain: PlainSearch, *, co
     if counts or plain.found[name].path is None:
         sides.append(("permitted", both.permitted, plain.permitted[name]))
     for what, ours, expected in sides:
-        path = None if ours.witness is None else _path(ours.witness)
+        path = None if ours.path is None else _path(ours.path)
         if path != expected.path:
             raise Disagreement(who.format(what), f"{name}: {path} instead of {expected.path}")
         if counts and ours.count != expected.count:
@@ -351,18 +351,16 @@ def _bounded(instance: Instance, plain: PlainSearch) -> None:
             continue
         is_goal = name in {prop.name for prop in instance.properties if prop.kind.value == "sometimes"}
         expected = _until(plain.found[name], depth)
-        _depths("Z3: found", name, findings.found.witness, expected, is_exact=not is_goal)
+        _depths("Z3: found", name, findings.found.path, expected, is_exact=not is_goal)
         if expected is None:
-            _depths(
-                "Z3: permitted", name, findings.permitted.witness, _until(plain.permitted[name], depth), is_exact=True
-            )
+            _depths("Z3: permitted", name, findings.permitted.path, _until(plain.permitted[name], depth), is_exact=True)
 
 
 def _until(found: PlainFinding, depth: int) -> Path | None:
     return found.path if found.path is not None and len(found.path[1]) <= depth else None
 
 
-def _depths(kind: str, name: str, witness: Witness | None, expected: Path | None, *, is_exact: bool) -> None:
+def _depths(kind: str, name: str, witness: StepPath | None, expected: Path | None, *, is_exact: bool) -> None:
     path = None if witness is None else _path(witness)
     if not is_exact and path is not None and expected is not None:
         path, expected = (0, path[1][:0]), (0, expected[1][:0]) if len(path[1]) == len(expected[1]) else expected

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from isrcheck.checker.outcome.proof_results import Phase, Proof, Proofs
-from isrcheck.checker.proofs.budget_independence import limitless
+from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.prove import prove
 from isrcheck.conformance.fuzz.plain_search import ERROR, PlainFinding, PlainProperty, PlainSearch, PlainSystem, search
 from isrcheck.conformance.fuzz.program import Program
@@ -102,7 +102,7 @@ def _free(model: Model, instance: Instance, proof: Proof) -> list[str]:
     by_name = {claim.name: claim for claim in (*instance.properties, *instance.lemmas)}
     declared = [by_name[name] for name in proof.lemmas if name in by_name]
     is_known = len(declared) == len(proof.lemmas) and proof.steps == 1
-    return limitless(instance, [proof.prop, *declared]) if is_known else []
+    return independent_budgets(instance, [proof.prop, *declared]) if is_known else []
 
 
 def _other_values(model: Model, instance: Instance, free: Sequence[str]) -> list[dict[str, int]]:

@@ -59,7 +59,7 @@ def of_run(run: RecordedRun) -> str:
             ("violated", run.violated, found.findings[name].found),
             ("permitted", run.permitted, found.findings[name].permitted),
         ):
-            depth = finding.witness.depth if finding.witness else None
+            depth = finding.path.depth if finding.path else None
             if depth != recorded_depths.get(name):
                 lines.append(f"{name}: {what} at step {depth}, recorded {recorded_depths.get(name)}")
     if run.states is not None and found.distinct != run.states:

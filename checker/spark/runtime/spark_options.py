@@ -1,4 +1,4 @@
-"""What a person may set for a Spark session. Importing it needs nothing of Spark.
+"""The settings of a Spark session. Importing this module does not import Spark.
 
 In:  nothing.
 Out: `SparkOptions`.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class SparkOptions:
-    """What a person may set for a session."""
+    """The user's settings for a session."""
 
     master: str | None = None  # None: what spark-submit or spark-defaults.conf says, else every core of this machine
     conf: tuple[tuple[str, str], ...] = ()

@@ -1,6 +1,7 @@
-"""What one task may use of the machine that it runs on.
+"""The memory that one task may use on its machine.
 
-In:  a session, the memory that a machine has for states. Out: bytes for each task.
+In:  a session, the memory of a machine for states.
+Out: bytes for each task.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from isrcheck.checker.spark.runtime.session import Session
 
 
 def task_memory(session: Session, memory: int) -> int:
-    """Bytes for each of the tasks that run at the same time on one machine; `memory` is what there is on one."""
+    """Bytes for each of the tasks that run concurrently on one machine; `memory` is the total of a machine."""
     if session.is_local:
         return memory // session.context.defaultParallelism
     conf = session.context.getConf()

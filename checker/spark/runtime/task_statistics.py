@@ -1,8 +1,9 @@
-"""What tasks tell the driver while a job is still running: statistics by key, never states.
+"""Task statistics: what tasks report to the driver while a job is still running; never states.
 
-In:  on an executor, a key and what is known under it. Out: on the driver, a dictionary that grows as tasks end.
+In:  on an executor, a key and a value.
+Out: on the driver, a dictionary that grows as tasks end.
 
-A task that is run twice tells the same twice, under the same key, so that nothing is counted twice.
+A task that runs twice reports the same values twice, under the same key, so that nothing counts twice.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ class _ByKey(AccumulatorParam[dict[Any, Any]]):
         return value1
 
 
-Told = Accumulator[dict[Any, Any]]
+TaskStatistics = Accumulator[dict[Any, Any]]
 
 
-def told_by(context: SparkContext) -> Told:
-    """Something that the tasks of a job can tell to."""
+def task_statistics(context: SparkContext) -> TaskStatistics:
+    """An accumulator for the statistics of a job's tasks."""
     return context.accumulator({}, _ByKey())
 
 
 def running(session: Session, work: Callable[[], object]) -> Iterator[None]:
-    """Do something that runs jobs, and give a chance to look at it every now and then, until it is done.
+    """Run `work`, which runs jobs, and yield periodically until it is done.
 
-    Whatever is raised in between, Ctrl-C for one, cancels the jobs. Raises SparkLostError or UsageError where Spark
-    fails, and what `work` raises itself.
+    Any exception in between, such as Ctrl-C, cancels the jobs. Raises SparkLostError or UsageError if Spark fails, and
+    whatever `work` raises.
     """
     errors: list[BaseException] = []
     group = f"isrcheck {id(errors)}"
@@ -71,9 +72,9 @@ def running(session: Session, work: Callable[[], object]) -> Iterator[None]:
 
 
 def run_job(session: Session, work: Callable[[], T], look: Callable[[], object]) -> T:
-    """Do something that runs jobs, and look at how far it is every now and then; what it gives. Raises as `running`.
+    """Run `work`, which runs jobs, and call `look` periodically; returns the result. Raises as `running`.
 
-    `look` may raise to end it.
+    `look` may raise to end the job.
     """
     done: list[T] = []
     for _ in running(session, lambda: done.append(work())):
@@ -81,6 +82,6 @@ def run_job(session: Session, work: Callable[[], T], look: Callable[[], object])
     return done[0]
 
 
-def values_of(told: Told) -> Mapping[Any, Any]:
-    """What was told by now."""
+def values_of(told: TaskStatistics) -> Mapping[Any, Any]:
+    """The statistics so far."""
     return dict(told.value)

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel
-from isrcheck.checker.explicit.visited_set import Batch, Full, Store
-from isrcheck.checker.outcome import result_words
+from isrcheck.checker.explicit.visited_set import Batch, Full, VisitedSet
+from isrcheck.checker.outcome.kernel_results import KernelResults
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.conformance.follow.observations.cells import Cells, Numbers, Words
 from isrcheck.conformance.follow.observations.claims import Claims
@@ -84,7 +84,7 @@ class ObservationSearch:
         self.steps = instance.first_steps[-1]
         self.room = max(ROOM, 2 * self.steps)
         self.batch = Batch.of(self.room, self.words)
-        self.store = Store(self.words + 1, self.steps + len(instance.initial_states), limits.memory)
+        self.store = VisitedSet(self.words + 1, self.steps + len(instance.initial_states), limits.memory)
         self.rules = Rules(script, self.cells, self.monitor, is_idempotent)
         unlimited = [budget for budget in BUDGETS if budget != "retries" or is_idempotent]
         values = {f"{budget}_left": getattr(instance.configuration, budget) for budget in unlimited}
@@ -145,8 +145,7 @@ class ObservationSearch:
     def _expand(self, first: int, end: int) -> None:
         """Take every allowed step from the nodes first..end-1, which have the same depth."""
         active = np.zeros(len(self.instance.model.properties) + 1, np.int8)
-        results = result_words.new(len(self.instance.model.properties))
-        status = result_words.status(len(self.instance.model.properties))
+        results = KernelResults(len(self.instance.model.properties))
         fired = np.zeros(len(self.instance.model.actions), np.int64)
         before, after = self.kernel.layout.buffer(self.instance), self.kernel.layout.buffer(self.instance)
         at = first
@@ -156,10 +155,10 @@ class ObservationSearch:
             count = self.kernel.expand(
                 *(states.ctypes.data, 0, len(states), before.ctypes.data, after.ctypes.data),
                 *(self.batch.states.ctypes.data, self.batch.parents.ctypes.data, self.batch.steps.ctypes.data),
-                *(self.room, fired.ctypes.data, active.ctypes.data, results.ctypes.data),
+                *(self.room, fired.ctypes.data, active.ctypes.data, results.address),
             )
-            done = int(results[status])
-            if results[status + 2]:
+            done = results.next_state
+            if results.has_failed:
                 self._explain_failure(states[done])
             self.generated += count
             self._take(at, states, nodes[:, self.words].copy(), count)

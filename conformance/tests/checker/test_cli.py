@@ -196,9 +196,7 @@ def test_every_verdict_has_its_word_its_depth_and_its_exit_code(check, check_jso
 def test_a_verdict_of_undecided_says_why_and_how_far_and_never_that_anything_holds(check):
     _, text, _ = check("counter.py", "--seconds", "1e-9")
     assert "HOLDS" not in text
-    assert (
-        text.splitlines()[-1] == "UNDECIDED: the time that it was given is used up; every state to depth 0 was judged"
-    )
+    assert text.splitlines()[-1] == "UNDECIDED: its time limit is reached; every state to depth 0 was judged"
 
 
 def test_memory_that_is_used_up_ends_undecided_with_what_was_found(check_json, check):

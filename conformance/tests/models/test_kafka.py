@@ -25,7 +25,7 @@ def found(depth, protocol="0.10", **values):
     failures = {}
     for name, findings in exploration.findings.items():
         if next(p for p in instance.properties if p.name == name).kind is not Kind.SOMETIMES:
-            depths = [one.witness and one.witness.depth for one in (findings.found, findings.permitted)]
+            depths = [one.path and one.path.depth for one in (findings.found, findings.permitted)]
             if depths != [None, None]:
                 failures[name] = tuple(depths)
     return failures
@@ -160,7 +160,7 @@ def test_each_switch_of_2_1_by_itself(switches, isr_is_complete, distinct):
     values = {"log_size": 1, "bounces": 0, "crashes": 1} | switches
     exploration = explore(MODEL.instance("2.1", values), Limits(memory=MEMORY), count_all=True)
     assert exploration.exhausted
-    witness = exploration.findings["isr_is_complete"].found.witness
+    witness = exploration.findings["isr_is_complete"].found.path
     assert (witness and witness.depth, exploration.distinct) == (isr_is_complete, distinct)
 
 

@@ -34,7 +34,7 @@ def test_the_bound_of_a_violation_is_one_less_than_its_level():
     exploration = explore(instance, Limits(7, 1 << 30))
     assert exploration.findings["weak_isr"].found.count == 0
     exploration = explore(instance, Limits(8, 1 << 30))
-    assert exploration.findings["weak_isr"].found.witness.depth == 8
+    assert exploration.findings["weak_isr"].found.path.depth == 8
 
 
 def test_a_swapped_action_is_a_mutant_between_two_variants():

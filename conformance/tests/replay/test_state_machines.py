@@ -77,7 +77,7 @@ def test_what_hypothesis_finds_the_explorer_finds_in_no_more_steps(
     assert failure is not None
     assert failure.broken == broken
     found = explore(instance, Limits(depth=len(failure.trace)), only=[broken]).findings[broken]
-    witness = found.found.witness or found.permitted.witness
+    witness = found.found.path or found.permitted.path
     assert witness is not None
     assert witness.depth == least <= len(failure.trace)
     path = failure.trace.save(tmp_path)

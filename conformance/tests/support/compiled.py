@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from isrcheck.checker.compile.kernel import Kernel, kernel_of
-from isrcheck.checker.outcome import result_words
+from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
 from isrcheck.conformance.replay.walks import Enabled
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import Cells
@@ -35,22 +35,25 @@ class Compiled:
         self.active = np.zeros(properties + 1, np.int8)
         for number, prop in enumerate(instance.model.properties):
             self.active[number] = prop in instance.properties
-        self.results = result_words.new(properties)
+        self.results = KernelResults(properties)
         self.plain = kernel.layout.buffer(instance)
         self.before, self.after = self.plain.copy(), self.plain.copy()
 
     def _start_anew(self) -> None:
         self.before[:] = self.after[:] = self.plain
-        self.results[:] = 0
+        self.results.clear()
         self.fired[:] = 0
 
     def _seen(self, of_steps: bool) -> dict[str, Seen]:
-        words = [int(word) for word in self.results]
         return {
-            prop.name: ((words[at], words[at + 1], words[at + 2]), (words[at + 3], words[at + 4], words[at + 5]))
-            for at, prop in zip(range(0, len(words), result_words.STRIDE), self.instance.model.properties, strict=False)
+            prop.name: (self._entry(number, EntryKind.FOUND), self._entry(number, EntryKind.PERMITTED))
+            for number, prop in enumerate(self.instance.model.properties)
             if prop in self.instance.properties and prop.of_steps == of_steps
         }
+
+    def _entry(self, number: int, kind: EntryKind) -> tuple[int, int, int]:
+        entry = self.results.entry(number, kind)
+        return entry.count, entry.state, entry.step
 
     def enabled(self, cells: Cells) -> set[int]:
         """The numbers of the enabled steps. Raises AssertionError where the model leaves its declaration."""
@@ -89,12 +92,11 @@ class Compiled:
             self.room,
             self.fired.ctypes.data,
             self.active.ctypes.data,
-            self.results.ctypes.data,
+            self.results.address,
         )
-        next_state, counted, has_failed = (int(word) for word in self.results[-3:])
-        if has_failed:
+        if self.results.has_failed:
             return None
-        assert (next_state, counted) == (1, count)
+        assert (self.results.next_state, self.results.successors) == (1, count)
         assert not self.parents[:count].any()
         return count
 
@@ -103,7 +105,7 @@ class Compiled:
         self._start_anew()
         store = self.kernel.layout.pack(cells)
         stopped_at = self.kernel.check(
-            store.ctypes.data, 0, 1, self.before.ctypes.data, self.active.ctypes.data, self.results.ctypes.data
+            store.ctypes.data, 0, 1, self.before.ctypes.data, self.active.ctypes.data, self.results.address
         )
         return self._seen(of_steps=False) if stopped_at == 1 else None
 

@@ -13,10 +13,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.tests.checker.compile.test_kernel import random_state, spelled
-from isrcheck.checker.symbolic.and_inverter_graph import Circuit
-from isrcheck.checker.symbolic.one_hot_integers import Cases, Truth
+from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph, Truth
+from isrcheck.checker.symbolic.one_hot_integers import OneHotInteger
 from isrcheck.checker.symbolic.symbolic_state import Value
-from isrcheck.checker.symbolic.transition_relation import Asked, Relation, Transition, plain_state, ports
+from isrcheck.checker.symbolic.transition_relation import (
+    PropertyLiterals,
+    Transition,
+    TransitionRelation,
+    plain_state,
+    ports,
+)
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Step
 from isrcheck.models.messages.errors import ModelError
@@ -26,7 +32,7 @@ from isrcheck.models.run import Cells
 class Table:
     """Every node of a circuit under many assignments: bit k of its word is its truth under assignment k."""
 
-    def __init__(self, circuit: Circuit, assignments: Sequence[Mapping[int, int]]) -> None:
+    def __init__(self, circuit: AndInverterGraph, assignments: Sequence[Mapping[int, int]]) -> None:
         everywhere = (1 << len(assignments)) - 1
         given: dict[int, int] = {}
         for number, assignment in enumerate(assignments):
@@ -50,7 +56,7 @@ class Table:
         """The number that a value is under an assignment, of whose cases exactly one has to be true."""
         if isinstance(value, Truth):
             return int(self.holds(value.literal, number))
-        if isinstance(value, Cases):
+        if isinstance(value, OneHotInteger):
             (found,) = (case for case, literal in value.of.items() if self.holds(literal, number))
             return found
         return int(value)
@@ -87,7 +93,7 @@ class Comparison:
     def __init__(self, instance: Instance, states: Sequence[Cells]) -> None:
         self.instance = instance
         self.states = states
-        self.relation = Relation(instance, [*instance.properties, *instance.lemmas])
+        self.relation = TransitionRelation(instance, [*instance.properties, *instance.lemmas])
         before = self.relation.before
         self.known = [ports(before, plain_state(instance, cells)) for cells in states]
         self.table = Table(self.relation.circuit, self.known)
@@ -162,7 +168,7 @@ class Comparison:
         assert not table.words[self.relation.one_step]
 
     def _property(
-        self, table: Table, number: int, asked: Asked, states: Sequence[Cells], step: Step | None = None
+        self, table: Table, number: int, asked: PropertyLiterals, states: Sequence[Cells], step: Step | None = None
     ) -> None:
         self.compared.answers += 1
         permitted = False

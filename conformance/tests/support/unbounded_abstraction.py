@@ -1,6 +1,6 @@
 """The slice of a model, held against steps of the model itself.
 
-In:  a `Slice`, and steps of an instance whose sizes are whatever they are.
+In:  an `UnboundedAbstraction`, and steps of an instance whose sizes are whatever they are.
 Out: whether the slice allows such a step, once what it does not keep is forgotten.
 """
 
@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from isrcheck.checker.proofs.unbounded_abstraction import Slice, SlicedStep
+from isrcheck.checker.proofs.unbounded_abstraction import AbstractStep, UnboundedAbstraction
 from isrcheck.checker.resources.formula_budget import Answer
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE
-from isrcheck.checker.symbolic.one_hot_integers import Truth
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Truth
 from isrcheck.checker.symbolic.symbolic_state import Value
 from isrcheck.models import run
 from isrcheck.models.language.model import Instance, Property, Step
@@ -39,23 +38,23 @@ class Projected:
 class Projection:
     """One slice, and the questions about it that fix a configuration, a state and a step."""
 
-    def __init__(self, sliced: Slice, properties: Sequence[Property] = ()) -> None:
-        self.sliced = sliced
+    def __init__(self, abstraction: UnboundedAbstraction, properties: Sequence[Property] = ()) -> None:
+        self.abstraction = abstraction
         self.properties = properties
-        self.solver = sliced.solver()
-        self._of_states = {p.name: sliced.ask(p, [sliced.before]) for p in properties if not p.of_steps}
+        self.solver = abstraction.solver()
+        self._of_states = {p.name: abstraction.ask(p, [abstraction.before]) for p in properties if not p.of_steps}
         self._of_steps = {
-            (prop.name, id(step)): sliced.ask(prop, [sliced.before, step.after], step.taken)
+            (prop.name, id(step)): abstraction.ask(prop, [abstraction.before, step.after], step.taken)
             for prop in properties
             if prop.of_steps
-            for step in sliced.steps
+            for step in abstraction.steps
         }
 
     def kept(self, instance: Instance, cells: Cells) -> Cells:
         """The cells of the fields that the slice has."""
         return tuple(
             value
-            for name in self.sliced.kept
+            for name in self.abstraction.kept
             for place in [instance.layouts[name]]
             for value in cells[place.offset : place.offset + place.count]
         )
@@ -69,16 +68,16 @@ class Projection:
             return value.literal if number else -value.literal
         if isinstance(value, bool):
             return TRUE if value == bool(number) else FALSE
-        return self.sliced.arithmetic.compare("==", value, number)
+        return self.abstraction.arithmetic.compare("==", value, number)
 
     def pinned(self, instance: Instance) -> list[int]:
         """The literals that say that what is open is what it is in this instance."""
-        entries = self.sliced.evaluator.entries
+        entries = self.abstraction.evaluator.entries
         return [self._equals(value, getattr(instance.configuration, name)) for name, value in entries.items()]
 
-    def steps(self, action: str, arguments: Sequence[int | None]) -> Iterator[SlicedStep]:
+    def steps(self, action: str, arguments: Sequence[int | None]) -> Iterator[AbstractStep]:
         """The steps of the slice that a step of the model can be."""
-        for step in self.sliced.steps:
+        for step in self.abstraction.steps:
             if step.action == action and all(
                 mine is None or mine == its for mine, its in zip(step.arguments, arguments, strict=True)
             ):
@@ -86,14 +85,14 @@ class Projection:
 
     def allows(self, instance: Instance, one: Projected) -> bool:
         """Whether the slice has this step, with properties that say this of it."""
-        assumed = [*self.pinned(instance), *self.equal(self.sliced.before, one.before)]
+        assumed = [*self.pinned(instance), *self.equal(self.abstraction.before, one.before)]
         return any(
             self.solver.check(*assumed, step.enabled, *self.equal(step.after, one.after), *self._say(step, one.truths))
             is Answer.YES
             for step in self.steps(*one.step)
         )
 
-    def _say(self, step: SlicedStep, truths: Truths) -> Iterator[int]:
+    def _say(self, step: AbstractStep, truths: Truths) -> Iterator[int]:
         for name, truth in truths:
             holds, asked = self._of_states[name] if name in self._of_states else self._of_steps[name, id(step)]
             yield from (asked, holds if truth else -holds)

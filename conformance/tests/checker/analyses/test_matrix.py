@@ -346,7 +346,7 @@ def test_the_runs_share_the_time_that_is_given(check):
     assert (code, first["stopped"], second["exhausted"]) == (3, "seconds", True)
     assert first["seconds"] >= 1
     assert re.search(r"^log_matching +UNDECIDED, none to \d+$", text, re.MULTILINE)
-    assert line(text, "not exhaustive: kafka 0.10 (to depth ").endswith(": the time that it was given is used up)")
+    assert line(text, "not exhaustive: kafka 0.10 (to depth ").endswith(": its time limit is reached)")
 
 
 def test_a_mechanism_that_is_off_is_not_undecided_where_time_runs_out(tmp_path):

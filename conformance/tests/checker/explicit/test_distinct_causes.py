@@ -11,8 +11,8 @@ import pytest
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.explicit import distinct_causes
-from isrcheck.checker.explicit.distinct_causes import differing
+from isrcheck.checker.explicit import distinct_causes as search_for_causes
+from isrcheck.checker.explicit.distinct_causes import distinct_causes
 from isrcheck.checker.outcome.verdict import Word
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
@@ -171,14 +171,13 @@ def test_text_files_and_how_far_it_reaches(check, tmp_path, capsys):
     assert files == [f"{stems[0]}_1.itf.json", f"{stems[1]}_1.itf.json", f"{stems[1]}_2.itf.json"]
     shown = [f"     trace show counterexamples/{name}" for name in files]
     assert out.splitlines()[-14:] == [
-        "acked_not_lost, VIOLATED: 1 counterexample, no other was found to depth 6: a shortest history to each of"
+        "acked_not_lost, VIOLATED: 1 counterexample, no other cause was found to depth 6 in a shortest path to each of"
         " 2 first failures",
         "  1. 6 steps, bounces 1: removed by broker_bounces, lost by controller_fails_over",
         "     false: holds_record(s, s.controller_leader, record) or was_deleted(s, record)",
         shown[0],
         "",
-        "isr_is_complete, VIOLATED: 2 counterexamples with different causes, as many as were asked for; there may be"
-        " more",
+        "isr_is_complete, VIOLATED: 2 counterexamples with different causes, as many as requested; there may be more",
         "  1. 5 steps, bounces 1: removed by broker_bounces, missing from the ISR by broker_bounces",
         "     false: s.log_record[member][offset] == s.exposed_record[offset]",
         shown[1],
@@ -230,7 +229,7 @@ def test_how_far_it_reaches_as_an_object(check):
         "judged_to_depth": 5,
         "first_failures": 3,
         "looked_at": 3,
-        "reach": "no other was found in the whole state space: a shortest history to each of 3 first failures",
+        "reach": "no other cause was found in the whole state space in a shortest path to each of 3 first failures",
         "found": [
             {
                 "length": 2,
@@ -245,7 +244,7 @@ def test_how_far_it_reaches_as_an_object(check):
     }
     assert [one["command"][15:] for one in third["found"]] == ["--counterexamples 2", "--bound 2"]
     assert (third["first_failures"], third["looked_at"]) == (75, 5)
-    assert second["reach"] == third["reach"] == "as many as were asked for; there may be more"
+    assert second["reach"] == third["reach"] == "as many as requested; there may be more"
 
 
 def of_doors(monkeypatch, tmp_path, limits, asked=9):
@@ -253,7 +252,7 @@ def of_doors(monkeypatch, tmp_path, limits, asked=9):
     path.write_text(DOORS)
     instance = registry.load_file(path).instance()
     prop = instance.model.properties[0]
-    return differing(
+    return distinct_causes(
         *(instance, prop, Word.PERMITTED, asked, limits, kernel_of(instance), "check doors.py"),
         *(lambda progress: None, lambda what, seconds: None),
     )
@@ -264,19 +263,18 @@ def test_what_is_cut_short_says_so(monkeypatch, tmp_path):
     assert (len(done.found), done.stopped) == (2, None)
     cut = of_doors(monkeypatch, tmp_path, Limits(seconds=1e-9))
     assert (len(cut.found), cut.stopped) == (0, "seconds")
-    assert cut.reach == "UNDECIDED whether there are more: the time that it was given is used up"
+    assert cut.reach == "UNDECIDED whether there are more: its time limit is reached"
 
     cut.exploration.stopped = "memory"
     enough = replace(cut, asked=0, stopped=None)
     assert enough.reach == (
-        "as many as were asked for; there may be more, and some with fewer faults: the memory that it was given is used"
-        " up"
+        "as many as requested; there may be more, some with fewer faults: its memory limit is reached"
     )
 
     def interrupted(trace):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(distinct_causes, "cause_of", interrupted)
+    monkeypatch.setattr(search_for_causes, "cause_of", interrupted)
     cut = of_doors(monkeypatch, tmp_path, Limits())
     assert (len(cut.found), cut.looked_at, cut.stopped) == (0, 1, "interrupt")
     assert cut.reach == "UNDECIDED whether there are more: it was interrupted"

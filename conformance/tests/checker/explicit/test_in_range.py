@@ -16,7 +16,7 @@ from conformance.tests.checker.symbolic.test_bounded_model_checking import same_
 from conformance.tests.support.engine import checking
 from isrcheck.checker import cli
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Witness
+from isrcheck.checker.outcome.exploration import StepPath
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
@@ -285,7 +285,7 @@ def _is_no_object(meta: dict[str, Any]) -> None:
             _speaks_of_another_property,
             "a step or a property errs at its end, but the trace does not say in_range VIOLATED",
         ),
-        (_is_no_object, "its error is no step with a message"),
+        (_is_no_object, "its error has no message"),
     ],
 )
 def test_a_damaged_trace_of_it_is_refused(
@@ -328,7 +328,7 @@ def nothing_beside(s):
 
 def test_a_loop_variable_that_is_assigned_is_an_index_like_any_other(tmp_path: Path) -> None:
     found = explore(instance_of(tmp_path, ASSIGNED), Limits(1))
-    assert found.findings["in_range"].found.witness == Witness(0, (0,))
+    assert found.findings["in_range"].found.path == StepPath(0, (0,))
     assert found.levels == [1]
 
 

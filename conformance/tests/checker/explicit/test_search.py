@@ -17,11 +17,11 @@ import pytest
 
 from conformance.tests.support.places import PROJECT as ROOT
 from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit import carrier, single_thread, visited_set
 from isrcheck.checker.explicit import search as engine
 from isrcheck.checker.explicit import threads as threaded
-from isrcheck.checker.explicit import visited_set
 from isrcheck.checker.explicit.explore import explore
-from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, Witness
+from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings, Progress, StepPath
 from isrcheck.checker.outcome.verdict import Word, verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.models import registry, run
@@ -160,8 +160,8 @@ class Naive:
     fired: dict[str, int] = field(default_factory=dict)
     new: dict[str, int] = field(default_factory=dict)
     findings: dict[str, Findings] = field(default_factory=dict)
-    paths: dict[run.Cells, Witness] = field(default_factory=dict)
-    errors: list[Witness] = field(default_factory=list)
+    paths: dict[run.Cells, StepPath] = field(default_factory=dict)
+    errors: list[StepPath] = field(default_factory=list)
     erring: Finding = field(default_factory=Finding)
 
     def search(self) -> Naive:
@@ -177,7 +177,7 @@ class Naive:
         self.fired = {one.name: 0 for one in self.instance.model.actions}
         self.new = dict(self.fired)
         for position, cells in enumerate(self.instance.initial_states):
-            self.paths[cells] = Witness(position, ())
+            self.paths[cells] = StepPath(position, ())
         level = list(self.paths)
         closed: set[str] = set()
         while level:
@@ -198,7 +198,7 @@ class Naive:
         found = []
         here = self.paths[cells]
         for step in self.instance.steps:
-            path = Witness(here.initial, (*here.steps, step.number))
+            path = StepPath(here.initial, (*here.steps, step.number))
             try:
                 after = run.take(self.instance, cells, step)
             except ModelError:
@@ -217,7 +217,7 @@ class Naive:
                 found.append(after)
         return found
 
-    def _ask(self, prop: Property, path: Witness, *about: Any) -> None:
+    def _ask(self, prop: Property, path: StepPath, *about: Any) -> None:
         try:
             truth = run.holds(self.instance, prop, *about) if len(about) == 1 else None
             truth = run.holds_step(self.instance, prop, *about) if truth is None else truth
@@ -225,19 +225,19 @@ class Naive:
         except ModelError:
             self._note_error(self.findings[prop.name].erred, path)
 
-    def _note_error(self, finding: Finding, path: Witness) -> None:
+    def _note_error(self, finding: Finding, path: StepPath) -> None:
         finding.count += 1
-        finding.witness = finding.witness or path
+        finding.path = finding.path or path
         self.errors.append(path)
 
-    def _note(self, prop: Property, truth: bool, cells: run.Cells, path: Witness) -> None:
+    def _note(self, prop: Property, truth: bool, cells: run.Cells, path: StepPath) -> None:
         if truth != (prop.kind is Kind.SOMETIMES):
             return
         findings = self.findings[prop.name]
         is_permitted = prop.kind is not Kind.SOMETIMES and run.is_permitted(self.instance, prop, cells)
         finding = findings.permitted if is_permitted else findings.found
         finding.count += 1
-        finding.witness = finding.witness or path
+        finding.path = finding.path or path
 
     def _decided(self, of_steps: bool) -> set[str]:
         if self.count_all:
@@ -305,7 +305,7 @@ def test_two_phase_commit_has_288_states_with_three_resource_managers(limits: Ca
     assert (found.distinct, found.generated, found.exhausted, found.frontier) == (288, 1145, True, 0)
     assert found.levels == [1, 7, 21, 38, 50, 54, 49, 36, 21, 9, 2]
     assert {
-        name: (one.found.count, one.found.witness and one.found.witness.depth) for name, one in found.findings.items()
+        name: (one.found.count, one.found.path and one.found.path.depth) for name, one in found.findings.items()
     } == {
         "consistent": (0, None),
         "all_commit": (1, 10),
@@ -323,7 +323,7 @@ def test_two_phase_commit_has_296448_states_with_seven_resource_managers(limits:
 # ---------------------------------------------------------------------------- the least of the shortest counterexamples
 
 
-def least_by_brute_force(instance: Instance, prop: Property, most: int) -> Witness | None:
+def least_by_brute_force(instance: Instance, prop: Property, most: int) -> StepPath | None:
     """Every history, the shortest first, and of one length in the order of initial state and steps."""
     for depth in range(most + 1):
         for initial, *numbers in itertools.product(
@@ -344,7 +344,7 @@ def least_by_brute_force(instance: Instance, prop: Property, most: int) -> Witne
             else:
                 truth = run.holds(instance, prop, cells)
             if truth == (prop.kind is Kind.SOMETIMES) and not run.is_permitted(instance, prop, cells):
-                return Witness(initial, tuple(numbers))
+                return StepPath(initial, tuple(numbers))
     return None
 
 
@@ -354,7 +354,7 @@ def test_the_counterexample_is_the_least_of_the_shortest(
 ) -> None:
     instance = counters.instance()
     prop = next(prop for prop in instance.properties if prop.name == name)
-    found = explore(instance, limits(3, MEMORY), only=[name]).findings[name].found.witness
+    found = explore(instance, limits(3, MEMORY), only=[name]).findings[name].found.path
     assert found == least_by_brute_force(instance, prop, 3)
     spelled = found and [instance.spell_step(instance.step(number)) for number in found.steps]
     # All start in state 0, where counter 0 has gone to 2, since the order of the starts comes first.
@@ -387,8 +387,8 @@ def test_the_size_of_the_pieces_changes_nothing(
 ) -> None:
     instance = counters.instance()
     expected = {count_all: explore(instance, limits(memory=MEMORY), count_all=count_all) for count_all in (False, True)}
-    monkeypatch.setattr(engine, "CHUNK", chunk)
-    monkeypatch.setattr(engine, "BATCH_BYTES", batch_bytes)
+    monkeypatch.setattr(single_thread, "CHUNK", chunk)
+    monkeypatch.setattr(single_thread, "BATCH_BYTES", batch_bytes)
     monkeypatch.setattr(threaded, "MOST_CHUNK", chunk)
     monkeypatch.setattr(threaded, "LANE_BYTES", batch_bytes)
     monkeypatch.setattr(visited_set, "RECENT_BITS", recent_bits)
@@ -431,7 +431,7 @@ def test_an_initial_state_can_violate(tmp_path: Path, limits: Callable[..., Limi
     )
     instance = registry.load_file(written(tmp_path, text)).instance()
     findings = explore(instance, limits(0, MEMORY)).findings["total_below_six"]
-    assert findings == Findings(Finding(1, Witness(1, ())), Finding())
+    assert findings == Findings(Finding(1, StepPath(1, ())), Finding())
 
 
 @pytest.mark.parametrize("kibibytes", [0, 512, 1024, 2048])
@@ -475,8 +475,10 @@ def test_seconds_that_end_leave_the_books_in_order(
     counters: Model, monkeypatch: pytest.MonkeyPatch, seconds: float, limits: Callable[..., Limits]
 ) -> None:
     kernel = kernel_of(counters.instance())
-    monkeypatch.setattr(engine, "time", Clock())
-    monkeypatch.setattr(engine, "CHUNK", 2)
+    clock = Clock()
+    monkeypatch.setattr(carrier, "time", clock)
+    monkeypatch.setattr(engine, "time", clock)
+    monkeypatch.setattr(single_thread, "CHUNK", 2)
     monkeypatch.setattr(threaded, "MOST_CHUNK", 1)
     monkeypatch.setattr(threaded, "LANES_A_THREAD", 1)
     found = explore(counters.instance(), limits(memory=MEMORY, seconds=seconds), kernel=kernel)
@@ -499,15 +501,17 @@ def test_an_interrupt_keeps_what_was_found(
 
     kernel = kernel_of(counters.instance())
     whole = explore(counters.instance(), limits(memory=MEMORY), count_all=True, kernel=kernel)
-    monkeypatch.setattr(engine, "time", Clock())
-    monkeypatch.setattr(engine, "CHUNK", 2)
+    clock = Clock()
+    monkeypatch.setattr(carrier, "time", clock)
+    monkeypatch.setattr(engine, "time", clock)
+    monkeypatch.setattr(single_thread, "CHUNK", 2)
     monkeypatch.setattr(threaded, "MOST_CHUNK", 1)
     found = explore(counters.instance(), limits(memory=MEMORY), count_all=True, kernel=kernel, report=report)
     assert found.stopped == "interrupt" and not found.is_complete
     assert (found.generated, found.distinct) >= (reports[-1].generated, reports[-1].distinct)
     assert_books_in_order(found)
     for name, findings in found.findings.items():
-        assert findings.found.witness in (None, whole.findings[name].found.witness)
+        assert findings.found.path in (None, whole.findings[name].found.path)
         assert findings.found.count <= whole.findings[name].found.count
     words = {verdict.prop.name: verdict.word for verdict in verdicts(found)}
     if found.limits.threads == 1:
@@ -681,6 +685,4 @@ def test_memory_that_ends_is_undecided(tmp_path: Path) -> None:
     done = check(tmp_path, tmp_path / "cache", "--memory", "16M", "--continue")
     assert done.returncode == 3
     assert re.search(r"^total_is_the_sum +UNDECIDED \(memory; none to depth 5\)", done.stdout, re.MULTILINE)
-    assert done.stdout.endswith(
-        "\nUNDECIDED: the memory that it was given is used up; every state to depth 5 was judged\n"
-    )
+    assert done.stdout.endswith("\nUNDECIDED: its memory limit is reached; every state to depth 5 was judged\n")

@@ -321,7 +321,7 @@ def test_a_search_that_is_cut_short_draws_nothing_and_is_undecided(check, tmp_pa
     code, out, _ = check("graph kafka --protocol 0.10 -o x.html --seconds 0.000001")
     assert (code, out) == (
         3,
-        "UNDECIDED: the time that it was given is used up at 3 states, and an incomplete graph would mislead;"
+        "UNDECIDED: its time limit is reached at 3 states, and an incomplete graph would mislead;"
         " give a smaller --bound, or a higher limit\n",
     )
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("light.py", "__pycache__")] == []
@@ -343,7 +343,7 @@ def test_an_interruption_leaves_nothing_half_written(check, tmp_path, monkeypatc
     def interrupted(*given):
         raise KeyboardInterrupt
 
-    for place in ("isrcheck.traces.format.output.os.fsync", "isrcheck.checker.graph.state_graph.Search._expand"):
+    for place in ("isrcheck.traces.format.output.os.fsync", "isrcheck.checker.graph.state_graph.SingleThread.expand"):
         monkeypatch.setattr(place, interrupted)
         code, out, err = check("graph light.py -o x.dot")
         assert (code, out, err) == (130, "", "check: interrupted before anything was found\n")

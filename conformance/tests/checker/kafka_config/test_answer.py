@@ -257,10 +257,10 @@ def test_a_search_from_one_of_several_initial_states():
     assert len(instance.initial_states) == 2
     found = [explore(instance, Limits(depth=7), initial=initial) for initial in (0, 1)]
     assert [one.levels[0] for one in found] == [1, 1]
-    lost = [one.findings["acked_not_lost"].found.witness for one in found]
+    lost = [one.findings["acked_not_lost"].found.path for one in found]
     assert [(witness.initial, witness.depth) for witness in lost] == [(0, 6), (1, 6)]
     both = explore(instance, Limits(depth=7))
-    assert both.findings["acked_not_lost"].found.witness == lost[0]
+    assert both.findings["acked_not_lost"].found.path == lost[0]
 
 
 def test_time_that_is_used_up_is_undecided(ask, ask_json, monkeypatch):

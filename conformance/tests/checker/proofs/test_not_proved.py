@@ -113,7 +113,7 @@ def test_that_no_step_leaves_its_range_is_a_premise_that_is_proved_or_searched(c
     weaker = text + ALL_THE_WATER.replace("== 8", "< 30")
     code, out, _ = check(weaker, "--limit", "20")
     assert (code, "PROVED: at any depth" in joined(out)) == (0, True)
-    assert f"premise in_range (searched): {nothing}: a search to the end came through all 9 of them" in joined(out)
+    assert f"premise in_range (searched): {nothing}: an exhaustive search visited all 9 of them" in joined(out)
     code, out, _ = check(weaker, "--limit", "20", "--bound", "3")
     assert (code, "PROVED" in out) == (3, False)
     assert "in_range: not proved: a step breaks it: somebody_pours_right, which leaves its range:" in joined(out)

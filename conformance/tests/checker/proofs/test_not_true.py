@@ -14,7 +14,7 @@ from isrcheck.checker.outcome.exploration import Exploration, Finding, Findings
 from isrcheck.checker.outcome.proof_results import Phase
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.proofs import proof_cache, prove
-from isrcheck.checker.proofs.budget_independence import limitless
+from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.resources.formula_budget import Answer, UndecidedError
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.symbolic import bounded_model_checking
@@ -191,8 +191,8 @@ def test_a_model_without_a_slice_is_proved_within_its_bounds(check):
     code, found, proofs = proofs_of(check, NO_SLICE)
     assert (code, found) == (0, {"low": "PROVED"})
     (lost,) = proofs["not_proved"]
-    assert lost["why"].startswith("there is no slice: ")
-    assert lost["why"].endswith("model.py:20: in up: a sum over what is open")
+    assert lost["why"].startswith("the unbounded abstraction cannot be built: ")
+    assert lost["why"].endswith("model.py:20: in up: a sum over an open domain")
 
 
 # ------------------------------------------------------------------------------------------------------- within bounds
@@ -339,7 +339,7 @@ def test_a_budget_is_without_limit_only_where_nothing_else_depends_on_it(tmp_pat
         "class State", 'class Time(Domain, size="crashes"):\n    pass\n\n\nclass State'
     )
     instance = instance_of(tmp_path, text)
-    assert (limitless(instance, instance.properties) == ["crashes"]) == is_free
+    assert (independent_budgets(instance, instance.properties) == ["crashes"]) == is_free
 
 
 def test_a_proof_over_more_steps_is_for_the_budget_that_was_given(check):
@@ -427,7 +427,7 @@ def test_a_violation_stands_where_there_is_no_time_for_a_lesser_path(tmp_path, m
     def late(*given):
         raise UndecidedError(Answer.SECONDS)
 
-    monkeypatch.setattr(bounded_model_checking._Asking, "_least", late)
+    monkeypatch.setattr(bounded_model_checking._BoundedModelChecker, "_least", late)
     unrolled = ask_to_depth(five(tmp_path), Limits(depth=6), only=["low"])
     assert [verdict.text for verdict in verdicts(unrolled)] == ["VIOLATED at step 4", "n/a"]
     assert unrolled.stopped == "seconds"

@@ -257,8 +257,8 @@ def test_a_property_that_a_slice_cannot_be_asked_about_costs_no_verdict(check):
     assert (code, found["early"], found["nothing_is_written"]) == (12, "VIOLATED", "PROVED")
     (lost,) = proofs["not_proved"]
     assert lost["property"] == "nothing_is_written"
-    assert lost["why"].startswith("the slice cannot be asked about it: ")
-    assert lost["why"].endswith("a sum over what is open")
+    assert lost["why"].startswith("the unbounded abstraction cannot evaluate it: ")
+    assert lost["why"].endswith("a sum over an open domain")
 
 
 @pytest.mark.parametrize("how", ["compare", "prove"])
@@ -266,17 +266,17 @@ def test_what_the_explorer_found_stands_where_z3_cannot_be_asked(check, monkeypa
     """Were there something that only the explorer reads."""
 
     def refused(*given, **more):
-        raise UnsupportedError("model.py:1: in early: the symbolic engine does not read `New`; use --engine local")
+        raise UnsupportedError("model.py:1: in early: the symbolic engine does not support `New`; use --engine local")
 
-    monkeypatch.setattr(bounded_model_checking if how == "compare" else prove, "Relation", refused)
-    monkeypatch.setattr(induction, "Relation", refused)
+    monkeypatch.setattr(bounded_model_checking if how == "compare" else prove, "TransitionRelation", refused)
+    monkeypatch.setattr(induction, "TransitionRelation", refused)
     text = OVER_WHAT_IS_OPEN[: OVER_WHAT_IS_OPEN.index("@always(every")]
     words = ("--engine", "all") if how == "compare" else ()
     code, out, _ = check(text, "--bound", "5", *words)
     assert (code, out.splitlines()[-1]) == (12, "VIOLATED: early at step 3")
     code, out, _ = check(text, "--bound", "2", *words)
     assert code == 3
-    assert "does not read `New`; use --engine local" in joined(out)
+    assert "does not support `New`; use --engine local" in joined(out)
 
 
 # ----------------------------------------------------------------------------------------------------- for every length

@@ -13,7 +13,7 @@ from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix, matrix_proofs
 from isrcheck.checker.outcome.proof_results import Phase, Proofs
 from isrcheck.checker.proofs import proof_cache
-from isrcheck.checker.proofs.budget_independence import limitless
+from isrcheck.checker.proofs.budget_independence import independent_budgets
 from isrcheck.checker.proofs.proof_cache import proved
 from isrcheck.checker.proofs.prove import prove
 from isrcheck.checker.resources.engine_digest import FOLDERS, modules_of
@@ -351,7 +351,7 @@ def test_an_interrupt_while_the_matrix_proves_tells_what_was_searched(check, mon
 
 def free(tmp_path, text=STREAM, **values):
     instance = instance_of(tmp_path, text, **values)
-    return limitless(instance, [*instance.properties, *instance.lemmas])
+    return independent_budgets(instance, [*instance.properties, *instance.lemmas])
 
 
 def test_budgets_that_only_count_down_do_not_matter(tmp_path):
@@ -403,8 +403,8 @@ def test_what_a_proof_does_not_rest_on_may_ask_about_a_budget(tmp_path):
     text = STREAM + "\n\n@always\ndef storms_end(s):\n    return s.storms_left <= 100\n"
     instance = instance_of(tmp_path, text)
     low, ends = instance.properties
-    assert limitless(instance, [low, *instance.lemmas]) == ["storms", "dams"]
-    assert limitless(instance, [ends]) == ["dams"]
+    assert independent_budgets(instance, [low, *instance.lemmas]) == ["storms", "dams"]
+    assert independent_budgets(instance, [ends]) == ["dams"]
 
 
 def test_any_number_of_faults_is_told_of_a_proof(tmp_path, monkeypatch, capsys):

@@ -11,7 +11,7 @@ import z3
 
 from conformance.tests.support.engine import ALL_THE_WATER, JUGS, instance_of, joined, proofs_of, proving
 from isrcheck.checker import cli
-from isrcheck.checker.outcome.exploration import Finding, Witness
+from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.outcome.proof_results import Phase, Proof, Proofs
 from isrcheck.checker.outcome.verdict import Word, exit_code, verdicts, with_proofs
 from isrcheck.checker.proofs import induction, proof_cache, prove
@@ -85,10 +85,8 @@ def test_a_proof_names_its_lemma_and_what_it_rests_on(check):
     assert "induction, with no_water_is_lost (true in every initial state, preserved by every step)" in joined(out)
     nothing = "no step and no property leaves its declared range in a reachable state"
     assert f"premise in_range (proved): {nothing}: proved by induction, without a lemma" in joined(out)
-    assert "premise initial states (checked): every claim of states was asked in the initial state, one by" in joined(
-        out
-    )
-    assert "premise lemmas (proved): each was proved itself, for this configuration, beside what rests" in joined(out)
+    assert "premise initial states (checked): every claim about states was evaluated in the initial" in joined(out)
+    assert "premise lemmas (proved): each was proved for this configuration, together with" in joined(out)
     assert out.splitlines()[-1] == "PROVED: every property holds at every depth; the basis of each proof is given above"
     assert "no_water_is_lost  " not in out
 
@@ -475,7 +473,10 @@ def test_what_the_slice_cannot_decide_is_told_as_that(kafka):
     assert re.search(r"^offsets_ordered +NO VIOLATION TO DEPTH 1 \(not proved\)$", out, re.MULTILINE)
     told = "offsets_ordered: not proved for every length: a step breaks it: follower_reconciles"
     assert told in joined(out)
-    assert "the explorer does not reach (these bounds searched to depth 1); the slice cannot decide it" in joined(out)
+    assert (
+        "the explorer does not reach (these bounds searched to depth 1); the unbounded abstraction cannot decide it"
+        in joined(out)
+    )
     assert re.search(r"^    log_end_offset [\d ]+ -> [\d ]+$", out, re.MULTILINE)
 
 
@@ -491,7 +492,7 @@ def test_a_proof_for_every_length_that_the_search_contradicts_exits_70(kafka, mo
 
     def wrongly(*given, **more):
         found = explore(*given, **more)
-        found.findings["high_watermark_monotonic"].found = Finding(1, Witness(0, ()))
+        found.findings["high_watermark_monotonic"].found = Finding(1, StepPath(0, ()))
         return found
 
     monkeypatch.setattr(session, "explore", wrongly)

@@ -13,7 +13,7 @@ import pytest
 
 from conformance.tests.support.symbolic import states_of
 from conformance.tests.support.unbounded_abstraction import Projection
-from isrcheck.checker.proofs.unbounded_abstraction import OPEN, Slice
+from isrcheck.checker.proofs.unbounded_abstraction import OPEN, UnboundedAbstraction
 from isrcheck.checker.resources.formula_budget import Answer
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
@@ -54,12 +54,12 @@ def steps_looked_for(
     """Look for steps of random walks in the slice, with what the properties say of them; how many, of which actions."""
     chance = random.Random(f"{protocol} {replicas} {own_switches}")
     instances = drawn(chance, protocol, replicas, own_switches=own_switches)
-    sliced = Slice(next(instances))
+    abstraction = UnboundedAbstraction(next(instances))
     properties = [prop for prop in (*KAFKA.properties, *KAFKA.lemmas) if prop.every_length]
     assert {prop.name for prop in properties} >= {"offsets_ordered", "high_watermark_monotonic"}
     asked, actions = 0, set()
     for _, instance in zip(range(draws), instances, strict=False):
-        projection = Projection(sliced, properties)
+        projection = Projection(abstraction, properties)
         found = {}
         for cells in states_of(instance, chance, walked=25, anywhere=5):
             found |= projection.projected(instance, cells)
@@ -86,28 +86,30 @@ def test_that_is_more_than_two_thousand_steps() -> None:
 
 
 def test_what_is_kept_has_the_same_shape_for_every_size() -> None:
-    sliced = Slice(KAFKA.instance("2.1"))
+    abstraction = UnboundedAbstraction(KAFKA.instance("2.1"))
     by_offset = {"log_record", "log_epoch", "response_record", "response_epoch", "exposed_record"}
     others = {"read_committed_record", "pending", "acknowledged", "transaction_of", "transaction_state"}
     by_epoch = {"metadata_leader", "metadata_isr", "epoch_cache"}
-    assert set(sliced.layouts) - set(sliced.kept) == by_offset | others | by_epoch
-    assert sliced.layouts["high_watermark"].high == OPEN
-    assert sliced.layouts["leader"].high == 2
+    assert set(abstraction.layouts) - set(abstraction.kept) == by_offset | others | by_epoch
+    assert abstraction.layouts["high_watermark"].high == OPEN
+    assert abstraction.layouts["leader"].high == 2
 
 
 @pytest.mark.parametrize("protocol", KAFKA.protocols)
 @pytest.mark.parametrize("clamp", [True, False], ids=["clamped", "not clamped"])
 def test_the_order_of_offsets_is_inductive_exactly_with_the_clamp(protocol: str, clamp: bool) -> None:
     instance = KAFKA.instance(protocol, {"replicas": 2, "HW_CLAMPED_AT_TRUNCATION": clamp})
-    sliced = Slice(instance)
+    abstraction = UnboundedAbstraction(instance)
     claims = [p for p in (*instance.properties, *instance.lemmas) if p.every_length]
     of_states, of_steps = [p for p in claims if not p.of_steps], [p for p in claims if p.of_steps]
-    known = [literal for prop in of_states for literal in sliced.ask(prop, [sliced.before])]
+    known = [literal for prop in of_states for literal in abstraction.ask(prop, [abstraction.before])]
     broken = set()
-    for step in sliced.steps:
-        goals = [(prop.name, *sliced.ask(prop, [step.after])) for prop in of_states]
-        goals += [(prop.name, *sliced.ask(prop, [sliced.before, step.after], step.taken)) for prop in of_steps]
-        solver = sliced.solver()
+    for step in abstraction.steps:
+        goals = [(prop.name, *abstraction.ask(prop, [step.after])) for prop in of_states]
+        goals += [
+            (prop.name, *abstraction.ask(prop, [abstraction.before, step.after], step.taken)) for prop in of_steps
+        ]
+        solver = abstraction.solver()
         solver.add(*known, step.enabled)
         broken |= {(name, step.action) for name, holds, asked in goals if solver.check(asked, -holds) is not Answer.NO}
     unclamped = {("offsets_ordered", action) for action in BROKEN_WITHOUT_CLAMP[protocol]}

@@ -12,7 +12,7 @@ import pytest
 
 from conformance.tests.checker.compile.test_kernel import random_state
 from conformance.tests.support.unbounded_abstraction import Projection
-from isrcheck.checker.proofs.unbounded_abstraction import OPEN, Slice
+from isrcheck.checker.proofs.unbounded_abstraction import OPEN, UnboundedAbstraction
 from isrcheck.checker.resources.formula_budget import Answer
 from isrcheck.checker.symbolic.evaluator import UnsupportedError
 from isrcheck.checker.symbolic.symbolic_state import Value
@@ -302,7 +302,7 @@ LOOPS = {
 def loops(tmp_path_factory: pytest.TempPathFactory) -> tuple[Model, Projection]:
     """One model with an action for each body, and one solver that knows them all."""
     model = registry.load_file(written(tmp_path_factory.mktemp("loops"), HELPERS, *LOOPS.values()))
-    return model, Projection(Slice(model.instance()))
+    return model, Projection(UnboundedAbstraction(model.instance()))
 
 
 def written(folder: Path, helpers: str, *bodies: str, prelude: str = PRELUDE) -> Path:
@@ -372,18 +372,18 @@ NEVER = {
 
 @pytest.mark.parametrize("name", NEVER)
 def test_what_no_round_does_the_slice_does_not_do(name: str, loops: tuple[Model, Projection]) -> None:
-    sliced = loops[1].sliced
+    abstraction = loops[1].abstraction
     (step,) = loops[1].steps(f"act_{list(LOOPS).index(name)}", (0,))
 
     def side(text: str | int) -> Value:
         if isinstance(text, int):
             return text
         when, field = text.split()
-        return {"before": sliced.before, "after": step.after}[when][sliced.layouts[field].offset]
+        return {"before": abstraction.before, "after": step.after}[when][abstraction.layouts[field].offset]
 
     left, sign, right = NEVER[name]
-    never = sliced.evaluator.compare(sign, side(left), side(right))
-    solver = sliced.solver()
+    never = abstraction.evaluator.compare(sign, side(left), side(right))
+    solver = abstraction.solver()
     assert (solver.check(step.enabled, never), solver.check(step.enabled, -never)) == (Answer.NO, Answer.YES)
 
 
@@ -410,11 +410,13 @@ def test_a_size_is_open_where_what_is_open_is_asked_for_it(tmp_path: Path, name:
     prelude = prelude.replace("class Place(", f"class Odd(Domain, size={size}):\n    pass\n\n\nclass Place(")
     prelude = prelude.replace("    setting,", "    setting, switch,") + "    odd = field(Odd, values=Flag)\n"
     prelude += f"    wide = field(values=between(0, {size}))\n"
-    sliced = Slice(registry.load_file(written(tmp_path, "", "s.f = True", prelude=prelude)).instance())
-    assert sliced.open == {"n", "m"}
-    assert sliced.layouts["odd"].sizes == (expected,)
-    assert sliced.layouts["wide"].high == expected
-    assert ("odd" in sliced.kept) == (expected != OPEN)
+    abstraction = UnboundedAbstraction(
+        registry.load_file(written(tmp_path, "", "s.f = True", prelude=prelude)).instance()
+    )
+    assert abstraction.open == {"n", "m"}
+    assert abstraction.layouts["odd"].sizes == (expected,)
+    assert abstraction.layouts["wide"].high == expected
+    assert ("odd" in abstraction.kept) == (expected != OPEN)
 
 
 def test_a_range_may_be_open_below_and_may_be_one_value(tmp_path: Path) -> None:
@@ -424,7 +426,7 @@ def test_a_range_may_be_open_below_and_may_be_one_value(tmp_path: Path) -> None:
     )
     bodies = "s.low -= 1", "for i in range(s.n):\n    s.low = -i\n    s.one = 3", "require(s.n > s.x)\ns.low = 0 - s.x"
     model = registry.load_file(written(tmp_path, "", *bodies, prelude=prelude))
-    projection = Projection(Slice(model.instance()))
+    projection = Projection(UnboundedAbstraction(model.instance()))
     chance = random.Random(5)
     for size in range(4):
         instance = model.instance(None, {"n": size})
@@ -439,8 +441,8 @@ def test_an_argument_may_be_open(tmp_path: Path) -> None:
         path.read_text(encoding="utf-8").replace("node: Node", "node: Node, place: Place"), encoding="utf-8"
     )
     model = registry.load_file(path)
-    projection = Projection(Slice(model.instance()))
-    assert {step.arguments for step in projection.sliced.steps} == {(0, None), (1, None)}
+    projection = Projection(UnboundedAbstraction(model.instance()))
+    assert {step.arguments for step in projection.abstraction.steps} == {(0, None), (1, None)}
     chance = random.Random(7)
     for size in range(5):
         instance = model.instance(None, {"n": size})
@@ -451,8 +453,8 @@ def test_an_argument_may_be_open(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ("s.x = sum(s.a[i] for i in range(s.n))", "in act_0: a sum over what is open"),
-        ("s.f = some[0]", "act_0 takes a subset of what is open"),
+        ("s.x = sum(s.a[i] for i in range(s.n))", "in act_0: a sum over an open domain"),
+        ("s.f = some[0]", "act_0 takes a subset of an open domain"),
     ],
 )
 def test_what_the_slice_does_not_know_is_refused(tmp_path: Path, body: str, says: str) -> None:
@@ -461,7 +463,7 @@ def test_what_the_slice_does_not_know_is_refused(tmp_path: Path, body: str, says
     if "some" in body:
         path.write_text(path.read_text(encoding="utf-8").replace("node: Node", "some: Places"), encoding="utf-8")
     with pytest.raises(UnsupportedError) as refusal:
-        Slice(registry.load_file(path).instance())
+        UnboundedAbstraction(registry.load_file(path).instance())
     assert str(refusal.value).startswith(f"{path}:")
     assert says in str(refusal.value)
 
@@ -499,7 +501,7 @@ def test_properties_can_say_in_the_slice_what_they_say_in_the_model(tmp_path: Pa
     path = written(tmp_path, HELPERS, *bodies)
     path.write_text(path.read_text(encoding="utf-8") + "\n" + PROPERTIES, encoding="utf-8")
     model = registry.load_file(path)
-    projection = Projection(Slice(model.instance()), model.properties)
+    projection = Projection(UnboundedAbstraction(model.instance()), model.properties)
     chance = random.Random(6)
     said = set()
     for size in range(4):

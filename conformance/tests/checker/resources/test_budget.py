@@ -139,7 +139,7 @@ def test_seconds_are_of_the_whole_command(folder: Path, form: str) -> None:
 def test_memory_is_of_the_initial_states_as_well(folder: Path, how: int) -> None:
     code, text, _, used = process(folder, f"slow.py --set how={how} --memory 200M")
     assert (code, used < (200 << 20) + ABOVE) == (3, True), (code, used, text)
-    assert text.endswith("UNDECIDED: the memory that it was given is used up; nothing was judged\n")
+    assert text.endswith("UNDECIDED: its memory limit is reached; nothing was judged\n")
 
 
 def test_nothing_is_searched_from_some_of_the_initial_states(folder: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix
 from isrcheck.checker.compile import instance_specification as subject
-from isrcheck.checker.compile.instance_specification import Subject
+from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernels import Kernels
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.proof_results import Phase
@@ -206,7 +206,7 @@ def test_kernels(load: Load) -> None:
 
 
 def depth_of(instance: Instance, kernels: Kernels) -> int | None:
-    found = explore(instance, Limits(), kernel=kernels.of(instance)).findings["stays_low"].found.witness
+    found = explore(instance, Limits(), kernel=kernels.of(instance)).findings["stays_low"].found.path
     return None if found is None else found.depth
 
 
@@ -267,16 +267,16 @@ def test_checkpoints_and_executors(load: Load, local_spark, tmp_path: Path) -> N
         return found.levels
 
     assert levels("5") == [1, 1, 1]
-    with pytest.raises(UsageError, match=r"kept: it keeps another search \(another model\); name a new folder"):
+    with pytest.raises(UsageError, match=r"kept: it belongs to another search \(another model\); name a new folder"):
         levels("3")
 
 
 def test_what_is_sent_is_all_that_the_model_is_made_of(load: Load) -> None:
-    subject = Subject.of(load("5").instance())
+    subject = InstanceSpecification.of(load("5").instance())
     assert [path for path, _ in subject.files] == ["counter.py", "lib/limits.py"]
     assert subject.files[1][1] == "LIMIT = 5\n"
-    others = Subject.of(load("3").instance()).files
-    with pytest.raises(UsageError, match="counter: an executor has another text of this model"):
+    others = InstanceSpecification.of(load("3").instance()).files
+    with pytest.raises(UsageError, match="counter: an executor has another version of this model"):
         replace(subject, files=others).instance()
 
 

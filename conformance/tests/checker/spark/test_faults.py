@@ -53,7 +53,7 @@ def test_a_full_disk(local_spark):
         yield 1
 
     assert line_of(local_spark, write, SparkLostError) == (
-        "the disk is full: make room, or name a folder with more for what Spark writes"
+        "the disk is full: free some space, or name a folder with more space for Spark's files"
     )
 
 
@@ -62,7 +62,7 @@ def test_memory_that_is_not_there(local_spark):
         yield bytearray(1 << 60)
 
     assert line_of(local_spark, take, SparkLostError) == (
-        "Spark ran out of memory: give its processes more, or cut the search into more parts"
+        "Spark ran out of memory: give its processes more, or divide the search into more parts"
     )
 
 
@@ -71,7 +71,7 @@ def test_a_worker_that_is_killed(local_spark):
         os.kill(os.getpid(), signal.SIGKILL)
 
     assert line_of(local_spark, die, SparkLostError) == (
-        "a Python worker ended while it worked, most often killed for want of memory: leave it more"
+        "a Python worker ended during its work, most likely killed for lack of memory: leave it more memory"
     )
 
 
@@ -192,15 +192,15 @@ class Py4JJavaError(Exception):
     [
         (
             "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason: worker lost",
-            "executors were lost as often as Spark tries again (worker lost) (on 10.0.0.7)",
+            "executors were lost in every attempt that Spark makes (worker lost) (on 10.0.0.7)",
         ),
         (
             "java.io.IOException: No space left on device",
-            "the disk is full: make room, or name a folder with more for what Spark writes (on 10.0.0.7)",
+            "the disk is full: free some space, or name a folder with more space for Spark's files (on 10.0.0.7)",
         ),
         (
             "java.lang.OutOfMemoryError: Java heap space",
-            "Spark ran out of memory: give its processes more, or cut the search into more parts (on 10.0.0.7)",
+            "Spark ran out of memory: give its processes more, or divide the search into more parts (on 10.0.0.7)",
         ),
     ],
 )
@@ -222,7 +222,7 @@ def test_what_answers_but_is_no_master(tmp_path):
     error = explanation(Py4JJavaError(": java.lang.IllegalStateException: SparkContext was shut down"), Evidence(log))
     assert isinstance(error, UsageError)
     assert str(error).startswith(
-        "the master does not answer as one: name the address and the port under which it takes applications; all of it"
+        "no Spark master answers there: name the address and the port at which it accepts applications; all of it"
     )
     Path(str(error).partition("all of it: ")[2]).unlink()
 
@@ -232,8 +232,8 @@ def test_where_there_is_no_room_for_the_text_the_line_remains(tmp_path, monkeypa
     evidence = Evidence(tmp_path / "java.log", tmp_path / "file", is_up=True)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
     assert str(explanation(Py4JJavaError("No space left on device"), evidence)) == (
-        "the disk is full: make room, or name a folder with more for what Spark writes;"
-        " there was no room to keep what Java says"
+        "the disk is full: free some space, or name a folder with more space for Spark's files;"
+        " the full text could not be stored"
     )
 
 

@@ -15,8 +15,9 @@ import pytest
 
 from conformance.tests.checker.explicit.test_search import COUNTERS, written
 from isrcheck.checker import cli
-from isrcheck.checker.compile.instance_specification import Subject
+from isrcheck.checker.compile.instance_specification import InstanceSpecification
 from isrcheck.checker.compile.kernel import kernel_of
+from isrcheck.checker.explicit.carrier import SearchContext, SearchRequest
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.explicit.search import Search
 from isrcheck.checker.explicit.starts import Starts
@@ -24,14 +25,14 @@ from isrcheck.checker.outcome.exploration import Exploration
 from isrcheck.checker.outcome.records import record_of
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.spark import search
+from isrcheck.checker.spark import carrier
 from isrcheck.checker.spark.checkpoint import Checkpoints
 from isrcheck.checker.spark.engine import explore_on_spark
-from isrcheck.checker.spark.parts import Answer, Merge, begin
+from isrcheck.checker.spark.parts import Merge, PartResult, begin
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime import environment_check
 from isrcheck.checker.spark.runtime.session import SparkOptions
-from isrcheck.checker.spark.summary import Mode, Spread
+from isrcheck.checker.spark.summary import Mode, SparkSummary
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance
 from isrcheck.models.messages.errors import UsageError
@@ -43,7 +44,9 @@ def asked(mode: Mode, split_depth: int | None = None, checkpoint: Path | None = 
     return SparkRequest(mode, split_depth, SparkOptions(), None if checkpoint is None else str(checkpoint))
 
 
-def on_spark(session, instance: Instance, limits: Limits, how: SparkRequest, **more) -> tuple[Exploration, Spread]:
+def on_spark(
+    session, instance: Instance, limits: Limits, how: SparkRequest, **more
+) -> tuple[Exploration, SparkSummary]:
     given = {"count_all": False, "report": lambda progress: None} | more
     return explore_on_spark(session, how, instance, limits, kernel_of(instance), **given)
 
@@ -109,7 +112,7 @@ def test_one_search_finds_what_leaves_the_declaration_as_one_process_does(local_
     here = explore(instance, Limits(None, MEMORY), count_all=count_all)
     there, _ = on_spark(local_spark, instance, Limits(None, MEMORY), asked(Mode.SEARCH), count_all=count_all)
     assert everything(there) == everything(here)
-    assert here.findings["in_range"].found.witness is not None
+    assert here.findings["in_range"].found.path is not None
 
 
 @pytest.mark.parametrize("depth", [0, 1])
@@ -118,7 +121,7 @@ def test_parts_find_the_same_least_path_to_what_leaves_the_declaration(local_spa
     here = explore(instance, Limits(None, MEMORY))
     there, _ = on_spark(local_spark, instance, Limits(None, MEMORY), asked(Mode.PARTS, depth))
     assert [verdict.text for verdict in verdicts(there)] == [verdict.text for verdict in verdicts(here)]
-    assert there.findings["in_range"].found.witness == here.findings["in_range"].found.witness
+    assert there.findings["in_range"].found.path == here.findings["in_range"].found.path
     assert there.levels == here.levels
 
 
@@ -145,7 +148,7 @@ def test_time_that_is_over_leaves_it_undecided(local_spark, mode):
 
 
 def witnesses(found: Exploration) -> dict[str, object]:
-    return {name: (one.found.witness, one.permitted.witness) for name, one in found.findings.items()}
+    return {name: (one.found.path, one.permitted.path) for name, one in found.findings.items()}
 
 
 @pytest.mark.parametrize("split_depth", [None, 0, 1, 3])
@@ -164,18 +167,17 @@ def test_parts_find_the_same_levels_and_the_same_counterexamples(local_spark, sp
 
 def states_from(instance: Instance, starts, depth: int) -> set[tuple[int, ...]]:
     """Every state of a part, by a search of this process."""
-    search = Search(instance, Limits(depth, MEMORY), kernel_of(instance))
-    search.starts = Starts.of(list(starts), instance.cells)
-    search.count_all = True
+    request = SearchRequest(count_all=True, starts=Starts.of(list(starts), instance.cells))
+    search = Search(SearchContext(instance, Limits(depth, MEMORY), kernel_of(instance), request))
     search.run()
-    words = search.kernel.layout.words
-    return {tuple(row.tolist()) for row in search.store.states[: search.store.count * words].reshape(-1, words)}
+    words = search.visited.words
+    return {tuple(row.tolist()) for row in search.visited.states[: search.visited.count * words].reshape(-1, words)}
 
 
 def test_the_overlap_is_that_of_the_sets_of_states(local_spark):
     instance = registered("kafka")
     found, spread = on_spark(local_spark, instance, Limits(6, MEMORY), asked(Mode.PARTS, 0), count_all=True)
-    starts = Search(instance, Limits(0, MEMORY), kernel_of(instance)).starts
+    starts = Starts.initial(instance)
     parts = [states_from(instance, [start], 6) for start in starts]
     bits = Counter(
         sum(1 << number for number, part in enumerate(parts) if state in part) for state in set().union(*parts)
@@ -230,8 +232,8 @@ def test_the_states_that_are_divided_are_counted_once(local_spark, tmp_path):
 
 def test_parts_that_are_lost_have_judged_nothing():
     instance, limits = registered("kafka"), Limits(4, MEMORY)
-    beginning = begin(lambda some: Search(instance, some, kernel_of(instance)), limits, 0)
-    answers = {0: Answer(record_of(explore(instance, limits, initial=0)))}
+    beginning = begin(lambda some, _: SearchContext(instance, some, kernel_of(instance)), limits, 0)
+    answers = {0: PartResult(record_of(explore(instance, limits, initial=0)))}
     merged = Merge(beginning, count_all=False).merged(answers, "lost")
     assert (merged.stopped, merged.judged) == ("lost", 0)
     assert verdicts(merged)[0].bare == "UNDECIDED (lost; none to depth 0)"
@@ -240,8 +242,9 @@ def test_parts_that_are_lost_have_judged_nothing():
 def test_the_depth_that_is_divided_is_found_in_one_search():
     instance, searches = registered("kafka"), []
 
-    def prepared(limits: Limits) -> Search:
-        searches.append(Search(instance, limits, kernel_of(instance)))
+    def prepared(limits: Limits, enough: int | None) -> SearchContext:
+        request = SearchRequest(enough=enough)
+        searches.append(SearchContext(instance, limits, kernel_of(instance), request))
         return searches[-1]
 
     assert len(begin(prepared, Limits(6, MEMORY), None).starts) == 115
@@ -272,7 +275,7 @@ def test_executors_are_asked_what_they_run_before_anything_is_searched(local_spa
 
 
 def test_a_checkpoint_that_has_lost_states_is_not_gone_on_from(local_spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 3)
+    monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance = registered("published/truncate_to_high_watermark", replicas=2, log_size=2, records=2)
     how = asked(Mode.SEARCH, checkpoint=tmp_path / "kept")
     limits = Limits(3, MEMORY)
@@ -303,7 +306,7 @@ def names_in(folder: Path) -> set[str]:
 
 
 def test_a_search_goes_on_from_its_checkpoint(local_spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 2)
+    monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 2)
     instance = registered("kafka")
     how = asked(Mode.SEARCH, checkpoint=tmp_path / "kept")
     on_spark(local_spark, instance, Limits(4, MEMORY), how)
@@ -358,7 +361,7 @@ def damaged(text: str) -> dict[str, str]:
 
 
 def test_statistics_that_are_not_what_was_written_are_refused(local_spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 2)
+    monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 2)
     instance, limits, kept = registered("kafka"), Limits(4, MEMORY), tmp_path / "kept"
     on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
     last = kept / "depth-0003.json"
@@ -385,7 +388,7 @@ def test_statistics_that_are_not_what_was_written_are_refused(local_spark, tmp_p
 
 
 def test_levels_that_are_not_what_was_written_are_refused(local_spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 3)
+    monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance, limits, kept = registered("kafka"), Limits(3, MEMORY), tmp_path / "kept"
     on_spark(local_spark, instance, limits, asked(Mode.SEARCH, checkpoint=kept))
     files = sorted((kept / "levels-0002").glob("*.parquet"))
@@ -410,7 +413,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(local_spark, tmp_path)
     assert names_in(tmp_path / "letters") == {"to_mother.txt"}
     kept = tmp_path / "kept"
     on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=kept))
-    with pytest.raises(UsageError, match=r"kept: it keeps another search \(another configuration\)"):
+    with pytest.raises(UsageError, match=r"kept: it belongs to another search \(another configuration\)"):
         on_spark(
             local_spark,
             registered("examples/two_phase_commit", resource_managers=2),
@@ -423,11 +426,11 @@ def test_a_folder_that_holds_something_else_is_left_alone(local_spark, tmp_path)
 
 
 def test_an_executor_has_to_have_the_same_text_of_a_model():
-    subject = Subject.of(registered("kafka"))
+    subject = InstanceSpecification.of(registered("kafka"))
     assert subject.instance().configuration == registered("kafka").configuration
     assert subject.files == ()
-    with pytest.raises(UsageError, match="kafka: an executor has another text of this model"):
-        Subject(**{**vars(subject), "digest": "0"}).instance()
+    with pytest.raises(UsageError, match="kafka: an executor has another version of this model"):
+        InstanceSpecification(**{**vars(subject), "digest": "0"}).instance()
 
 
 # ------------------------------------------------------------------------------------------------------- the command

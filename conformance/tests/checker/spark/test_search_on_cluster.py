@@ -10,7 +10,7 @@ from isrcheck.checker.compile.kernel import kernel_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
-from isrcheck.checker.spark import search
+from isrcheck.checker.spark import carrier
 from isrcheck.checker.spark.engine import explore_on_spark
 from isrcheck.checker.spark.request import SparkRequest
 from isrcheck.checker.spark.runtime.session import SparkOptions
@@ -35,7 +35,7 @@ class Killer:
 
 @pytest.mark.parametrize("is_kept", [False, True], ids=["lineage", "checkpoints"])
 def test_one_search_survives_the_loss_of_an_executor(cluster, tmp_path, is_kept, monkeypatch):
-    monkeypatch.setattr(search, "LEVELS_BETWEEN_CHECKPOINTS", 3)
+    monkeypatch.setattr(carrier, "LEVELS_BETWEEN_CHECKPOINTS", 3)
     instance = registered("kafka")
     limits = Limits(6, MEMORY)
     killer = Killer(cluster, 1_000)

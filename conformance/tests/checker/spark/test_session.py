@@ -152,7 +152,7 @@ with spark_session(options, silent) as session:
     print(session.context.parallelize(range(10), 2).sum())
 """)  # fmt: skip
     line, total = out.splitlines()
-    ended = "the Java process of Spark ended while it worked (killed by signal 9); all of it: "
+    ended = "the Java process of Spark ended during the job (killed by signal 9); all of it: "
     assert line.startswith(ended)
     assert "What Java printed:" in Path(line.removeprefix(ended)).read_text()
     assert (code, total, err) == (0, "45", "")
@@ -191,7 +191,7 @@ except UsageError as error:
         (SparkOptions(master="spark://here"), "--master spark://here: write it as spark://HOST:PORT"),
         (SparkOptions(master="local", driver_memory=1 << 20), "Spark does not start: "),
         (SparkOptions(local_dir=Path("/nowhere")), "/nowhere: No such file or directory; name another folder"),
-        (SparkOptions(local_dir=Path("/a,b")), "/a,b: Spark takes a comma for the end of a folder's name"),
+        (SparkOptions(local_dir=Path("/a,b")), "/a,b: Spark treats a comma as the end of a folder's name"),
     ],
     ids=lambda value: "",
 )

@@ -218,7 +218,7 @@ def test_undecided_never_reads_like_a_pass(check):
     _, out, _ = check("door.py --vary limit=9,8 --seconds 1e-9")
     assert "HOLDS" not in out
     assert re.search(r"^9 +UNDECIDED +UNDECIDED$", out, re.MULTILINE)
-    assert "cut short: 2 configurations: the time that it was given is used up" in out
+    assert "cut short: 2 configurations: its time limit is reached" in out
     _, out, _ = check("door.py --vary BREAKS=off,on")
     assert re.search(r"^on .*VIOLATED 5$", out, re.MULTILINE)
     assert out.splitlines()[-1].startswith("VIOLATED: in 1 of 2 configurations: in_range")
@@ -361,7 +361,7 @@ def test_a_registered_model_has_to_be_the_same_text_where_it_is_searched(check):
     cases, _ = cases_of(read_sweep(options), options)
     assert search_case(cases[0])["verdicts"]["acked_not_lost"] == "PERMITTED at step 2"
     other = replace(cases[0], subject=replace(cases[0].subject, digest="0" * 64))
-    with pytest.raises(UsageError, match="kafka: an executor has another text of this model"):
+    with pytest.raises(UsageError, match="kafka: an executor has another version of this model"):
         search_case(other)
 
 

@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from isrcheck.checker.resources.formula_budget import Answer
-from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, Circuit
-from isrcheck.checker.symbolic.linear_integers import IntegerArithmetic, Linear
-from isrcheck.checker.symbolic.one_hot_integers import COMPARE, Cases, FiniteArithmetic
+from isrcheck.checker.symbolic.and_inverter_graph import FALSE, TRUE, AndInverterGraph
+from isrcheck.checker.symbolic.linear_integers import LinearArithmetic, LinearInteger
+from isrcheck.checker.symbolic.one_hot_integers import COMPARE, OneHotArithmetic, OneHotInteger
 from isrcheck.checker.symbolic.solver import Solver, once
 
 VARIABLES = 4
@@ -71,7 +71,7 @@ def meant(formula: Formula, assignment: Assignment) -> bool:
     return MEANING[name](*(meant(side, assignment) for side in sides))
 
 
-def built(circuit: Circuit, variables: Sequence[int], formula: Formula) -> int:
+def built(circuit: AndInverterGraph, variables: Sequence[int], formula: Formula) -> int:
     """The literal of a formula."""
     if isinstance(formula, bool):
         return TRUE if formula else FALSE
@@ -86,12 +86,12 @@ def built(circuit: Circuit, variables: Sequence[int], formula: Formula) -> int:
     return literal
 
 
-def new_circuit(variables: int = VARIABLES) -> tuple[Circuit, list[int]]:
-    circuit = Circuit()
+def new_circuit(variables: int = VARIABLES) -> tuple[AndInverterGraph, list[int]]:
+    circuit = AndInverterGraph()
     return circuit, [circuit.variable() for _ in range(variables)]
 
 
-def holds(circuit: Circuit, variables: Sequence[int], assignment: Assignment, literal: int) -> bool:
+def holds(circuit: AndInverterGraph, variables: Sequence[int], assignment: Assignment, literal: int) -> bool:
     truth = {1: True}
     circuit.truths([literal], truth, lambda node: assignment[variables.index(node)])
     return truth[abs(literal)] == (literal > 0)
@@ -220,7 +220,7 @@ def test_asked_again_and_again_z3_says_what_python_says(
 ) -> None:
     """What is added counts from then on; what is assumed counts once, and the core is a part of it that is to blame."""
     circuit, variables = new_circuit()
-    solver = Solver(circuit, arithmetic=IntegerArithmetic(circuit) if arithmetic else None)
+    solver = Solver(circuit, arithmetic=LinearArithmetic(circuit) if arithmetic else None)
     possible = list(ASSIGNMENTS)
     for added, assumed in rounds:
         literals = [built(circuit, variables, one) for one in assumed]
@@ -298,7 +298,7 @@ def meant_number(number: Sum, numbers: Numbers, assignment: Assignment) -> int:
 class Arithmetic:
     """An arithmetic with a new number for each range, and a way to build sums."""
 
-    def __init__(self, kind: type[FiniteArithmetic] | type[IntegerArithmetic]) -> None:
+    def __init__(self, kind: type[OneHotArithmetic] | type[LinearArithmetic]) -> None:
         self.circuit, self.variables = new_circuit()
         self.arithmetic = kind(self.circuit)
         self.numbers = {name: self.arithmetic.number(low, high) for name, (low, high) in RANGES.items()}
@@ -335,7 +335,7 @@ EVERY_CHOICE = every_choice()
 @thorough
 @given(sums, sums, signs, st.integers(-4, 2), st.integers(0, 4))
 def test_numbers_by_cases_are_what_python_says(one: Sum, other: Sum, sign: str, low: int, more: int) -> None:
-    here = Arithmetic(FiniteArithmetic)
+    here = Arithmetic(OneHotArithmetic)
     a, b = here.built(one), here.built(other)
     literal = here.arithmetic.compare(sign, a, b)
     inside, within = here.arithmetic.within(a, low, low + more)
@@ -357,7 +357,7 @@ def given_cases(here: Arithmetic, numbers: Numbers, assignment: Assignment) -> C
     """The truth of literals where the numbers and the variables are what they are."""
     known = dict(zip(here.variables, assignment, strict=True))
     for name, number in here.numbers.items():
-        assert isinstance(number, Cases)
+        assert isinstance(number, OneHotInteger)
         for case, literal in number.of.items():
             known[abs(literal)] = (case == numbers[name]) == (literal > 0)
     truth = {1: True}
@@ -377,13 +377,13 @@ def value_of(number: Any, truth: Callable[[int], bool]) -> int:
 
 
 def test_a_number_has_one_value_or_it_is_none() -> None:
-    circuit = Circuit()
-    arithmetic = FiniteArithmetic(circuit)
+    circuit = AndInverterGraph()
+    arithmetic = OneHotArithmetic(circuit)
     assert arithmetic.number(3, 3) == 3
     assert arithmetic.has_one_value(3) == TRUE
     assert arithmetic.has_one_value(arithmetic.number(3, 4)) == TRUE
     number = arithmetic.number(3, 5)
-    assert isinstance(number, Cases)
+    assert isinstance(number, OneHotInteger)
     variables = list(number.of.values())
     for assignment in itertools.product([False, True], repeat=3):
         assert holds(circuit, variables, assignment, arithmetic.has_one_value(number)) == (sum(assignment) == 1)
@@ -395,7 +395,7 @@ def test_numbers_without_bounds_are_what_python_says(
     one: Sum, other: Sum, sign: str, low: int, more: int | None, data: st.DataObject
 ) -> None:
     """Where the variables are what they are, Z3 finds a comparison true exactly where Python does."""
-    here = Arithmetic(IntegerArithmetic)
+    here = Arithmetic(LinearArithmetic)
     high = None if more is None else low + more
     a = here.built(one)
     literal = here.arithmetic.compare(sign, a, here.built(other))
@@ -422,8 +422,8 @@ def test_numbers_without_bounds_are_what_python_says(
 
 
 def test_a_number_without_bounds_lies_within_the_ends_that_it_has() -> None:
-    circuit = Circuit()
-    arithmetic = IntegerArithmetic(circuit)
+    circuit = AndInverterGraph()
+    arithmetic = LinearArithmetic(circuit)
     assert arithmetic.number(3, 3) == 3
     for low, high in [(None, None), (-1, None), (None, 2), (-1, 2)]:
         number = arithmetic.number(low, high)
@@ -436,7 +436,7 @@ def test_a_number_without_bounds_lies_within_the_ends_that_it_has() -> None:
 @given(sums, sums)
 def test_sums_of_the_same_are_the_same(one: Sum, other: Sum) -> None:
     """What differs by nothing is compared without asking Z3."""
-    here = Arithmetic(IntegerArithmetic)
+    here = Arithmetic(LinearArithmetic)
     a, b = here.built(one), here.built(other)
     add, negate, compare = here.arithmetic.add, here.arithmetic.negate, here.arithmetic.compare
     assert add(a, b) == add(b, a)
@@ -452,10 +452,10 @@ def test_sums_of_the_same_are_the_same(one: Sum, other: Sum) -> None:
 
 def test_a_chosen_number_is_defined_where_it_is_spoken_of() -> None:
     circuit, (a, *_) = new_circuit()
-    arithmetic = IntegerArithmetic(circuit)
+    arithmetic = LinearArithmetic(circuit)
     number = arithmetic.number(0, None)
     chosen = arithmetic.choose(a, number, -1)
-    assert isinstance(chosen, Linear)
+    assert isinstance(chosen, LinearInteger)
     assert arithmetic.choose(-a, -1, number) == chosen
     assert arithmetic.choose(a, number, number) == number
     assert [arithmetic.choose(literal, number, -1) for literal in (TRUE, FALSE)] == [number, -1]

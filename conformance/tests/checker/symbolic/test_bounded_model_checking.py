@@ -13,13 +13,13 @@ from isrcheck.checker import cli
 from isrcheck.checker.analyses import published
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.agreement import differences
-from isrcheck.checker.outcome.exploration import Finding, Witness
+from isrcheck.checker.outcome.exploration import Finding, StepPath
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session import session, trace_writer
 from isrcheck.checker.symbolic.and_inverter_graph import TRUE
 from isrcheck.checker.symbolic.bounded_model_checking import ask_to_depth
-from isrcheck.checker.symbolic.transition_relation import Relation
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models import registry
 from isrcheck.models.language.declare import Kind
 from isrcheck.traces.cli import main as trace
@@ -45,14 +45,12 @@ def same_findings(instance, depth, only=()):
     for name, ours in exploration.findings.items():
         theirs = unrolled.findings[name]
         if name != "in_range":
-            assert (theirs.erred.witness and theirs.erred.witness.depth) == (
-                ours.erred.witness and ours.erred.witness.depth
-            )
+            assert (theirs.erred.path and theirs.erred.path.depth) == (ours.erred.path and ours.erred.path.depth)
         if kinds.get(name) is Kind.SOMETIMES:  # any of the shortest paths will do
-            assert (ours.found.witness is None) == (theirs.found.witness is None)
+            assert (ours.found.path is None) == (theirs.found.path is None)
         else:
-            assert theirs.found.witness == ours.found.witness
-            assert theirs.permitted.witness == ours.permitted.witness
+            assert theirs.found.path == ours.found.path
+            assert theirs.permitted.path == ours.permitted.path
     assert [verdict.text for verdict in verdicts(unrolled)] == [verdict.text for verdict in verdicts(exploration)]
     return unrolled
 
@@ -99,7 +97,7 @@ def test_a_step_stands_before_one_that_writes_what_it_reads(tmp_path):
     """Of two neighbours that could change places Z3 looks at one order only: these two cannot."""
     (tmp_path / "order.py").write_text(ORDER)
     found = same_findings(registry.load_file(tmp_path / "order.py").instance(), 2)
-    assert found.findings["stays_open_or_silent"].found.witness == Witness(0, (1, 0))
+    assert found.findings["stays_open_or_silent"].found.path == StepPath(0, (1, 0))
 
 
 KNOWN = '''"""A number that is known decides an `or`, and stays the number that it is."""
@@ -124,7 +122,7 @@ def never_two(s):
 def test_what_decides_an_or_is_a_number_and_no_truth_value(tmp_path):
     (tmp_path / "known.py").write_text(KNOWN)
     found = same_findings(registry.load_file(tmp_path / "known.py").instance(), 1)
-    assert found.findings["never_two"].found.witness == Witness(0, (0,))
+    assert found.findings["never_two"].found.path == StepPath(0, (0,))
 
 
 DECIDED = '''"""Behind the element that decides nobody looks, where an index would be outside."""
@@ -154,7 +152,7 @@ def one_decides(s):
 def test_behind_the_element_that_decides_nothing_can_err(tmp_path):
     (tmp_path / "decided.py").write_text(DECIDED)
     found = same_findings(registry.load_file(tmp_path / "decided.py").instance(), 0)
-    assert [name for name, one in found.findings.items() if one.found.witness or one.erred.witness] == []
+    assert [name for name, one in found.findings.items() if one.found.path or one.erred.path] == []
 
 
 def test_what_is_permitted_stands_beside_what_is_not(check):
@@ -221,7 +219,7 @@ def test_the_published_violations_are_found_in_tlcs_level(row):
     levels = {name: level_of(row, name) for name in ISR}
     unrolled = same_findings(row.instance(), max(levels.values()) - 1, only=ISR)
     # Not one level before: each depth is asked before the next one.
-    assert {name: unrolled.findings[name].found.witness.depth + 1 for name in ISR} == levels
+    assert {name: unrolled.findings[name].found.path.depth + 1 for name in ISR} == levels
 
 
 def test_nine_published_rows_are_shallow():
@@ -287,13 +285,13 @@ def test_the_engines_agree(check):
 
 def test_a_guard_that_z3_reads_wrongly_is_noticed(check, monkeypatch):
     """With `all` both sides are told; alone, Z3 takes a step that the reference does not have."""
-    transition = Relation._transition
+    transition = TransitionRelation._transition
 
     def unguarded(self, step):
         found = transition(self, step)
         return replace(found, enabled=TRUE) if found is not None and step.action == "lamp_fails" else found
 
-    monkeypatch.setattr(Relation, "_transition", unguarded)
+    monkeypatch.setattr(TransitionRelation, "_transition", unguarded)
     code, _, err = check("lamps.py", "--engine", "all", "--bound", "3")
     assert code == 70
     # On a loaded machine a line about progress can stand before it.
@@ -326,9 +324,9 @@ def changed_finding(name, is_permitted, witness):
     ("name", "is_permitted", "witness", "honest"),
     [
         ("some_are_off", False, None, "at step 1, steps "),
-        ("some_are_off", False, Witness(0, (0, 0)), "at step 1, steps "),
+        ("some_are_off", False, StepPath(0, (0, 0)), "at step 1, steps "),
         ("calm", True, None, "at step 2, steps "),
-        ("storms_stay", False, Witness(0, (3, 3, 3)), "never"),
+        ("storms_stay", False, StepPath(0, (3, 3, 3)), "never"),
         ("one_at_a_time", False, None, "at step 3, steps "),
     ],
 )
@@ -354,7 +352,7 @@ def test_what_lies_beyond_the_depth_of_either_engine_is_no_disagreement(tmp_path
     instance = registry.load_file(tmp_path / "lamps.py").instance(None)
     short, far = ask_to_depth(instance, Limits(depth=0)), explore(instance, Limits(depth=4))
     assert differences(far, short) == []
-    far.findings["some_are_off"].found.witness = Witness(0, ())
+    far.findings["some_are_off"].found.path = StepPath(0, ())
     assert differences(far, short) == ["some_are_off: found by the explorer at step 0, steps ; by Z3 never"]
 
 

@@ -30,10 +30,10 @@ from conformance.tests.models.language.test_language import (
     write,
 )
 from conformance.tests.support.symbolic import Compared, compare_all, states_of
-from isrcheck.checker.symbolic.and_inverter_graph import Circuit
+from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
 from isrcheck.checker.symbolic.evaluator import Evaluator, UnsupportedError
-from isrcheck.checker.symbolic.one_hot_integers import FiniteArithmetic
-from isrcheck.checker.symbolic.transition_relation import Relation, new_state
+from isrcheck.checker.symbolic.one_hot_integers import OneHotArithmetic
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation, new_state
 from isrcheck.models import registry
 from isrcheck.models.language.model import Instance, assemble
 from isrcheck.models.language.syntax import EXPRESSIONS, STATEMENTS
@@ -143,10 +143,10 @@ def test_what_is_not_known_is_refused_by_name(tmp_path: Path, line: str, refused
     assert loaded is not None
     last = len(path.read_text(encoding="utf-8").splitlines())
     function = replace(loaded, body=ast.parse("\n" * (last - 1) + line).body)
-    evaluator = Evaluator(instance, Circuit(), FiniteArithmetic(Circuit()))
+    evaluator = Evaluator(instance, AndInverterGraph(), OneHotArithmetic(AndInverterGraph()))
     with pytest.raises(UnsupportedError) as refusal:
         evaluator.act(new_state(instance, evaluator.arithmetic), function, [])
-    expected = f"{path}:{last}: in act: the symbolic engine does not read `{refused}`; use --engine local"
+    expected = f"{path}:{last}: in act: the symbolic engine does not support `{refused}`; use --engine local"
     assert str(refusal.value) == expected
 
 
@@ -373,6 +373,6 @@ def test_a_swapped_action_may_call_its_parameters_otherwise(tmp_path: Path) -> N
 
 def test_an_action_that_a_protocol_lacks_is_never_taken(tmp_path: Path) -> None:
     instance = only(whole(write(tmp_path, PROPERTIES)), "act")
-    assert {one.step.action for one in Relation(instance).transitions} == {"act"}
+    assert {one.step.action for one in TransitionRelation(instance).transitions} == {"act"}
     compared = compare_all(instance, in_range(instance))
     assert 0 < compared.successors < 800

@@ -11,7 +11,7 @@ import pytest
 
 from isrcheck.checker.resources.formula_budget import FormulaBudget, Memory, UndecidedError
 from isrcheck.checker.resources.machine_memory import resident
-from isrcheck.checker.symbolic.and_inverter_graph import Circuit
+from isrcheck.checker.symbolic.and_inverter_graph import AndInverterGraph
 
 WIDE = '''\
 """A sum over many wide cells."""
@@ -86,14 +86,14 @@ def test_a_limit_ends_the_making_of_formulas(tmp_path, start, words, seconds, me
     assert memory is None or held <= memory + ABOVE
 
 
-def fill(circuit: Circuit) -> None:
+def fill(circuit: AndInverterGraph) -> None:
     """Make nodes without end."""
     while True:
         circuit.both(circuit.variable(), circuit.variable())
 
 
 def test_a_circuit_keeps_to_its_deadline():
-    circuit = Circuit(FormulaBudget(time.monotonic() + 0.2))
+    circuit = AndInverterGraph(FormulaBudget(time.monotonic() + 0.2))
     began = time.monotonic()
     with pytest.raises(UndecidedError, match="seconds"):
         fill(circuit)
@@ -105,7 +105,7 @@ def test_a_circuit_keeps_to_its_memory(monkeypatch):
     monkeypatch.setattr(Memory, "most_resident", Memory.most_resident)
     before = resident()
     Memory.limit(30 << 20)
-    circuit = Circuit()
+    circuit = AndInverterGraph()
     with pytest.raises(UndecidedError, match="memory"):
         fill(circuit)
     assert resident() - before <= 60 << 20

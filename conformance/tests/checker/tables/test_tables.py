@@ -22,7 +22,7 @@ from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.outcome.verdict import verdicts
 from isrcheck.checker.resources.limits import Limits
 from isrcheck.checker.session.text import Run
-from isrcheck.checker.spark.summary import Mode, Overlap, Spread
+from isrcheck.checker.spark.summary import Mode, Overlap, SparkSummary
 from isrcheck.checker.tables import write
 from isrcheck.checker.tables.columns import TABLES, documentation
 from isrcheck.checker.tables.edges import MOST_OF_A_LEVEL
@@ -250,7 +250,7 @@ def spread_run():
     instance = registry.load_file(Path("stairs.py")).instance(values={"most": 127})
     exploration = explore(instance, Limits())
     overlap = Overlap(2, {3: 1, 0: 1, 1: 2})
-    spread = Spread(Mode.PARTS, "local[2]", 2, 2, 2, 1, 2, overlap, start_seconds=1.5)
+    spread = SparkSummary(Mode.PARTS, "local[2]", 2, 2, 2, 1, 2, overlap, start_seconds=1.5)
     return Run(exploration, verdicts(exploration), "check stairs.py --engine spark", spread=spread)
 
 
@@ -435,15 +435,15 @@ def test_ctrl_c_while_tables_are_written_is_told(check, tmp_path, monkeypatch):
 
 
 def test_ctrl_c_while_edges_are_sampled_leaves_no_smaller_sample(check, tmp_path, monkeypatch):
-    from isrcheck.checker.tables.edges import Search
+    from isrcheck.checker.explicit.single_thread import SingleThread
 
-    def pressed(search, first, last):
-        if not search.watched:
+    def pressed(carrier, first, last):
+        if not carrier.context.watched:
             raise KeyboardInterrupt
-        return expand(search, first, last)
+        return expand(carrier, first, last)
 
-    expand = Search._expand
-    monkeypatch.setattr(Search, "_expand", pressed)
+    expand = SingleThread.expand
+    monkeypatch.setattr(SingleThread, "expand", pressed)
     assert check("stairs.py --continue --tables found")[0] == 130
     assert files(tmp_path / "found") == {}
 

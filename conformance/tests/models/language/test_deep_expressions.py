@@ -15,7 +15,7 @@ from conformance.tests.checker.compile.test_kernel import Compiled, Reference, c
 from conformance.tests.support.symbolic import compare_all
 from isrcheck.checker.cli import main
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.proofs.unbounded_abstraction import Slice
+from isrcheck.checker.proofs.unbounded_abstraction import UnboundedAbstraction
 from isrcheck.models import registry, run
 from isrcheck.models.language import syntax
 from isrcheck.models.language.mutants import mutants
@@ -119,7 +119,7 @@ def test_what_is_flat_is_read_by_everyone(tmp_path: Path, name: str) -> None:
     reference, compiled = Reference(instance), Compiled(instance, kernel_of(instance))
     assert all(compare(reference, compiled, cells) is not None for cells in states)
     assert compare_all(instance, states).failures == 0
-    assert Slice(instance).steps
+    assert UnboundedAbstraction(instance).steps
     for cells in states:
         if not holds[cells] and "1000" not in name:
             assert why_false(instance, prop, None, None, cells).lines()

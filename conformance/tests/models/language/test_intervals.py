@@ -18,8 +18,8 @@ from conformance.tests.checker.compile.test_kernel import Compiled, Reference, c
 from conformance.tests.support.symbolic import compare_all
 from isrcheck.checker.cli import main
 from isrcheck.checker.compile.kernel import kernel_of
-from isrcheck.checker.proofs.unbounded_abstraction import Slice
-from isrcheck.checker.symbolic.transition_relation import Relation
+from isrcheck.checker.proofs.unbounded_abstraction import UnboundedAbstraction
+from isrcheck.checker.symbolic.transition_relation import TransitionRelation
 from isrcheck.models import registry, run
 from isrcheck.models.language.declare import CELL_HIGH, CELL_LOW
 from isrcheck.models.language.intervals import LEAST, MOST, Interval, Intervals, Locals, hull
@@ -233,7 +233,7 @@ def test_numbers_that_just_fit_mean_the_same_to_every_engine(tmp_path: Path, nam
     assert {run.holds(instance, instance.properties[0], cells) for cells in states} == {True, False}
     compared = compare_all(instance, states)
     assert compared.failures == 0 and compared.answers >= 256
-    assert Slice(instance).steps and Relation(instance).properties
+    assert UnboundedAbstraction(instance).steps and TransitionRelation(instance).properties
 
 
 def test_reading_the_models_of_the_project_takes_no_time() -> None:

@@ -41,7 +41,7 @@ def test_a_history_has_no_counterpart_with_what_repairs_it(name: str) -> None:
     )
     assert exploration.exhausted
     findings = exploration.findings[golden.header["property"]]
-    assert (findings.permitted if is_permitted else findings.found).witness is None
+    assert (findings.permitted if is_permitted else findings.found).path is None
 
 
 def test_every_history_with_a_repair_is_searched_for() -> None:

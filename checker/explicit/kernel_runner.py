@@ -1,10 +1,10 @@
-"""A kernel at work: states are expanded and looked at, and what the model does wrong there is counted like the rest.
+"""Runs a kernel, and switches to the careful kernel where the model leaves its declaration.
 
 In:  a `Kernel`, and the arrays that it reads and writes.
-Out: successors, and what checker/outcome/result_words.py counts.
+Out: successors, and counts (checker/outcome/kernel_results.py).
 
-The kernel stops where the model leaves its declaration. Then what it did in this call is forgotten, and the careful
-kernel of the same shape does that and everything after it.
+A kernel stops where the model leaves its declaration. The results of that call are discarded; the careful kernel of the
+same shape repeats it and does all further calls.
 """
 
 from __future__ import annotations
@@ -17,28 +17,27 @@ from numpy.typing import NDArray
 from isrcheck.checker.compile.kernel import Kernel
 from isrcheck.checker.compile.layout import ERROR_BYTES
 from isrcheck.checker.explicit.visited_set import Batch
-from isrcheck.checker.outcome import result_words
+from isrcheck.checker.outcome.kernel_results import KernelResults
 
 Buffer = NDArray[np.int8]
-Words = NDArray[np.int64]
+Counts = NDArray[np.int64]
 
 
-class Attempts:
+class KernelRunner:
     """Runs a kernel, from any number of threads."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.status = result_words.status(kernel.properties)
         self.careful: Kernel | None = None
         self.lock = threading.Lock()
 
-    def check(self, states: int, first: int, last: int, before: Buffer, active: Buffer, results: Words) -> None:
-        """Look at states first..last-1 of those at the address `states`."""
-        arrays = (before.ctypes.data, active.ctypes.data, results.ctypes.data)
+    def check(self, states: int, first: int, last: int, before: Buffer, active: Buffer, results: KernelResults) -> None:
+        """Judge states first..last-1 of those at the address `states`."""
+        arrays = (before.ctypes.data, active.ctypes.data, results.address)
         known = results.copy()
         kernel = self.careful or self.kernel
         if kernel.check(states, first, last, *arrays) != last:
-            results[:] = known
+            results.restore(known)
             before[:ERROR_BYTES] = 0
             self._be_careful().check(states, first, last, *arrays)
 
@@ -51,30 +50,29 @@ class Attempts:
         after: Buffer,
         batch: Batch,
         room: int,
-        fired: Words,
+        fired: Counts,
         active: Buffer,
-        results: Words,
+        results: KernelResults,
     ) -> tuple[int, int]:
-        """Take every step from states first..last-1, as far as there is room for the successors.
+        """Take every step from states first..last-1, as long as there is room for the successors.
 
-        Gives the next state, and how many successors there are.
+        Returns the next state, and the number of successors.
         """
         arrays = (before, after, batch.states, batch.parents, batch.steps)
-        counters = (fired, active, results)
         arguments = (
             *(states, first, last),
             *(array.ctypes.data for array in arrays),
-            room,
-            *(array.ctypes.data for array in counters),
+            *(room, fired.ctypes.data, active.ctypes.data, results.address),
         )
         known = fired.copy(), results.copy()
         kernel = self.careful or self.kernel
         count = kernel.expand(*arguments)
-        if results[self.status + 2]:
-            fired[:], results[:] = known
+        if results.has_failed:
+            fired[:] = known[0]
+            results.restore(known[1])
             before[:ERROR_BYTES] = after[:ERROR_BYTES] = 0
             count = self._be_careful().expand(*arguments)
-        return int(results[self.status]), count
+        return results.next_state, count
 
     def _be_careful(self) -> Kernel:
         with self.lock:

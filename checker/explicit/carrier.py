@@ -1,0 +1,151 @@
+"""What a search is asked, what it has counted, and the interface of the carriers that do its work.
+
+In:  an instance, its kernel, limits, and a `SearchRequest`.
+Out: a `SearchContext`, which the search and its carrier share; the base class `Carrier`.
+
+A search runs level by level. A carrier does the work within a level: on one thread, on several, or on Spark.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isrcheck.checker.compile.kernel import Kernel
+from isrcheck.checker.explicit.starts import Starts
+from isrcheck.checker.explicit.visited_set import Batch
+from isrcheck.checker.outcome.exploration import Exploration, Progress
+from isrcheck.checker.outcome.kernel_results import EntryKind, KernelResults
+from isrcheck.checker.resources.limits import Limits
+from isrcheck.models.language.model import Instance, Property
+
+SECONDS_BETWEEN_REPORTS = 0.5
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """What a search looks for, where it starts, and when it ends.
+
+    `watched` are the properties to judge (None: all that apply; with none at all, the search visits every state).
+    `count_all` counts every violation; otherwise a property is judged up to the level with its first `decisive` entry.
+    `starts` replaces the initial states; `starts_are_judged` if an earlier search has judged their properties. Once a
+    property in `patience` is violated, the search goes on for at most that many seconds. The search goes no deeper than
+    a level with `enough` states.
+    """
+
+    watched: tuple[Property, ...] | None = None
+    count_all: bool = False
+    decisive: EntryKind = EntryKind.FOUND
+    starts: Starts | None = None
+    starts_are_judged: bool = False
+    patience: Mapping[str, float] = field(default_factory=dict)
+    enough: int | None = None
+
+
+EVERY_STATE = SearchRequest(watched=())
+"""Visits every state, whatever fails there."""
+
+
+class SearchContext:
+    """What a search has been given and what it has counted so far.
+
+    `active` says which properties are still judged. `expanded` counts the states whose successors are known. `errors`
+    is how often the model had left its declaration at the end of the first level where it did.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        limits: Limits,
+        kernel: Kernel,
+        request: SearchRequest = SearchRequest(),
+        report: Callable[[Progress], None] = lambda progress: None,
+    ) -> None:
+        self.instance = instance
+        self.limits = limits
+        self.kernel = kernel
+        self.request = request
+        self.report = report
+        self.properties = list(enumerate(instance.model.properties))
+        self.watched = instance.properties if request.watched is None else request.watched
+        self.starts = Starts.initial(instance) if request.starts is None else request.starts
+        self.result = Exploration(instance, limits)
+        self.active: NDArray[np.int8] = np.zeros(len(self.properties) + 1, np.int8)
+        for number, prop in self.properties:
+            self.active[number] = prop in self.watched
+        self.results = KernelResults(len(self.properties))
+        self.errors: int | None = None
+        self.fired: NDArray[np.int64] = np.zeros(len(instance.model.actions), np.int64)
+        self.expanded = 0
+        self.started = time.monotonic()
+        self.deadline = float("inf") if limits.seconds is None else self.started + limits.seconds
+        self.reported = self.started
+
+
+class Carrier(ABC):
+    """Does the work of a search. As a context manager it holds what it needs while the search runs.
+
+    `visited` is the visited set.
+    """
+
+    visited: Any
+
+    def __init__(self, context: SearchContext) -> None:
+        self.context = context
+
+    @abstractmethod
+    def start(self) -> int:
+        """Insert the states that the search starts from; returns the number of the first state to be judged."""
+
+    @abstractmethod
+    def check(self, first: int, last: int) -> None:
+        """Judge the properties of states on a whole level: states first..last-1."""
+
+    @abstractmethod
+    def expand(self, first: int, last: int) -> None:
+        """Take every step from every state of a level."""
+
+    def close_level(self) -> None:  # noqa: B027 - most carriers have nothing to do here
+        """Called after a level is expanded and its results are taken into account."""
+
+    def finish(self) -> None:  # noqa: B027 - most carriers have nothing to do here
+        """Called after the search, before paths are asked for."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool | None:
+        return None
+
+    def is_out_of_time(self) -> bool:
+        """Report progress from time to time; whether the search has to stop."""
+        context, result = self.context, self.context.result
+        now = time.monotonic()
+        if now - context.reported >= SECONDS_BETWEEN_REPORTS:
+            context.reported = now
+            states = self.visited.count
+            context.report(
+                Progress(
+                    *(now - context.started, result.depth, states, result.generated),
+                    *(states - context.expanded, self.visited.bytes_used),
+                )
+            )
+        if now > context.deadline:
+            result.stopped = "seconds"
+            return True
+        return False
+
+    def put_starts(self, batch: Batch, first: int, most: int) -> int:
+        """Put at most `most` of the states that the search starts from into a batch; returns how many they are."""
+        part = self.context.starts[first : first + most]
+        words, count = self.context.kernel.layout.pack_rows(part.cells), len(part)
+        batch.states[: words.size] = words.ravel()
+        batch.parents[:count] = range(first, first + count)
+        batch.steps[:count] = 0
+        return count

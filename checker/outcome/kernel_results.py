@@ -1,0 +1,170 @@
+"""The array of 64-bit words in which a kernel counts: the one place that knows its layout.
+
+In:  how many properties the model has.
+Out: `KernelResults`, for those who run a kernel; byte offsets, for those who generate its text.
+
+The array is a table with three columns. Each property has one row per `EntryKind`. Below them stand one row for steps
+that leave the declaration, and one row for the status: the state at which the kernel stopped, the number of successors
+that it made, and whether the model left its declaration there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+WORD_BYTES = 8
+COLUMNS = 3
+STATE_OFFSET, STEP_OFFSET = WORD_BYTES, 2 * WORD_BYTES
+"""Where, behind its count, an entry names the first state and the step."""
+
+SUCCESSORS_OFFSET, FAILED_OFFSET = WORD_BYTES, 2 * WORD_BYTES
+"""Where, behind the state at which the kernel stopped, the status holds its other words."""
+
+
+class EntryKind(IntEnum):
+    """What a property's entries count: it is broken or reached; its failure is permitted; it leaves the declaration."""
+
+    FOUND = 0
+    PERMITTED = 1
+    ERRED = 2
+
+
+KINDS = len(EntryKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """How often something happened, and the first state and step of it; `step` is -1 where no step is involved."""
+
+    count: int
+    state: int
+    step: int
+
+
+def _row(number: int, kind: EntryKind) -> int:
+    return KINDS * number + kind
+
+
+def _row_of_steps(properties: int) -> int:
+    return KINDS * properties
+
+
+def offset(number: int, kind: EntryKind) -> int:
+    """The byte at which an entry of a property begins."""
+    return COLUMNS * WORD_BYTES * _row(number, kind)
+
+
+def offset_of_steps(properties: int) -> int:
+    """The byte at which the entry of steps that leave the declaration begins."""
+    return COLUMNS * WORD_BYTES * _row_of_steps(properties)
+
+
+def offset_of_status(properties: int) -> int:
+    """The byte at which the status begins."""
+    return COLUMNS * WORD_BYTES * (_row_of_steps(properties) + 1)
+
+
+class KernelResults:
+    """What a kernel has counted for a model with so many properties; at first nothing."""
+
+    def __init__(self, properties: int) -> None:
+        self._table: NDArray[np.int64] = np.zeros((_row_of_steps(properties) + 2, COLUMNS), np.int64)
+        self._of_steps = _row_of_steps(properties)
+        self._status = self._table[-1]
+        self.address: int = self._table.ctypes.data
+
+    @classmethod
+    def of(cls, properties: int, words: Sequence[int]) -> KernelResults:
+        """The results that `words` has given, here or on another machine."""
+        results = cls(properties)
+        results._table[:] = np.reshape(words, results._table.shape)
+        return results
+
+    @property
+    def words(self) -> tuple[int, ...]:
+        """All words, to be sent or stored."""
+        return tuple(self._table.ravel().tolist())
+
+    @property
+    def next_state(self) -> int:
+        """The state at which the kernel stopped."""
+        return int(self._status[0])
+
+    @property
+    def successors(self) -> int:
+        """How many successors the last call made."""
+        return int(self._status[1])
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the kernel stopped because the model left its declaration."""
+        return bool(self._status[2])
+
+    def copy(self) -> NDArray[np.int64]:
+        """A copy for `restore`."""
+        return self._table.copy()
+
+    def restore(self, copy: NDArray[np.int64]) -> None:
+        """Go back to what a copy holds."""
+        self._table[:] = copy
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._table[:] = 0
+
+    def count(self, number: int, kind: EntryKind = EntryKind.FOUND) -> int:
+        """How many states or transitions an entry of a property counts."""
+        return int(self._table[_row(number, kind), 0])
+
+    def entry(self, number: int, kind: EntryKind) -> Entry:
+        """An entry of a property."""
+        return self._entry(_row(number, kind))
+
+    @property
+    def erring_steps(self) -> Entry:
+        """The steps that leave the declaration."""
+        return self._entry(self._of_steps)
+
+    @property
+    def errors(self) -> list[Entry]:
+        """Everything that leaves the declaration: evaluations of each property, and steps."""
+        return [*map(self._entry, range(EntryKind.ERRED, self._of_steps, KINDS)), self.erring_steps]
+
+    @property
+    def error_count(self) -> int:
+        """How often the model has left its declaration."""
+        of_properties = self._table[EntryKind.ERRED : self._of_steps : KINDS, 0]
+        return int(of_properties.sum() + self._table[self._of_steps, 0])
+
+    def first_states(self, without_found: Iterable[int] = ()) -> Iterator[int]:
+        """The first state of each entry that counts something, except the FOUND entries of these properties."""
+        left_out = {_row(number, EntryKind.FOUND) for number in without_found}
+        for row in np.flatnonzero(self._table[:-1, 0]):
+            if int(row) not in left_out:
+                yield int(self._table[row, 1])
+
+    def forget(self, is_unknown: Callable[[int], bool]) -> None:
+        """Reset the entries whose first state is unknown."""
+        for row in np.flatnonzero(self._table[:-1, 0]):
+            if is_unknown(int(self._table[row, 1])):
+                self._table[row, 0] = 0
+
+    def add(self, other: KernelResults, number_of: Callable[[int], int]) -> None:
+        """Add what another call counted; `number_of` maps its state numbers to those used here.
+
+        The first state of an entry is the one with the least number.
+        """
+        for row in np.flatnonzero(other._table[:-1, 0]):
+            known, found = self._entry(row), other._entry(row)
+            number = number_of(found.state)
+            if not known.count or number < known.state:
+                self._table[row, 1:] = number, found.step
+            self._table[row, 0] += found.count
+
+    def _entry(self, row: int | np.intp) -> Entry:
+        return Entry(*self._table[row].tolist())

@@ -1,0 +1,277 @@
+"""The carrier that shares the work of one search among executors: same counts and same paths as in one process.
+
+In:  a `SearchContext`, a Spark session.
+Out: states in Spark's partitions, level by level; counts in the context.
+
+Tasks do the work of a level (checker/spark/level.py), and the states stay in Spark's partitions. The driver gets
+statistics, and at the end the paths that it asks for.
+"""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from pyspark import StorageLevel
+
+from isrcheck.checker.compile.instance_specification import InstanceSpecification
+from isrcheck.checker.explicit.carrier import Carrier, SearchContext
+from isrcheck.checker.explicit.visited_set import Full
+from isrcheck.checker.outcome.kernel_results import KernelResults
+from isrcheck.checker.resources.engine_digest import SEMANTICS
+from isrcheck.checker.spark.checkpoint import Checkpoints
+from isrcheck.checker.spark.level import Expanded, LevelTask, Ordered, expand, merge, order, scatter
+from isrcheck.checker.spark.partitioning import Pairs, partitioned
+from isrcheck.checker.spark.runtime.environment_check import source_digest
+from isrcheck.checker.spark.runtime.faults import SparkLostError
+from isrcheck.checker.spark.runtime.session import Session
+from isrcheck.checker.spark.runtime.task_memory import task_memory
+from isrcheck.checker.spark.runtime.task_statistics import run_job, task_statistics, values_of
+from isrcheck.checker.spark.shard_intake import PARENT, STEP
+from isrcheck.checker.spark.shuffle import ShuffleWriter
+from isrcheck.checker.spark.states import PartitionedStates, StoredLevel
+from isrcheck.checker.spark.summary import Mode, SparkSummary
+from isrcheck.models.language.declare import Kind
+
+KEPT = StorageLevel.MEMORY_AND_DISK
+MOST_OF_LEVEL = (1 << 32) - 1
+"""Predecessors are stored as 32-bit numbers within their level."""
+
+LEVELS_BETWEEN_CHECKPOINTS = 8
+SECONDS_BETWEEN_CHECKPOINTS = 60.0
+
+
+class OutOfTime(Exception):
+    """The seconds of the search are used up, in the middle of a job."""
+
+
+class SparkCarrier(Carrier):
+    """Shares the work among all executors."""
+
+    visited: PartitionedStates
+
+    def __init__(self, context: SearchContext, session: Session, checkpoint: str | None = None) -> None:
+        super().__init__(context)
+        self.session = session
+        self.spark = session.context
+        self.shards = self.spark.defaultParallelism
+        self.task_memory = task_memory(session, context.limits.memory)
+        self.lost = ""
+        self.subject = InstanceSpecification.of(context.instance)
+        self.checkpoint = checkpoint
+        self.checkpoints: Checkpoints | None = None
+        self.taken_up: int | None = None
+        self.kept = self.portions = 0
+        self.kept_at = time.monotonic()
+        self.chunks: list[Ordered] = []
+        self.shuffled = 0
+        self.visited = PartitionedStates(session, context.kernel.layout.words)
+        context.result.judged = -1
+
+    def spread(self) -> SparkSummary:
+        """How the search was divided."""
+        return SparkSummary(
+            Mode.SEARCH,
+            self.session.master,
+            self.spark.defaultParallelism,
+            self.shards,
+            shuffled=self.shuffled,
+            taken_up=self.taken_up,
+            lost=self.lost,
+        )
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        """If Spark loses states, the search ends, and what was found so far is reported."""
+        if isinstance(error, SparkLostError):
+            self.context.result.stopped, self.lost = "lost", str(error)
+            return True
+        return False
+
+    # ------------------------------------------------------------------------------------------------------ levels
+
+    def finish(self) -> None:
+        """Ask for the paths to everything that was found."""
+        results = self.context.results
+        try:
+            if not self.lost:
+                self.visited.find_paths(results.first_states())
+        except SparkLostError as error:
+            self.lost = str(error)
+            if self.context.result.stopped != "interrupt":
+                self.context.result.stopped = "lost"
+        if self.lost:
+            # The search is undecided; a finding without a path does not count.
+            results.forget(lambda state: state not in self.visited.paths)
+
+    def _find_paths(self) -> None:
+        """Ask for the paths to violations while Spark still has the states."""
+        reached = [number for number, prop in self.context.properties if prop.kind is Kind.SOMETIMES]
+        self.visited.find_paths(self.context.results.first_states(without_found=reached))
+
+    def _level(self, depth: int, offsets: Sequence[int]) -> LevelTask:
+        active = tuple(int(one) for one in self.context.active[:-1])
+        return LevelTask(self.subject, self.shards, self.task_memory, depth, tuple(offsets), active)
+
+    def start(self) -> int:
+        """The states that the search starts from are a level of their own, each its own predecessor.
+
+        If an earlier run has left a checkpoint at a greater depth, the search continues from there.
+        """
+        if self.checkpoint is not None:
+            self.checkpoints = Checkpoints(self.session, self.checkpoint, self._question())
+            statistics = self.checkpoints.found(self.context.limits.depth)
+            if statistics is not None:
+                self._restore(self.checkpoints, statistics)
+                for last in self.checkpoints.written:
+                    self._require_whole(self.checkpoints, last)
+                    self._take_up(self.checkpoints, last)
+                return self.context.expanded
+        words, count = self.context.kernel.layout.words, len(self.context.starts)
+        outbox = ShuffleWriter(words, self.shards, count, depth=0)
+        self.put_starts(outbox.batch, 0, count)
+        columns = {PARENT: outbox.batch.parents, STEP: outbox.batch.steps}
+        pairs = [*outbox.send(count, columns), *outbox.rest()]
+        by_shard = partitioned(self.spark.parallelize(pairs, self.shards), self.shards).persist(KEPT)
+        self._finish(self._level(-1, (0, count)), by_shard)
+        return 0
+
+    def expand(self, first: int, last: int) -> None:
+        """Take every step from the states of a level: one job."""
+        context = self.context
+        known = self.visited.levels
+        level = self._level(len(known) - 1, known[-1].offsets)
+        expanded, merged = task_statistics(self.spark), task_statistics(self.spark)
+        successors = known[-1].ordered.mapPartitionsWithIndex(partial(expand, level, expanded))
+        # Successors and visited states of a shard are in the same partition, so the union moves nothing.
+        arriving = self.spark.union([partitioned(successors, self.shards), *self.visited.by_shard])
+        assert arriving.getNumPartitions() == self.shards, "a shard is a partition"
+        new = arriving.mapPartitionsWithIndex(partial(merge, level, merged), preservesPartitioning=True)
+        if not self._finish(level, new.persist(KEPT)):
+            return
+        self.shuffled += sum(shard.bytes for shard in values_of(merged).values())
+        chunks: list[Expanded] = list(values_of(expanded).values())
+        context.result.generated += sum(chunk.generated for chunk in chunks)
+        for chunk in chunks:
+            context.fired += np.array(chunk.fired)
+            context.results.add(self._results_of(chunk.results), partial(operator.add, first))
+        # The results of the steps count even if there is no room for their successors.
+        if any(shard.is_full for shard in values_of(merged).values()):
+            raise Full
+        context.expanded = last
+        self._find_paths()
+
+    def _finish(self, level: LevelTask, by_shard: Pairs) -> bool:
+        """Put the new states in order and persist them; False if time is over before that is done."""
+        statistics = task_statistics(self.spark)
+        scattered = partitioned(by_shard.mapPartitions(partial(scatter, level)), self.shards)
+        ordered = scattered.mapPartitionsWithIndex(partial(order, level, statistics), preservesPartitioning=True)
+        ordered = ordered.persist(KEPT)
+        try:
+            run_job(self.session, ordered.count, self._look_at_the_clock)
+        except OutOfTime:
+            return False
+        chunks: dict[int, Ordered] = dict(values_of(statistics))
+        self.chunks = [chunks[number] for number in range(self.shards)]
+        stored = StoredLevel(ordered, tuple(chunk.states for chunk in self.chunks), _by_steps(self.chunks))
+        if stored.size > MOST_OF_LEVEL:
+            raise Full
+        if stored.size:
+            self.visited.append(stored, [by_shard])
+        return True
+
+    def _look_at_the_clock(self) -> None:
+        if self.is_out_of_time():
+            raise OutOfTime
+
+    def check(self, first: int, last: int) -> None:
+        """Add what the tasks that ordered the level found in its states."""
+        if not self.visited.levels:  # time was over before the first level was complete
+            return
+        offsets = self.visited.levels[-1].offsets
+        assert last - first == offsets[-1], "only the newest level is judged"
+        for offset, chunk in zip(offsets, self.chunks, strict=False):
+            self.context.results.add(self._results_of(chunk.results), partial(operator.add, first + offset))
+        self._find_paths()
+
+    def _results_of(self, words: Sequence[int]) -> KernelResults:
+        return KernelResults.of(len(self.context.properties), words)
+
+    # ------------------------------------------------------------------------------------------------- checkpoints
+
+    def _question(self) -> dict[str, Any]:
+        """What identifies the search: another run can continue it only if all of this is the same."""
+        request = self.context.request
+        return {
+            "isrcheck": source_digest(),  # the packing of states and the numbering of steps
+            "semantics": SEMANTICS,
+            "model": [self.subject.name, self.subject.digest, self.subject.protocol],
+            "configuration": [list(pair) for pair in (*self.subject.values, *self.subject.swaps)],
+            "instance": self.context.instance.digest,
+            "properties": [[prop.name for prop in self.context.watched], request.count_all, request.decisive],
+            "start": [start.number for start in self.context.starts],
+        }
+
+    def close_level(self) -> None:
+        """Write a checkpoint from time to time, and continue from what was written."""
+        levels = self.visited.levels
+        since = len(levels) - self.kept
+        is_late = time.monotonic() - self.kept_at > SECONDS_BETWEEN_CHECKPOINTS
+        if self.checkpoints is None or not since or (since < LEVELS_BETWEEN_CHECKPOINTS and not is_late):
+            return
+        new = {depth: levels[depth].ordered for depth in range(self.kept, len(levels))}
+        context, result = self.context, self.context.result
+        statistics = {
+            "shards": self.shards,
+            "levels": [[level.chunks, sorted(level.by_steps.items())] for level in levels],
+            "result": [result.levels, result.generated, result.depth, result.judged, self.shuffled],
+            "arrays": [context.results.words, context.fired.tolist(), context.active.tolist()],
+            "errors": context.errors,
+            "chunks": [[chunk.states, chunk.results] for chunk in self.chunks],
+            "paths": [[number, *path] for number, path in self.visited.paths.items()],
+        }
+        checkpoints = self.checkpoints
+        chunks = {depth: levels[depth].chunks for depth in new}
+        run_job(self.session, lambda: checkpoints.write(new, chunks, statistics), self.is_out_of_time)
+        for pairs in (*new.values(), *self.visited.by_shard[self.portions :]):
+            pairs.unpersist()
+        del self.visited.by_shard[self.portions :]
+        self._take_up(checkpoints, len(levels) - 1)
+        for depth in new:
+            levels[depth].ordered = checkpoints.ordered(depth, self.shards)
+
+    def _require_whole(self, checkpoints: Checkpoints, last: int) -> None:
+        """Raise UsageError unless the levels that are read next are what was written."""
+        chunks = {depth: self.visited.levels[depth].chunks for depth in range(self.kept, last + 1)}
+        run_job(self.session, lambda: checkpoints.require_whole(last, chunks), self.is_out_of_time)
+
+    def _take_up(self, checkpoints: Checkpoints, last: int) -> None:
+        """Continue with levels as they were written, from the first one that is not loaded yet."""
+        self.visited.by_shard.append(checkpoints.by_shard(last, self.shards).persist(KEPT))
+        self.portions, self.kept, self.kept_at = len(self.visited.by_shard), last + 1, time.monotonic()
+
+    def _restore(self, checkpoints: Checkpoints, statistics: Mapping[str, Any]) -> None:
+        """Restore the state that an earlier run saved; the newest level is not judged yet."""
+        self.shards, self.taken_up = statistics["shards"], checkpoints.written[-1]
+        for depth, (chunks, by_steps) in enumerate(statistics["levels"]):
+            stored = StoredLevel(checkpoints.ordered(depth, self.shards), tuple(chunks), dict(by_steps))
+            self.visited.append(stored, [])
+        context, result = self.context, self.context.result
+        result.levels, result.generated, result.depth, result.judged, self.shuffled = statistics["result"]
+        words, context.fired[:], context.active[:] = statistics["arrays"]
+        context.results = self._results_of(words)
+        context.errors = statistics["errors"]
+        self.chunks = [Ordered(states, {}, tuple(results)) for states, results in statistics["chunks"]]
+        self.visited.paths = {number: (start, steps) for number, start, steps in statistics["paths"]}
+        context.expanded = self.visited.firsts[-2]
+
+
+def _by_steps(chunks: Sequence[Ordered]) -> dict[int, int]:
+    total: Counter[int] = Counter()
+    for chunk in chunks:
+        total.update(chunk.by_steps)
+    return dict(total)
