@@ -75,7 +75,8 @@ OPTIONS = (
         help="write the results as Parquet files, one for each search in each table of DIR",
         read=path,
         forms=frozenset({MODEL, SWEEP}),
-        refusal="--tables is of one model, or of a sweep: name it, as in: check kafka --protocol 2.1 --tables DIR",
+        refusal="--tables goes with one model, or with a sweep: name it, as in: check kafka --protocol 2.1"
+        " --tables DIR",
     ),
     Option(
         name="--counterexamples",
@@ -83,7 +84,8 @@ OPTIONS = (
         help="find up to K counterexamples with different causes for each failing property",
         read=count,
         forms=frozenset({MODEL}),
-        refusal="--counterexamples is of one model: name it, as in: check kafka --protocol 0.10 --counterexamples 3",
+        refusal="--counterexamples goes with one model: name it, as in: check kafka --protocol 0.10"
+        " --counterexamples 3",
     ),
     Option(
         name="--out",

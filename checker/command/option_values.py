@@ -17,7 +17,7 @@ MOST_DIGITS = 9
 def count(option: str, text: str) -> int:
     """How many of something, at least one. Raises UsageError."""
     if not _is_number(text) or int(text) == 0:
-        raise UsageError(f"{option} {text}: not a number; give 1 or more")
+        raise UsageError(f"{option} {text}: not a whole number of at least 1")
     return int(text)
 
 
@@ -74,7 +74,7 @@ def folder(_option: str, text: str) -> Path:
 def name(option: str, text: str) -> str:
     """A name, which is not empty. Raises UsageError."""
     if not text:
-        raise UsageError(f"{option} has no name behind it; give one, or leave it out")
+        raise UsageError(f"{option} needs a name; give one, or leave {option} out")
     return text
 
 

@@ -63,29 +63,31 @@ SEARCH_OPTIONS = (
 
 
 def require_engine(known: argparse.Namespace, options: tuple[Option, ...]) -> None:
-    """Raises UsageError where an option was given and `--engine spark` was not."""
+    """Raise UsageError if one of the options is given without `--engine spark`."""
     for option in options:
         if option.is_given(known) and known.engine != ENGINE:
             raise UsageError(f"{option.name} goes with --engine {ENGINE}; add that, or leave {option.name} out")
 
 
 def read_session_options(known: argparse.Namespace) -> SparkOptions:
-    """Which Spark. Raises UsageError, also where something was said of it and `--engine spark` was not."""
+    """Read the options of the Spark session. Raises UsageError, also if one is given without `--engine spark`."""
     require_engine(known, SESSION_OPTIONS)
     master, conf = SESSION_OPTIONS
     return SparkOptions(master.value(known), conf.value(known))
 
 
 def read_spark_options(known: argparse.Namespace) -> SparkRequest:
-    """What was asked of Spark. Raises UsageError, also where something was and `--engine spark` was not."""
+    """Read the options of a search on Spark. Raises UsageError, also if one is given without `--engine spark`."""
     require_engine(known, SEARCH_OPTIONS)
     if known.engine == ENGINE and known.threads is not None:
-        raise UsageError(f"--threads is for one process: leave it out, or --engine {ENGINE}, which uses Spark's cores")
+        raise UsageError(
+            f"--threads does not go with --engine {ENGINE}, which uses Spark's cores; leave out one of them"
+        )
     values = {option.field: option.value(known) for option in SEARCH_OPTIONS}
     mode = Mode(values["spark_mode"] or Mode.PARTS)
     if values["split_depth"] is not None and mode is not Mode.PARTS:
-        raise UsageError("--split-depth divides the work into parts; leave it, or --spark-mode search, out")
+        raise UsageError("--split-depth does not go with --spark-mode search; leave out one of them")
     if values["checkpoint"] is not None and mode is not Mode.SEARCH:
-        raise UsageError("--checkpoint keeps one search; add --spark-mode search, or leave it out")
+        raise UsageError("--checkpoint goes with --spark-mode search; add that, or leave --checkpoint out")
     session = SparkOptions(values["master"], values["spark_conf"])
     return SparkRequest(mode, values["split_depth"], session, values["checkpoint"])

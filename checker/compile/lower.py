@@ -1,13 +1,14 @@
 """Lowers a model's functions to the source text of one kernel, which checker/compile/native.py compiles.
 
-In:  an `Instance` and its `Layout`. Of the configuration only the bounds are compiled in: switches, client settings and
-     the alternatives of actions are values in the working buffer, so that one kernel serves all protocols of one shape.
+In:  an `Instance` and its `Layout`. Only the bounds of the configuration are compiled in: switches, client settings
+     and the alternatives of actions are values in the working buffer, so that one kernel serves all protocols with the
+     same layout and actions.
 Out: Python text that defines `expand` and `check` (checker/compile/frame.py).
 
 Every model function becomes one kernel function; `s.field[i]` becomes the byte at an address; `require(e)` becomes `if
 not e: return False`; `all`, `any` and `sum` become loops. The text uses a small subset of Python.
 
-The kernel stops where the model leaves its declaration; the kernel of checker/compile/careful.py then continues.
+The kernel stops as soon as a value leaves its declared range; the kernel of checker/compile/careful.py then continues.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def read_described(names: Sequence[str], topic: str | None = None) -> Descriptio
 
 def _standard_input() -> str:
     if sys.stdin is None:
-        raise PropertiesError("--describe -: there is no standard input; give a file, or pipe the output to check")
+        raise PropertiesError("--describe -: there is no standard input; give a file, or pipe the output into `check`")
     return decode(sys.stdin.buffer.read(), STANDARD_INPUT)
 
 

@@ -73,7 +73,9 @@ def version_of_binaries(text: str) -> Version:
     if version.release > _NEWEST_RELEASE:
         return version
     if not _releases_within(version):
-        raise ValueError(f"no release {text} of Kafka has replication; write a release, for example 0.10.2 or 3.9")
+        raise ValueError(
+            f"Kafka {text} does not exist or has no replication; write another release, for example 0.10.2 or 3.9"
+        )
     last_internal = _LAST_INTERNAL_VERSION.get(version.release)
     if version.internal is not None and (last_internal is None or version.internal > last_internal):
         raise ValueError(f"Kafka has no internal version {text}; write {version.release_name}")
@@ -87,7 +89,7 @@ def version_of_inter_broker_protocol(text: str) -> Version:
         return version
     if version.release not in _LAST_INTERNAL_VERSION:
         whole = ", ".join(map(_name, _releases_within(version)))
-        raise ValueError(f"Kafka refuses {text!r}, which is only part of a release; write one of {whole}")
+        raise ValueError(f"Kafka refuses {text!r}, which is incomplete; write one of {whole}")
     internal = _LAST_INTERNAL_VERSION[version.release] if version.internal is None else version.internal
     return Version(text, version.release, internal)
 

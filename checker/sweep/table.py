@@ -430,7 +430,7 @@ def _totals(found: SweepTable) -> list[str]:
 
 
 def verdict_line(found: SweepTable) -> str:
-    """The gravest verdict as one line: in how many configurations, and of which properties."""
+    """The gravest verdict as one line, with the number of its configurations and the properties that caused it."""
     word = found.word
     rows = [row for row in found.rows if row.word is word]
     every = [row for row in found.rows if row.word is not Word.NOT_APPLICABLE]

@@ -437,7 +437,7 @@ class Evaluator(SymbolicExecution):
         return range(*(self.size(argument) for argument in call.args))
 
     def size(self, expression: ast.expr) -> int:
-        """The value of a range argument: numbers, bounds, + and - (models/language/syntax.py checks this)."""
+        """The value of an argument of `range(...)`: numbers, bounds, + and - only (models/language/syntax.py)."""
         if isinstance(expression, ast.BinOp):
             return summed(expression, self.size)
         text = ast.unparse(expression)

@@ -1,4 +1,4 @@
-"""The probabilities of events in a random run.
+"""How often each event happens in a random run: delays, faults, elections, requests of clients.
 
 In:  nothing.
 Out: `Chances`, for `Scheduler`.

@@ -139,8 +139,8 @@ class ModelAndSystem(RuleBasedStateMachine):
         if divergence is not None:
             raise FailureFoundError(Failure(Trace(self.trace), None, divergence))
 
-    def what_is_watched_holds(self) -> None:
-        """Every property of states that is watched is true."""
+    def watched_properties_hold(self) -> None:
+        """Check that every watched property holds in the last state. Raises FailureFoundError."""
         for prop in self.instance.properties:
             if prop.name in self.watched and not run.holds(self.instance, prop, self.trace.states[-1]):
                 verdict = judgements(self.instance, prop, self.trace.states, self.trace.steps)[-1]
@@ -186,7 +186,7 @@ def state_machine(
         "steps_of": {slot: list(found) for slot, found in groupby(instance.steps, key=attrgetter("action_index"))},
         "begin": initialize(start=st.integers(0, len(instance.initial_states) - 1))(base.begin),
         "the_system_shows_what_the_model_says": invariant()(base.the_system_shows_what_the_model_says),
-        "what_is_watched_holds": invariant()(base.what_is_watched_holds),
+        "watched_properties_hold": invariant()(base.watched_properties_hold),
         "the_model_has_ended": precondition(lambda self: self.has_ended)(rule(data=st.data())(zz_the_model_has_ended)),
     }
     for number, action in enumerate(instance.model.actions):

@@ -81,7 +81,7 @@ class NoEntryError(ModelError, AttributeError):
 
 @contextmanager
 def author_errors(path: str, what: str) -> Iterator[None]:
-    """What goes wrong in a function of a model's author that is plain Python is bad input, in one line."""
+    """Report any exception from a plain Python function of the model's author as bad input, in one line."""
     try:
         yield
     except MemoryError:
@@ -97,7 +97,7 @@ def author_errors(path: str, what: str) -> Iterator[None]:
 
 
 def run_plain_python(path: str, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Run such a function."""
+    """Run a plain Python function of the model's author. Raises ModelError."""
     with author_errors(path, what):
         return function(*arguments)
 

@@ -21,9 +21,9 @@ from isrcheck.models.language.syntax import Function
 
 @dataclass(frozen=True, eq=False)
 class Mutant:
-    """An action without `dropped`, which is a guard or a conjunct of one.
+    """An action from which a guard, or one conjunct of a guard, is removed: `dropped`.
 
-    `within` names the helpers that contain the conjunct, outermost first; elsewhere these helpers are unchanged.
+    `within` names the helper functions that contain the conjunct, outermost first; other calls of them are unchanged.
     """
 
     function: Function

@@ -34,7 +34,7 @@ def _explore(arguments: argparse.Namespace) -> int:
     """Build the walk before the screen opens, so that bad input is reported in one line on the terminal."""
     walk = walk_options.walk_of(arguments, arguments.rest)
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        raise UsageError("explore needs a terminal for input and output; to read a trace in a pipe: trace show FILE")
+        raise UsageError("explore needs a terminal for input and output; without one use: trace show FILE")
     if os.environ.get("TERM", "dumb") == "dumb":
         raise UsageError("explore needs a terminal with a cursor, and TERM names a dumb terminal; set TERM")
     try:

@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def _page(arguments: argparse.Namespace) -> int:
     found = reading.find(arguments.file)
     if found is not None and arguments.model is not None:
-        raise UsageError(f"{arguments.file}: a trace of another tool, for which no model is used; leave --model out")
+        raise UsageError(f"{arguments.file}: a trace of another tool needs no model; leave --model out")
     history = found or folder.read(arguments.file, model_of(arguments))
     forms = {name: getattr(arguments, name) for name in pages.FORMS if getattr(arguments, name) is not None}
     if not forms:

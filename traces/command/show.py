@@ -54,7 +54,7 @@ def _show(arguments: argparse.Namespace) -> int:
     trace = folder.read(arguments.file, model_of(arguments))
     expressions = [parse_expression(trace.instance, text) for text in arguments.eval]
     if arguments.why and expressions:
-        raise UsageError("--why shows no states, so --eval does nothing; leave one of them out")
+        raise UsageError("--why shows no states, so --eval would have no effect; leave one of them out")
     if arguments.why:
         lines = why(trace, look)
     elif arguments.step is not None:
@@ -70,7 +70,7 @@ def _show_foreign(found: reading.ForeignTrace, arguments: argparse.Namespace, lo
     for option in ("model", "why", "eval"):
         if getattr(arguments, option):
             raise UsageError(
-                f"{arguments.file}: --{option} needs the model, and this is a trace of another tool; leave it out"
+                f"{arguments.file}: --{option} does not work on a trace of another tool; leave --{option} out"
             )
     print_lines(showing.view(found, arguments.full, arguments.step, look.width))
     return 0

@@ -31,9 +31,10 @@ STEP = re.compile(r"\bstep (\d+)\b")
 
 @dataclass(frozen=True)
 class PageText:
-    """The text beside the lanes: the verdict, the reason, the command; for each moment the properties that are false.
+    """The text beside the lanes: the verdict, the reason, the command, and for each state the false properties.
 
-    `indices` names the parts of every variable.
+    A property is listed for a state if it is false there, or on the step to it. `indices` lists the labels of the
+    indices of each variable.
     """
 
     verdict: str = ""

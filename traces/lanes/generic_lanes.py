@@ -80,7 +80,7 @@ def rows(trace: Trace) -> list[StepRow]:
 
 
 def whole_lanes(trace: Trace) -> list[tuple[tuple[str, ...], ...]]:
-    """For every state and column, the values of all its fields, one per line."""
+    """For each state and each of its columns: one line of text for every field in that column."""
     instance = trace.instance
     domain = lane_domain(instance)
     lanes, shared = _in_lanes(instance, domain), _shared(instance, domain)

@@ -282,7 +282,7 @@ def _gravity(status: PropertyStatus) -> int:
 
 
 class Overlay(ModalScreen[None]):
-    """A screen on top of the walk, which any of these keys closes."""
+    """A screen on top of the walk; escape, g, v or q closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,g,v,q", "dismiss", "close")]
 

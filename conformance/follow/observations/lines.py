@@ -82,7 +82,7 @@ class FaultKind(Enum):
 
 @dataclass(frozen=True)
 class Fault(Line):
-    """A fault of this broker at this line."""
+    """A line that records an intervention on a broker: it was killed, frozen, thawed, started or stopped."""
 
     what: FaultKind
     broker: int

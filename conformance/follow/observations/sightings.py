@@ -36,9 +36,9 @@ class Process:
 
 @dataclass(frozen=True)
 class Needed:
-    """What a line that observes a checkpoint needs: this number of observed checkpoints of this process.
+    """The precondition of a line that observes a checkpoint: the process of the broker has written `count` of them.
 
-    `is_possible` is False if the file would have changed although no process could write it.
+    `is_possible` is False if the file differs from what was observed before, although no process could write it.
     """
 
     replica: int

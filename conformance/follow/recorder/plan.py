@@ -149,6 +149,6 @@ class Plan:
         return replace(SETTINGS, min_insync_replicas=self.min_insync_replicas)
 
     def chances(self) -> Chances:
-        """The probabilities of the cluster."""
+        """How often each random event happens in the recorded cluster."""
         freezes = ModelGap.FROZEN_BROKER_TAKEN_FOR_DEAD in self.allowed
         return replace(CHANCES, acks=(Acks(self.acks),), freeze_interval=FREEZE_INTERVAL if freezes else 0)

@@ -34,12 +34,14 @@ def follow_log(
     watch: Watch | None = None,
     content: bytes | None = None,
 ) -> Iterator[Outcome]:
-    """The outcome of each run in a log, once the run was read to its end; for an empty log, one outcome without a run.
+    """Yield the outcome of each run in a log, after the run is read to its end.
+
+    An empty log has one outcome, without a run.
 
     A rejected or undecided run is still read to its end, so that damage is reported wherever it is. With `protocol` or
-    `values` (names and numbers of the configuration), a log of another configuration is refused. Raises UsageError,
-    `FILE:LINE: what; cure`; the run that contains the line is then not accepted. With a `watch`, runs that are not
-    followed in time are undecided. If `content` is given, the log is not read from the disk.
+    `values` (names and numbers of the configuration), a log of another configuration is refused. Raises UsageError
+    (`FILE:LINE: what; cure`) for a damaged line; the run that contains it has no outcome. With a `watch`, a run that
+    exceeds the time limit is undecided. If `content` is given, the log is not read from the disk.
     """
     watch = watch or Watch()
     following: _Following | None = None

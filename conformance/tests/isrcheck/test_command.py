@@ -192,7 +192,7 @@ def test_examples_of_the_help_work(
     told = capsys.readouterr()
     if "explore" in words:
         assert (code, told.err) == (
-            2, "trace: explore needs a terminal for input and output; to read a trace in a pipe: trace show FILE\n",
+            2, "trace: explore needs a terminal for input and output; without one use: trace show FILE\n",
         )  # fmt: skip
         return
     assert code in (0, 12), told.err

@@ -280,14 +280,14 @@ def test_what_is_cut_short_says_so(monkeypatch, tmp_path):
     assert cut.reach == "UNDECIDED whether there are more: it was interrupted"
 
 
-NAME_IT = "--counterexamples is of one model: name it, as in: check kafka --protocol 0.10 --counterexamples 3"
+NAME_IT = "--counterexamples goes with one model: name it, as in: check kafka --protocol 0.10 --counterexamples 3"
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("doors.py --counterexamples 0", "--counterexamples 0: not a number; give 1 or more"),
-        ("doors.py --counterexamples many", "--counterexamples many: not a number; give 1 or more"),
+        ("doors.py --counterexamples 0", "--counterexamples 0: not a whole number of at least 1"),
+        ("doors.py --counterexamples many", "--counterexamples many: not a whole number of at least 1"),
         ("--counterexamples 2 --bound 3", NAME_IT),
         ("published --counterexamples 2", NAME_IT),
         ("mutate doors.py --counterexamples 2", NAME_IT),

@@ -266,7 +266,7 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ("graph light.py -o x.dot --fold ,", "--fold names no field; write it as in --fold phase,decision"),
         ("graph light.py -o x.dot --fold lite", "--fold lite: light has no such field; did you mean light?"),
         ("graph light.py -o x.dot --loops", "--loops is about folded nodes: leave it out, or name fields with --fold"),
-        ("graph light.py -o x.dot --at-most 0", "--at-most 0: not a number; give 1 or more"),
+        ("graph light.py -o x.dot --at-most 0", "--at-most 0: not a whole number of at least 1"),
         ("light.py -o x.dot", f"-o goes with graph, {AS_IN}"),
         ("light.py --fold light", f"--fold goes with graph, {AS_IN}"),
         (

@@ -762,7 +762,8 @@ def test_a_bad_file_gets_one_line_with_place_and_cure(ask, content, says, tmp_pa
         ("--config a.properties --kafka-version ''",
          "--kafka-version: '' is not a version of Kafka; write for example 0.10.2, 0.10.1-IV2 or 3.9"),
         ("--config a.properties --kafka-version 0.10.9",
-         "--kafka-version: no release 0.10.9 of Kafka has replication; write a release, for example 0.10.2 or 3.9"),
+         "--kafka-version: Kafka 0.10.9 does not exist or has no replication; write another release, for example"
+         " 0.10.2 or 3.9"),
         ("kafka --config a.properties", "--config asks about a cluster, kafka names a model: give one of them"),
         ("--config a.properties --set acks=0",
          "--set does not go with --config: the files say how the cluster is configured"),

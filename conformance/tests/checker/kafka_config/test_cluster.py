@@ -739,7 +739,7 @@ def test_ill_formed_versions(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["0.7", "0.7.2", "0.10.3", "0.12", "1.2", "2.9"])
 def test_versions_that_never_were(version: str) -> None:
-    reason = f"no release {version} of Kafka has replication; write a release, for example 0.10.2 or 3.9"
+    reason = f"Kafka {version} does not exist or has no replication; write another release, for example 0.10.2 or 3.9"
     assert complaint(version=version) == f"--kafka-version: {reason}"
     broker = file("server.properties", f"inter.broker.protocol.version={version}")
     assert complaint(broker, version=None) == f"server.properties:1: inter.broker.protocol.version: {reason}"
@@ -757,7 +757,7 @@ def test_internal_versions_that_never_were(version: str, release: str) -> None:
 
 def test_part_of_a_release_is_no_inter_broker_protocol() -> None:
     assert complaint(file("server.properties", "inter.broker.protocol.version=0.10")) == (
-        "server.properties:1: inter.broker.protocol.version: Kafka refuses '0.10', which is only part of a release; "
+        "server.properties:1: inter.broker.protocol.version: Kafka refuses '0.10', which is incomplete; "
         "write one of 0.10.0, 0.10.1, 0.10.2"
     )
 

@@ -359,7 +359,9 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(PropertiesError) as refusal:
         read_cluster([], "2.1", ["-"])
-    assert str(refusal.value) == "--describe -: there is no standard input; give a file, or pipe the output to check"
+    assert (
+        str(refusal.value) == "--describe -: there is no standard input; give a file, or pipe the output into `check`"
+    )
 
 
 # --- Malformed text ---------------------------------------------------------------------------------------------------

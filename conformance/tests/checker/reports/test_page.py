@@ -386,7 +386,7 @@ def test_a_cluster_that_is_not_modelled_is_an_error(check, tmp_path):
 def test_other_forms_have_no_report(check, tmp_path, line):
     code, out, err = check(line)
     assert (code, out) == (2, "")
-    assert err.startswith("check: --report is of the matrix, one model, a sweep or a cluster")
+    assert err.startswith("check: --report goes with the matrix, one model, a sweep or a cluster")
     assert not (tmp_path / "DIR").exists()
 
 

@@ -442,10 +442,13 @@ def test_an_executor_has_to_have_the_same_text_of_a_model():
         ("kafka --spark-mode search", "--spark-mode goes with --engine spark; add that, or leave --spark-mode out"),
         (
             "kafka --engine spark --threads 2",
-            "--threads is for one process: leave it out, or --engine spark, which uses",
+            "--threads does not go with --engine spark, which uses",
         ),
-        ("kafka --engine spark --spark-mode search --split-depth 2", "--split-depth divides the work into parts;"),
-        ("kafka --engine spark --checkpoint x", "--checkpoint keeps one search; add --spark-mode search, or leave it"),
+        (
+            "kafka --engine spark --spark-mode search --split-depth 2",
+            "--split-depth does not go with --spark-mode search;",
+        ),
+        ("kafka --engine spark --checkpoint x", "--checkpoint goes with --spark-mode search; add that, or leave"),
         ("kafka --engine spark --split-depth two", "--split-depth two: not a depth; give 0 to 9999"),
         ("kafka --engine spark --spark-conf memory=1g", "--spark-conf memory=1g: write it as --spark-conf spark.exec"),
         ("kafka --engine spark --prove", "--prove asks the explorer of this process: leave it, or --engine spark, out"),

@@ -341,7 +341,7 @@ def test_trace_show_chooses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert cli.main(["show", str(path)]) == 0
     assert capsys.readouterr().out == "\n".join(view(reading.read(bank()))) + "\n"
     assert complaint(capsys, "show", path, "--model", "mine.py") == (
-        f"{path}: --model needs the model, and this is a trace of another tool; leave it out"
+        f"{path}: --model does not work on a trace of another tool; leave --model out"
     )
     ours = folder.write(weak_isr(), tmp_path)
     assert reading.find(ours) is None

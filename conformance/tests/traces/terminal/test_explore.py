@@ -329,7 +329,7 @@ def test_one_line_for_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_without_a_terminal_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    no_terminal = "explore needs a terminal for input and output; to read a trace in a pipe: trace show FILE"
+    no_terminal = "explore needs a terminal for input and output; without one use: trace show FILE"
     path = folder.write(weak_isr(), tmp_path)
     for words in (["kafka/2.1", "--replicas", "2"], ["--from", path, "--step", "0"], ["published", "--from", path]):
         assert complaint(capsys, *words) == no_terminal

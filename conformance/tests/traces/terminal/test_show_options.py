@@ -346,7 +346,7 @@ def test_the_options_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert shown("--full", *options) == view(found, full=True, expressions=expressions)
     assert shown("--step", "3", *options) == view_step(found, 3, expressions=expressions)
     assert complained("--why", *options) == (
-        "trace: --why shows no states, so --eval does nothing; leave one of them out\n"
+        "trace: --why shows no states, so --eval would have no effect; leave one of them out\n"
     )
     assert complained("--why", "--full") == (
         "trace: argument --full: not allowed with argument --why; see trace show --help\n"
