@@ -123,7 +123,7 @@ def test_executors_without_isrcheck(tmp_path, monkeypatch, local_spark):
         "the executors have no isrcheck: install it there, or give them a packaged environment"
     )
     with pytest.raises(
-        UsageError, match=r"^an executor on .* has isrcheck none .No module named 'checker'.*driver has"
+        UsageError, match=r"^an executor on .* has isrcheck none .No module named 'isrcheck'.*driver has"
     ):
         same_everywhere(local_spark.context)
 
