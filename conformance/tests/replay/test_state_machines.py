@@ -6,12 +6,14 @@ command that replays it does.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
 
 from conformance.tests.support.compiled import enabled_steps
+from conformance.tests.support.places import PROJECT
 from conformance.tests.support.state_machines import machine_of, replay_of
 from isrcheck.checker.explicit.explore import explore
 from isrcheck.checker.resources.limits import Limits
@@ -120,6 +122,7 @@ def test_a_machine_that_fails_in_a_test_run_prints_the_command_that_replays_it(t
     ran = subprocess.run(
         # A CI system's pytest says each failure twice: once whole in its summary.
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rN", "test_mine.py"],
+        env=os.environ | {"PYTHONPATH": str(PROJECT)},
         capture_output=True,
         text=True,
         check=False,

@@ -352,14 +352,14 @@ def test_domains_of_no_and_of_one_element(tmp_path: Path, size: int) -> None:
 
 def test_a_guard_is_not_asked_where_there_is_no_step(tmp_path: Path) -> None:
     """Its index is out of range, but no argument exists to ask it with."""
-    path = write(tmp_path, action("require(s.y[s.y[0] + 3] == 0)", parameters="s, place: FieldLayout, some: Node"))
+    path = write(tmp_path, action("require(s.y[s.y[0] + 3] == 0)", parameters="s, place: Place, some: Node"))
     instance = only(registry.load_file(path).instance(None, {"n": 0}), "act")
     assert compare_all(instance, in_range(instance)) == Compared(0, 0, 0)
 
 
 def test_a_swapped_action_may_call_its_parameters_otherwise(tmp_path: Path) -> None:
     body = (
-        "@action\ndef act(s, place: Node, node: FieldLayout):\n"
+        "@action\ndef act(s, place: Node, node: Place):\n"
         "    require(place == 0)\n    require(s.y[node] == 1)\n    s.x[node] = place\n"
     )
     base, swap, _ = base_and_variant(tmp_path, body)

@@ -74,7 +74,7 @@ def test_a_checkout_of_the_project_gives_no_second_copy(load, monkeypatch):
 
     assert second is not declare
     model = load("from models.log import has_entry\nfrom models import language as the_language\n" + FORMER)
-    (module,) = (found for name, found in sys.modules.items() if name.startswith("isrcheck_model_"))
+    (module,) = (found for found in sys.modules.values() if getattr(found, "__file__", None) == model.path)
     assert model.actions[0].name == "counter_steps"
     assert module.action is declare.action
     assert module.the_language.action is declare.action
