@@ -49,7 +49,7 @@ def of_command(*words: str) -> str:
 
 def of_run(run: RecordedRun) -> str:
     """A run of the matrix, as deep as it is recorded."""
-    found = explore(run.instance, run.limits(Limits(), 1), only=run.judges)
+    found = explore(run.instance, run.limits(Limits(), 1), only=run.judges, count_all=True)
     lines = []
     promises = [
         prop.name for prop in run.instance.properties if prop.kind is not Kind.SOMETIMES and prop.name in run.judges

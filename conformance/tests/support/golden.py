@@ -1,6 +1,6 @@
 """Golden traces: histories worth remembering, as commented text.
 
-In:  a file of conformance/golden: comment lines that say why the history matters; a header of `key: value` lines; an
+In:  a file of conformance/tests/golden: comments that say why the history matters; a header of `key: value` lines; an
      empty line; and the view of `trace show`, of which only the steps are read (a new file can give just those).
 Out: the trace of these steps, certified, and the text that the file should have.
 
