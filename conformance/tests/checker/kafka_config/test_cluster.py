@@ -317,8 +317,7 @@ def test_more_required_replicas_than_there_are_is_accepted_as_kafka_does() -> No
         ("transactional.id=", "transactional.id: Kafka refuses an empty value; write a name, or leave the key out"),
         (
             "message.format.version=0.10",
-            "message.format.version: Kafka refuses '0.10', which is only part of a"
-            " release; write one of 0.10.0, 0.10.1, 0.10.2",
+            "message.format.version: Kafka refuses '0.10', which is incomplete; write one of 0.10.0, 0.10.1, 0.10.2",
         ),
     ],
 )
