@@ -15,6 +15,7 @@ import hashlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import llvmlite
@@ -54,9 +55,15 @@ class Kernel:
     careful: Callable[[], Kernel]
 
 
-def _digest(text: str, layout: Layout) -> str:
+@cache
+def _compiler() -> str:
+    """Everything but the model on which machine code depends; read once, for it is the same for every kernel."""
     tools = f"{native.host()} {sys.version} {llvmlite.__version__} {binding.llvm_version_info}"
-    content = f"{hashed_modules(FOLDERS)}\0{tools}\0{layout!r}\0{text}"
+    return f"{hashed_modules(FOLDERS)}\0{tools}"
+
+
+def _digest(text: str, layout: Layout) -> str:
+    content = f"{_compiler()}\0{layout!r}\0{text}"
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from conformance.tests.schedule import schedule, uses_shared_session
 from conformance.tests.support.browser import chromium
+from isrcheck.checker import cli
+from isrcheck.checker.analyses import matrix
 from isrcheck.checker.outcome.proof_results import Proofs
 from isrcheck.checker.session import progress
 from isrcheck.checker.session import session as searches
@@ -69,6 +73,26 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 def no_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A matrix that has no time for proofs, and nothing of an earlier run: quick, and always the same."""
     monkeypatch.setattr(searches, "proved", lambda *given, **more: Proofs(stopped="seconds"))
+
+
+@pytest.fixture
+def check_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, Any]]:
+    """Run the matrix against a record: gives the exit code, the text, and the object of --json."""
+    monkeypatch.chdir(tmp_path)
+    record = tmp_path / "verdicts.toml"
+    read = matrix.recorded
+    monkeypatch.setattr(matrix, "recorded", lambda: read(record))
+
+    def run(content: str, *words: str) -> tuple[int, str, Any]:
+        record.write_text(content, encoding="utf-8")
+        code = cli.main(words)
+        text = capsys.readouterr().out
+        assert cli.main([*words, "--json"]) == code
+        return code, text, json.loads(capsys.readouterr().out)
+
+    return run
 
 
 SHARED = pytest.StashKey[tuple[ExitStack, Any]]()

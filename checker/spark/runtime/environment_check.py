@@ -6,14 +6,13 @@ Out: the hosts that were asked; or a UsageError that names a host and the differ
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib import metadata, resources
+from importlib import metadata
 from typing import TYPE_CHECKING
 
-from isrcheck.checker.resources.engine_digest import modules_of
+from isrcheck.checker.resources.engine_digest import hashed_modules
 from isrcheck.checker.spark.runtime.session import Session
 from isrcheck.checker.spark.runtime.task_statistics import run_job
 from isrcheck.models.messages.errors import UsageError
@@ -85,11 +84,7 @@ def difference(host: str, here: Mapping[str, str], there: Mapping[str, str]) -> 
 
 def source_digest() -> str:
     """The digest of all modules of the models and the checker, in a folder or an archive."""
-    content = hashlib.sha256()
-    for package in SOURCES:
-        for name, module in sorted(modules_of(package, resources.files(package))):
-            content.update(name.encode() + b"\0" + module.read_bytes() + b"\0")
-    return content.hexdigest()
+    return hashed_modules(dict.fromkeys(SOURCES, True))
 
 
 def _version(package: str) -> str:

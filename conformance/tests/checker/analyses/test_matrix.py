@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 
 import pytest
 
-from isrcheck.checker import cli
 from isrcheck.checker.analyses import matrix
 from isrcheck.checker.compile import kernels
 from isrcheck.checker.explicit.explore import explore
@@ -47,21 +45,9 @@ acked_not_lost = 2
 
 
 @pytest.fixture
-def check(tmp_path, monkeypatch, capsys, no_proofs):
-    """Run the matrix against a record: gives the exit code, the text, and the object of --json."""
-    monkeypatch.chdir(tmp_path)
-    record = tmp_path / "verdicts.toml"
-    read = matrix.recorded
-    monkeypatch.setattr(matrix, "recorded", lambda: read(record))
-
-    def run(content, *words):
-        record.write_text(content, encoding="utf-8")
-        code = cli.main(words)
-        text = capsys.readouterr().out
-        assert cli.main([*words, "--json"]) == code
-        return code, text, json.loads(capsys.readouterr().out)
-
-    return run
+def check(check_record, no_proofs):
+    """The matrix against a record, without proofs."""
+    return check_record
 
 
 def cells(content):

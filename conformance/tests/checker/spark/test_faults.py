@@ -119,7 +119,7 @@ sys.meta_path.insert(0, Nothing())
 
 def test_executors_without_isrcheck(tmp_path, monkeypatch, local_spark):
     pose(tmp_path, monkeypatch, local_spark, MISSING)
-    assert line_of(local_spark, environment_check.modules_of, UsageError) == (
+    assert line_of(local_spark, environment_check.hashed_modules, UsageError) == (
         "the executors have no isrcheck: install it there, or give them a packaged environment"
     )
     with pytest.raises(
