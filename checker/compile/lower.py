@@ -109,6 +109,8 @@ class KernelText:
             )
         ]
         for slot, model_slot in enumerate(self.instance.model.actions):
+            if self.instance.alternatives[slot] is None:  # the protocol does not have this action
+                continue
             lines.append(f"        chosen = read(before, {self.layout.first_choice + slot})")
             for alternative, function in enumerate(model_slot.alternatives):
                 lines.append(f"        if chosen == {alternative}:")

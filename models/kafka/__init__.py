@@ -1,43 +1,100 @@
 """Kafka's replication of one partition, in several generations.
 
-A generation is data: values of switches, and the actions that it swaps. docs/kafka_model.md explains each switch. `2.0`
-is 2.0.0; `2.1` is 2.1.1, in which an answer of another epoch is dropped (KAFKA-7786).
+A generation is data: the modules that hold its actions, and values of switches. docs/kafka_model.md explains each
+switch. `2.0` is 2.0.0; `2.1` is 2.1.1, in which an answer of another epoch is dropped (KAFKA-7786).
 """
 
-from isrcheck.models.kafka.actions import controller, faults, follower, leader, metadata, producer, transactions
+from isrcheck.models.kafka.actions import (
+    alter_partition,
+    bounces,
+    controller,
+    diverging,
+    faults,
+    follower,
+    leader,
+    metadata,
+    producer,
+    reconciliation,
+    transactions,
+)
+from isrcheck.models.kafka.actions import restarts as zookeeper_restarts
+from isrcheck.models.kafka.actions.kraft import brokers as kraft_brokers
+from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
+from isrcheck.models.kafka.actions.kraft import metadata as kraft_metadata
 from isrcheck.models.kafka.properties import lemmas, lemmas_commit, lemmas_log, lemmas_offsets, promises
 from isrcheck.models.kafka.state import fields
 from isrcheck.models.kafka.state.fields import (
+    BrokerStateCheck,
+    Controller,
     EpochBelowFirstEntry,
     EpochCacheAssign,
     FollowerSkip,
+    IsrChannel,
     ShrinkRule,
     Truncation,
 )
 from isrcheck.models.language.model import assemble
 
+PARTITION = [producer, transactions, leader]
+ZOOKEEPER = [controller, metadata, bounces, faults, zookeeper_restarts]
+CONDITIONAL_WRITE = [*PARTITION, reconciliation, follower, *ZOOKEEPER]
+"""Up to 2.4: the leader writes the ISR of record itself."""
+
+ALTER_ISR = [*PARTITION, follower, controller, metadata, faults, zookeeper_restarts, alter_partition, diverging]
+"""2.8 with ZooKeeper: the leader asks the controller, and followers truncate on fetch."""
+
+KRAFT = [*PARTITION, follower, faults, alter_partition, diverging, kraft_controller, kraft_metadata, kraft_brokers]
+"""Since 3.3: brokers are fenced, and read a log of metadata records."""
+
+GENERATION_2_1 = {
+    "TRUNC": Truncation.KIP320,
+    "EPOCH_AT_BECOME_LEADER": True,
+    "EPOCH_CACHE_ASSIGN": EpochCacheAssign.REPLACE_CONFLICTING,
+    "EPOCH_BELOW_FIRST_ENTRY": EpochBelowFirstEntry.FIRST_START_OFFSET,
+    "EXPAND_EPOCH_START": True,
+    "FOLLOWER_SKIP": FollowerSkip.SAME_LEADER_AND_EPOCH,
+    "OUT_OF_RANGE_HALTS": False,
+    "SHRINK_RULE": ShrinkRule.EXEMPT_AT_LOG_END,
+}
+GENERATION_2_4 = GENERATION_2_1 | {"HW_CLAMPED_AT_TRUNCATION": True}
+GENERATION_2_8 = GENERATION_2_4 | {
+    "TRUNC": Truncation.ON_FETCH,
+    "ISR_CHANNEL": IsrChannel.ALTER_PARTITION,
+    "EPOCH_ENTRY_AT_END_DROPPED": True,
+    "HW_FROM_DIVERGING_RESP": True,
+    "records": 1,
+    "log_size": 1,
+    "bounces": 0,
+    "partition_changes": 3,
+}
+GENERATION_3_3 = GENERATION_2_8 | {
+    "CONTROLLER": Controller.KRAFT,
+    "BROKER_STATE_CHECK": BrokerStateCheck.FENCED,
+    "EPOCH_BUMP_ON_SHRINK": True,
+    "EQUAL_PARTITION_EPOCH_REPLACES": True,
+    "RESTART_BEFORE_FENCING": True,
+    "elections": 1,
+}
+GENERATION_3_5 = GENERATION_3_3 | {
+    "BROKER_STATE_CHECK": BrokerStateCheck.BROKER_EPOCH,
+    "HW_FROM_DIVERGING_RESP": False,
+}
+GENERATION_3_7 = GENERATION_3_5 | {"HW_MINISR_GATE": True, "EPOCH_BUMP_ON_SHRINK": False}
+GENERATION_4_1 = GENERATION_3_7 | {"ELR": True, "RESTART_BEFORE_FENCING": False}
+
 MODEL = assemble(
     "kafka",
-    [
-        *(fields, producer, transactions, leader, follower, controller, metadata, faults, promises),
-        *(lemmas_offsets, lemmas, lemmas_log, lemmas_commit),
-    ],
+    [fields, promises, lemmas_offsets, lemmas, lemmas_log, lemmas_commit],
     {
-        "0.10": (None, {"TRUNC": Truncation.HW}),
-        "0.11": (None, {"TRUNC": Truncation.KIP101}),
-        "2.0": (None, {"TRUNC": Truncation.KIP279}),
-        "2.1": (
-            None,
-            {
-                "TRUNC": Truncation.KIP320,
-                "EPOCH_AT_BECOME_LEADER": True,
-                "EPOCH_CACHE_ASSIGN": EpochCacheAssign.REPLACE_CONFLICTING,
-                "EPOCH_BELOW_FIRST_ENTRY": EpochBelowFirstEntry.FIRST_START_OFFSET,
-                "EXPAND_EPOCH_START": True,
-                "FOLLOWER_SKIP": FollowerSkip.SAME_LEADER_AND_EPOCH,
-                "OUT_OF_RANGE_HALTS": False,
-                "SHRINK_RULE": ShrinkRule.EXEMPT_AT_LOG_END,
-            },
-        ),
+        "0.10": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW}),
+        "0.11": (CONDITIONAL_WRITE, {"TRUNC": Truncation.KIP101}),
+        "2.0": (CONDITIONAL_WRITE, {"TRUNC": Truncation.KIP279}),
+        "2.1": (CONDITIONAL_WRITE, GENERATION_2_1),
+        "2.4": (CONDITIONAL_WRITE, GENERATION_2_4),
+        "2.8": (ALTER_ISR, GENERATION_2_8),
+        "3.3": (KRAFT, GENERATION_3_3),
+        "3.5": (KRAFT, GENERATION_3_5),
+        "3.7": (KRAFT, GENERATION_3_7),
+        "4.1": (KRAFT, GENERATION_4_1),
     },
 )

@@ -108,12 +108,16 @@ def setting(
     return Entry(default, says, False, values, least, most, option, is_open=True)
 
 
-def switch(default: bool | IntEnum, says: str) -> Any:
-    """A protocol switch: on/off, or a name from the enumeration of its default. Set by `--switch NAME=VALUE`."""
+def switch(default: bool | IntEnum, says: str, *, shapes: bool = False) -> Any:
+    """A protocol switch: on/off, or a name from the enumeration of its default. Set by `--switch NAME=VALUE`.
+
+    A switch is a run-time value, unless it `shapes` the state like a bound: then each of its values has a kernel of its
+    own, which contains nothing that only the other values need.
+    """
     if isinstance(default, bool):
-        return Entry(default, says, False, bool, 0, 1, None)
+        return Entry(default, says, shapes, bool, 0, 1, None)
     kind = type(default)
-    return Entry(default, says, False, kind, *_ends(kind), None)
+    return Entry(default, says, shapes, kind, *_ends(kind), None)
 
 
 def _ends(values: type[IntEnum]) -> tuple[int, int]:

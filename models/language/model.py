@@ -371,13 +371,13 @@ def _nothing_lost(modules: Iterable[ModuleType]) -> None:
 def assemble(
     name: str,
     base: ModuleType | Sequence[ModuleType],
-    variants: Mapping[str, tuple[ModuleType | None, Mapping[str, Any]]] | None = None,
+    variants: Mapping[str, tuple[ModuleType | Sequence[ModuleType] | None, Mapping[str, Any]]] | None = None,
 ) -> Model:
-    """Read a model from its base and its variants: {protocol: (module that swaps actions or None, switch values)}.
+    """Read a model from its base and its variants: {protocol: (modules with actions of its own, values of entries)}.
 
     The base is one module or several; the first declares `Configuration` and `State`, and their actions, properties and
-    initial states count in the order in which they stand. A variant's module may define an action of the base anew, or
-    add one. Raises LanguageError where a function leaves the language.
+    initial states count in the order in which they stand. The modules of a variant (one, several, or None) may define
+    actions of the base anew, or add some. Raises LanguageError where a function leaves the language.
     """
     bases = [base] if isinstance(base, ModuleType) else list(base)
     path = inspect.getsourcefile(bases[0]) or bases[0].__name__
@@ -391,12 +391,14 @@ def assemble(
     for declared_name in (*fields, *entries):
         if declared_name in (*RESERVED, IMPLICIT_PROPERTY) or declared_name.startswith("_"):
             raise LanguageError(f"{path}:1: `{declared_name}` is a name of the language's own; choose another one")
-    versions = variants or {"": (None, {})}
-    modules = [module for module, _ in versions.values() if module is not None]
+    versions = {
+        protocol: (_modules_of(given), values) for protocol, (given, values) in (variants or {"": (None, {})}).items()
+    }
+    modules = list(dict.fromkeys(module for own, _ in versions.values() for module in own))
     _no_name_twice([*bases, *modules])
     common = _functions(bases, Kind.ACTION)
     origins: dict[str, list[FunctionType]] = {}
-    for found in (common, *(_functions([module], Kind.ACTION) for module in modules)):
+    for found in (common, *(_functions(own, Kind.ACTION) for own, _ in versions.values())):
         for action_name, python in found.items():
             alternatives = origins.setdefault(action_name, [])
             if python not in alternatives:
@@ -429,16 +431,15 @@ def assemble(
         raise LanguageError(f"{path}:1: several @initial functions; keep one")
     _nothing_lost([*bases, *modules])
     protocols = {}
-    for protocol, (module, switches) in versions.items():
-        own = _functions([module], Kind.ACTION) if module is not None else {}
+    for protocol, (own_modules, switches) in versions.items():
+        own = _functions(own_modules, Kind.ACTION)
         chosen = tuple(_alternative(origins[one.name], own.get(one.name) or common.get(one.name)) for one in actions)
         unknown = set(switches) - set(entries)
         if unknown:
             raise ModelError(f"{path}: protocol {protocol} sets {', '.join(sorted(unknown))}, which is not declared")
         values = {switch_name: number(value) for switch_name, value in switches.items()}
-        protocols[protocol] = Protocol(
-            protocol, escaped_lines(inspect.getdoc(module or bases[0]) or ""), values, chosen
-        )
+        says = inspect.getdoc(own_modules[0] if len(own_modules) == 1 else bases[0]) or ""
+        protocols[protocol] = Protocol(protocol, escaped_lines(says), values, chosen)
     sources = {path, *(inspect.getsourcefile(module) or "" for module in (*bases, *modules))}
     sources |= {function.path for function in reader.everything()}
     return Model(
@@ -456,6 +457,13 @@ def assemble(
         sources_of(source for source in sources if Path(source).is_file()),
         reader,
     )
+
+
+def _modules_of(given: ModuleType | Sequence[ModuleType] | None) -> tuple[ModuleType, ...]:
+    """The modules that a variant names."""
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, ModuleType) else tuple(given)
 
 
 def _one_name_each(origins: Mapping[str, Sequence[FunctionType]]) -> None:

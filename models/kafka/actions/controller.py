@@ -4,14 +4,24 @@ Each election starts a new leader epoch, and is announced to the brokers one by 
 the ISR fails, no leader is elected: the leader of record stays the broker that is gone.
 """
 
-from isrcheck.models.kafka.state.fields import Replica
+from isrcheck.models.kafka.state.fields import IsrChannel, Replica
 from isrcheck.models.language import action, require
+
+
+def may_elect(s):
+    """The budgets allow another leader epoch and, since 2.8, another partition epoch."""
+    return s.controller_epoch < s.elections and (
+        s.ISR_CHANNEL == IsrChannel.ZK or s.controller_partition_epoch < s.partition_changes
+    )
 
 
 def announce_leader(s, leader):
     """A new epoch with this leader and the current ISR."""
     s.controller_leader = leader
     s.controller_epoch += 1
+    if s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION:
+        s.controller_partition_epoch += 1
+        s.metadata_partition_epoch[s.controller_epoch] = s.controller_partition_epoch
     s.metadata_leader[s.controller_epoch] = leader
     for r in range(s.replicas):
         s.metadata_isr[s.controller_epoch][r] = s.controller_isr[r]
@@ -23,7 +33,7 @@ def controller_fails_over(s, elected: Replica):
 
     Kafka: PartitionStateMachine, OfflinePartitionLeaderSelector. The old leader does not learn of it in this step.
     """
-    require(s.controller_epoch < s.elections)
+    require(may_elect(s))
     require(elected != s.controller_leader)
     require(s.controller_isr[elected])
     require(s.is_up[elected])
@@ -37,7 +47,7 @@ def controller_removes_dead_follower(s, follower: Replica):
 
     Left out: a follower that runs but is frozen until its session expires; its leader can drop it as well.
     """
-    require(s.controller_epoch < s.elections)
+    require(may_elect(s))
     require(follower != s.controller_leader)
     require(s.controller_isr[follower])
     require(not s.is_up[follower])
@@ -52,7 +62,7 @@ def controller_elects_preferred(s, elected: Replica):
     Kafka: PreferredReplicaPartitionLeaderSelector.
     """
     require(s.preferred_elections_left > 0)
-    require(s.controller_epoch < s.elections)
+    require(may_elect(s))
     require(s.is_up[s.controller_leader])
     require(elected != s.controller_leader)
     require(s.controller_isr[elected])
@@ -68,7 +78,7 @@ def controller_elects_unclean(s, elected: Replica):
     Kafka: unclean.leader.election.enable.
     """
     require(s.unclean_elections_left > 0)
-    require(s.controller_epoch < s.elections)
+    require(may_elect(s))
     require(s.is_up[elected])
     require(not any(s.controller_isr[r] and s.is_up[r] for r in range(s.replicas)))
     s.unclean_elections_left -= 1

@@ -1,64 +1,20 @@
-"""Faults of brokers: bounces, crashes, losses of power and of disks, and the restarts that follow.
+"""Faults of brokers: crashes, and losses of power and of disks.
 
 When a process dies, its log stays as it was written; only a loss of power removes what was not flushed. A restarted
 broker has its log and a checkpointed high watermark: any up to the last one that it had. Left out: a follower's high
 watermark can fall (follower.py), and for up to five seconds its checkpoint is then above it.
 """
 
-from isrcheck.models.kafka.state.commit import begin_to_lead
-from isrcheck.models.kafka.state.epochs import drop_epochs_from
-from isrcheck.models.kafka.state.fields import EndOffset, Replica
-from isrcheck.models.kafka.state.log import begin_to_follow, clamp_high_watermark, truncate_log
-from isrcheck.models.kafka.state.roles import (
-    adopt_controllers_isr,
-    forget_heard_metadata,
-    forget_own_fetches,
-    stop_leading,
-)
-from isrcheck.models.language import NONE, action, require
+from isrcheck.models.kafka.state.fields import Controller, EndOffset, Replica, Stop
+from isrcheck.models.kafka.state.lifecycle import stop_broker
+from isrcheck.models.kafka.state.log import truncate_log
+from isrcheck.models.language import action, require
 
 
-def stop_broker(s, broker):
-    """The process ends. It forgets leader and epoch; responses that it had sent stay in flight."""
-    stop_leading(s, broker)
-    forget_own_fetches(s, broker)
-    s.is_up[broker] = False
-    s.is_truncating[broker] = False
-    s.leader[broker] = NONE
-    s.leader_epoch[broker] = 0
-    forget_heard_metadata(s)
-
-
-def start_broker(s, broker, checkpoint):
-    """The process restarts with a checkpointed high watermark, and receives the current metadata from the controller.
-
-    An epoch that starts at the log end is dropped from the cache when the log is loaded. A leader continues in its
-    epoch, without its knowledge of its followers; a follower first has to reconcile its log with its leader's.
-    """
-    s.is_up[broker] = True
-    s.high_watermark[broker] = min(checkpoint, s.log_end_offset[broker])
-    clamp_high_watermark(s, broker)
-    drop_epochs_from(s, broker, s.log_end_offset[broker])
-    s.leader[broker] = s.controller_leader
-    s.leader_epoch[broker] = s.controller_epoch
-    if s.controller_leader == broker:
-        adopt_controllers_isr(s, broker)
-        begin_to_lead(s, broker)
-    else:
-        begin_to_follow(s, broker)
-    forget_heard_metadata(s)
-
-
-@action(shows="{broker} checkpoint {checkpoint}")
-def broker_bounces(s, broker: Replica, checkpoint: EndOffset):
-    """A broker that does not lead restarts before the controller notices, and stays in the ISR."""
-    require(s.bounces_left > 0)
-    require(s.is_up[broker])
-    require(broker != s.controller_leader)
-    require(checkpoint <= s.high_watermark[broker])
-    s.bounces_left -= 1
-    stop_broker(s, broker)
-    start_broker(s, broker, checkpoint)
+def note_loss(s, broker):
+    """A KRaft controller may treat a broker that lost data otherwise; the history is judged when it is back."""
+    if s.CONTROLLER == Controller.KRAFT:
+        s.stopped_by[broker] = Stop.LOSS
 
 
 @action
@@ -82,6 +38,7 @@ def broker_loses_power(s, broker: Replica, kept: EndOffset):
     require(kept < s.log_end_offset[broker])
     s.power_losses_left -= 1
     stop_broker(s, broker)
+    note_loss(s, broker)
     truncate_log(s, broker, kept)
     s.high_watermark[broker] = min(s.high_watermark[broker], kept)
 
@@ -94,14 +51,6 @@ def broker_loses_disk(s, broker: Replica):
     require(s.log_end_offset[broker] > 0)
     s.disk_losses_left -= 1
     stop_broker(s, broker)
+    note_loss(s, broker)
     truncate_log(s, broker, 0)
     s.high_watermark[broker] = 0
-
-
-@action(shows="{broker} checkpoint {checkpoint}")
-def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
-    """A broker that is down restarts, unless fewer brokers would then be down than are down for good."""
-    require(not s.is_up[broker])
-    require(sum(1 for r in range(s.replicas) if not s.is_up[r]) > s.brokers_down)
-    require(checkpoint <= s.high_watermark[broker])
-    start_broker(s, broker, checkpoint)

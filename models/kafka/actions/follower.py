@@ -1,10 +1,8 @@
-"""The actions of a follower: it reconciles its log with its leader's, applies responses, and handles
-OFFSET_OUT_OF_RANGE.
-"""
+"""The actions of a follower: it applies responses, and handles OFFSET_OUT_OF_RANGE."""
 
-from isrcheck.models.kafka.actions.faults import stop_broker
-from isrcheck.models.kafka.state.epochs import end_offset_for, epoch_for, is_answered, latest_epoch
+from isrcheck.models.kafka.state.epochs import is_answered, latest_epoch
 from isrcheck.models.kafka.state.fields import Fetch, Replica, Truncation
+from isrcheck.models.kafka.state.lifecycle import stop_broker
 from isrcheck.models.kafka.state.log import (
     append_to_log,
     clamp_high_watermark,
@@ -12,37 +10,8 @@ from isrcheck.models.kafka.state.log import (
     start_log_at,
     truncate_log,
 )
-from isrcheck.models.kafka.state.roles import can_ask, clear_fetch, follows, may_fetch
+from isrcheck.models.kafka.state.roles import clear_fetch, follows, may_fetch
 from isrcheck.models.language import NONE, action, require
-
-
-@action(shows="{follower} with {leader}")
-def follower_reconciles(s, follower: Replica, leader: Replica):
-    """The follower asks where its latest epoch ends in the leader's log (OffsetsForLeaderEpoch), and truncates.
-
-    Without a usable answer, it truncates to its own high watermark. KIP-101 (0.11): to the leader's answer. KIP-279
-    (2.0): the answer names an epoch that the leader has; it truncates to where that epoch ends in both logs, and if the
-    follower does not have the epoch, it goes back to its previous epoch and asks again. KIP-320 (2.1): the leader
-    refuses a follower of another epoch. Request and answer are one step; an answer that arrives in another epoch is
-    dropped only since 2.1.1 (KAFKA-7786). Kafka: AbstractFetcherThread.maybeTruncate.
-    """
-    require(s.is_truncating[follower])
-    require(can_ask(s, follower, leader))
-    epoch = latest_epoch(s, follower)
-    if not is_answered(s, leader, epoch):
-        truncate_log(s, follower, s.high_watermark[follower])
-        s.is_truncating[follower] = False
-    else:
-        end_offset = end_offset_for(s, leader, epoch)
-        known_epoch = epoch_for(s, leader, epoch)
-        if s.TRUNC == Truncation.KIP101 or not is_answered(s, follower, known_epoch):
-            truncate_log(s, follower, end_offset)
-            s.is_truncating[follower] = False
-        elif epoch_for(s, follower, known_epoch) != known_epoch:
-            truncate_log(s, follower, end_offset_for(s, follower, known_epoch))
-        else:
-            truncate_log(s, follower, min(end_offset, end_offset_for(s, follower, known_epoch)))
-            s.is_truncating[follower] = False
 
 
 @action(shows="{follower} from {leader}")
@@ -69,7 +38,7 @@ def follower_applies_response(s, follower: Replica, leader: Replica):
 @action(shows="to {follower} from {leader}")
 def response_is_lost(s, follower: Replica, leader: Replica):
     """The connection breaks, or the response no longer fits the follower's log; the follower will fetch again."""
-    require(s.fetch[follower][leader] == Fetch.ANSWERED)
+    require(s.fetch[follower][leader] >= Fetch.ANSWERED)
     clear_fetch(s, follower, leader)
 
 
@@ -82,6 +51,7 @@ def follower_is_out_of_range(s, follower: Replica, leader: Replica):
     """
     require(may_fetch(s, follower, leader))
     require(s.log_end_offset[follower] > s.log_end_offset[leader])
+    require(s.TRUNC != Truncation.ON_FETCH or not is_answered(s, leader, latest_epoch(s, follower)))
     if s.OUT_OF_RANGE_HALTS and s.unclean_elections == 0:
         stop_broker(s, follower)
     else:

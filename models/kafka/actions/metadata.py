@@ -1,18 +1,25 @@
 """How a broker reacts to the announcement of an election, which may arrive late or not at all (LeaderAndIsr)."""
 
 from isrcheck.models.kafka.state.commit import begin_to_lead
-from isrcheck.models.kafka.state.fields import FollowerSkip, LeaderEpoch, Replica
+from isrcheck.models.kafka.state.fields import FollowerSkip, IsrChannel, LeaderEpoch, Replica
 from isrcheck.models.kafka.state.log import begin_to_follow
 from isrcheck.models.kafka.state.roles import (
     drop_parked_fetches,
     follows,
     forget_followers,
     forget_heard_metadata,
-    forget_own_fetches,
+    forget_proposal,
     presumes_leadership,
+    stop_fetching,
     stop_leading,
 )
 from isrcheck.models.language import NONE, action, require
+
+
+def adopt_partition_epoch(s, broker, epoch):
+    """Since 2.8, LeaderAndIsr tells the broker the partition epoch, from which its own requests start."""
+    if s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION:
+        s.partition_epoch[broker] = s.metadata_partition_epoch[epoch]
 
 
 @action(shows="{broker} in epoch {epoch}")
@@ -27,13 +34,15 @@ def broker_becomes_leader(s, broker: Replica, epoch: LeaderEpoch):
     require(s.metadata_leader[epoch] == broker)
     if not presumes_leadership(s, broker) or not s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER:
         forget_followers(s, broker)
-    forget_own_fetches(s, broker)
+    stop_fetching(s, broker)
     drop_parked_fetches(s, broker)
     s.is_truncating[broker] = False
     s.leader[broker] = broker
     s.leader_epoch[broker] = epoch
     for r in range(s.replicas):
         s.isr[broker][r] = s.metadata_isr[epoch][r]
+    forget_proposal(s, broker)
+    adopt_partition_epoch(s, broker, epoch)
     begin_to_lead(s, broker)
     forget_heard_metadata(s)
 
@@ -62,8 +71,9 @@ def broker_becomes_follower(s, broker: Replica, epoch: LeaderEpoch):
     require(s.metadata_leader[epoch] != broker)
     if not keeps_fetching(s, broker, epoch):
         stop_leading(s, broker)
-        forget_own_fetches(s, broker)
+        stop_fetching(s, broker)
         begin_to_follow(s, broker)
         s.leader[broker] = s.metadata_leader[epoch]
     s.leader_epoch[broker] = epoch
+    adopt_partition_epoch(s, broker, epoch)
     forget_heard_metadata(s)

@@ -5,7 +5,13 @@ preserved by every step (checker/proofs/prove.py). This file is about roles, ele
 about the contents of logs, lemmas_commit.py about commits, and lemmas_offsets.py about what does not depend on lengths.
 """
 
-from isrcheck.models.kafka.state.fields import EpochBelowFirstEntry, EpochCacheAssign, FollowerSkip, Truncation
+from isrcheck.models.kafka.state.fields import (
+    EpochBelowFirstEntry,
+    EpochCacheAssign,
+    FollowerSkip,
+    IsrChannel,
+    Truncation,
+)
 from isrcheck.models.kafka.state.roles import presumes_leadership
 from isrcheck.models.language import NONE, lemma
 
@@ -18,6 +24,7 @@ def elects_cleanly(configuration):
     """
     return (
         configuration.TRUNC == Truncation.KIP320
+        and configuration.ISR_CHANNEL == IsrChannel.ZK
         and configuration.FOLLOWER_SKIP == FollowerSkip.SAME_LEADER_AND_EPOCH
         and configuration.unclean_elections == 0
         and (configuration.preferred_elections == 0 or not configuration.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER)

@@ -1,9 +1,9 @@
 """What Kafka promises for a partition, and reachable states that show that the model is not vacuous."""
 
-from isrcheck.models.kafka.actions.faults import broker_restarts
 from isrcheck.models.kafka.actions.leader import leader_handles_fetch
 from isrcheck.models.kafka.actions.producer import producer_is_refused
-from isrcheck.models.kafka.state.fields import Acks
+from isrcheck.models.kafka.actions.restarts import broker_restarts
+from isrcheck.models.kafka.state.fields import Acks, Controller, Stop
 from isrcheck.models.kafka.state.log import holds_record
 from isrcheck.models.kafka.state.readers import first_read, is_read, is_record, last_stable_offset
 from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
@@ -51,6 +51,11 @@ def offsets_ordered(s):
     )
 
 
+def is_judged(s, r):
+    """A broker that lost data and is down is not judged before it is back: until then, others may be preferred."""
+    return s.CONTROLLER == Controller.ZOOKEEPER or s.is_up[r] or s.stopped_by[r] != Stop.LOSS
+
+
 def was_deleted(s, record):
     """A client had the record deleted: nothing is promised about it any more, even if a broker still shows it."""
     return any(s.exposed_record[offset] == record for offset in range(s.log_size) if offset < s.deleted_before)
@@ -62,7 +67,7 @@ def acked_not_lost(s):
     return all(
         holds_record(s, s.controller_leader, record) or was_deleted(s, record)
         for record in range(s.records)
-        if s.acknowledged[record] and s.controller_leader != NONE
+        if s.acknowledged[record] and s.controller_leader != NONE and is_judged(s, s.controller_leader)
     )
 
 
@@ -72,7 +77,7 @@ def isr_is_complete(s):
     return all(
         s.log_record[member][offset] == s.exposed_record[offset]
         for member in range(s.replicas)
-        if s.controller_isr[member]
+        if s.controller_isr[member] and is_judged(s, member)
         for offset in range(s.log_size)
         if s.exposed_record[offset] != NONE and offset >= s.deleted_before
     )

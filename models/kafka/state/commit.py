@@ -1,14 +1,38 @@
 """How a record becomes committed and acknowledged."""
 
-from isrcheck.models.kafka.state.fields import Acks
+from isrcheck.models.kafka.state.fields import Acks, IsrChannel, MaximalIsr
 from isrcheck.models.kafka.state.readers import expose
 from isrcheck.models.kafka.state.roles import enter_epoch, isr_size
 from isrcheck.models.language import NONE
 
 
+def effective_min_insync_replicas(s):
+    """The raw number before 3.7; since then at most the number of replicas. Kafka: Partition.effectiveMinIsr."""
+    return min(s.min_insync_replicas, s.replicas) if s.HW_MINISR_GATE else s.min_insync_replicas
+
+
 def has_enough_replicas(s, leader):
-    """The leader's ISR has at least min.insync.replicas members (the raw number, before 3.7)."""
-    return isr_size(s, leader) >= s.min_insync_replicas
+    """The leader's committed ISR has at least min.insync.replicas members."""
+    return isr_size(s, leader) >= effective_min_insync_replicas(s)
+
+
+def has_proposed(s, leader):
+    """A change of the ISR is pending."""
+    return s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION and any(s.proposed_isr[leader][r] for r in range(s.replicas))
+
+
+def is_in_maximal_isr(s, leader, r):
+    """The replica is in the committed ISR or, while a change is pending, in the proposed one: it may be elected."""
+    if s.ISR_CHANNEL == IsrChannel.ZK or s.MAXIMAL_ISR == MaximalIsr.COMMITTED:
+        return s.isr[leader][r]
+    if s.MAXIMAL_ISR == MaximalIsr.PROPOSED and has_proposed(s, leader):
+        return s.proposed_isr[leader][r]
+    return s.isr[leader][r] or s.proposed_isr[leader][r]
+
+
+def has_enough_counted_replicas(s, leader):
+    """The maximal ISR has at least min.insync.replicas members."""
+    return sum(1 for r in range(s.replicas) if is_in_maximal_isr(s, leader, r)) >= effective_min_insync_replicas(s)
 
 
 def waits_for_more(s, leader, record):
@@ -23,22 +47,23 @@ def answer_producers(s, leader):
     for record in range(s.records):
         if s.pending[record] == leader and not waits_for_more(s, leader, record):
             s.pending[record] = NONE
-            if has_enough_replicas(s, leader):
+            if has_enough_counted_replicas(s, leader):
                 s.acknowledged[record] = True
 
 
 def advance_high_watermark(s, leader):
-    """The high watermark rises to the offset that every member of the leader's ISR is known to have reached; it never
-    falls.
+    """The high watermark rises to the offset that every member of the leader's maximal ISR is known to have reached; it
+    never falls.
 
-    Kafka: Partition.maybeIncrementLeaderHW. Left out: caught-up replicas outside the ISR also hold it back (HW_WAIT),
-    which only delays it. An unknown offset (-1) stops it.
+    Since 3.7 it waits until the committed ISR has min.insync.replicas members. Kafka: Partition.maybeIncrementLeaderHW.
+    Left out: caught-up replicas outside the ISR also hold it back (HW_WAIT), which only delays it. An unknown offset
+    (-1) stops it.
     """
     held_by_all = s.log_end_offset[leader]
     for r in range(s.replicas):
-        if s.isr[leader][r] and r != leader:
+        if is_in_maximal_isr(s, leader, r) and r != leader:
             held_by_all = min(held_by_all, s.remote_log_end_offset[leader][r])
-    if held_by_all > s.high_watermark[leader]:
+    if held_by_all > s.high_watermark[leader] and (not s.HW_MINISR_GATE or has_enough_replicas(s, leader)):
         s.high_watermark[leader] = held_by_all
         expose(s, leader)
         answer_producers(s, leader)

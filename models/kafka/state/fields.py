@@ -62,6 +62,49 @@ class Truncation(IntEnum):
     KIP101 = 1
     KIP279 = 2
     KIP320 = 3
+    ON_FETCH = 4
+
+
+class Controller(IntEnum):
+    """CONTROLLER: who decides on leaders, and how brokers learn of it (LeaderAndIsr, or a log of metadata records)."""
+
+    ZOOKEEPER = 0
+    KRAFT = 1
+
+
+class IsrChannel(IntEnum):
+    """ISR_CHANNEL: how a leader changes the ISR of record: a conditional write, or a request to the controller
+    (KIP-497).
+    """
+
+    ZK = 0
+    ALTER_PARTITION = 1
+
+
+class MaximalIsr(IntEnum):
+    """MAXIMAL_ISR: which replicas count while a change of the ISR is pending (Partition.PartitionState.maximalIsr).
+
+    Kafka counts those of both ISRs; the other values are the mistakes that KIP-497 avoids.
+    """
+
+    COMMITTED_AND_PROPOSED = 0
+    COMMITTED = 1
+    PROPOSED = 2
+
+
+class BrokerStateCheck(IntEnum):
+    """BROKER_STATE_CHECK: which brokers the controller keeps out of the ISR (KIP-841, KIP-903)."""
+
+    NONE = 0
+    FENCED = 1
+    BROKER_EPOCH = 2
+
+
+class LeaderChoice(IntEnum):
+    """LEADER_CHOICE: which of the valid brokers is elected; Kafka takes the first one in assignment order."""
+
+    ANY = 0
+    ASSIGNMENT_ORDER = 1
 
 
 class FollowerSkip(IntEnum):
@@ -101,6 +144,32 @@ class Fetch(IntEnum):
     NONE = 0
     PARKED = 1
     ANSWERED = 2
+    DIVERGING = 3
+
+
+class AlterPartition(IntEnum):
+    """The stage of a leader's request to change the ISR: none, on its way, or answered with the answer on its way."""
+
+    NONE = 0
+    REQUESTED = 1
+    ACCEPTED = 2
+    INELIGIBLE = 3
+
+
+class BrokerEpoch(IntEnum):
+    """What is known of the process behind a fetch: nothing, the registered process, or an earlier one."""
+
+    UNKNOWN = 0
+    REGISTERED = 1
+    EARLIER = 2
+
+
+class Stop(IntEnum):
+    """How a broker that is down has stopped: it crashed, it was shut down, or it lost a part of its log."""
+
+    CRASH = 0
+    SHUTDOWN = 1
+    LOSS = 2
 
 
 class TransactionState(IntEnum):
@@ -116,12 +185,15 @@ class Configuration:
     records = bound(2, "records that producers send", least=1, option="--records", is_open=True)
     log_size = bound(2, "records that a log can hold", least=1, option="--log-size", is_open=True)
     elections = budget(2, "leader epochs after the first", shapes=True, option="--elections")
+    partition_changes = budget(0, "partition epochs after the first", shapes=True, option="--partition-changes")
     bounces = budget(1, "restarts too short for the controller to notice", option="--bounces")
     crashes = budget(1, "process crashes (what was written stays written)", option="--crashes")
     preferred_elections = budget(0, "elections that leave a living leader", option="--preferred-elections")
     unclean_elections = budget(0, "elections from outside the ISR", option="--unclean-elections")
     power_losses = budget(0, "crashes that lose unflushed records", option="--power-losses")
     disk_losses = budget(0, "crashes that lose the whole log", option="--disk-losses")
+    fencings = budget(0, "living brokers whose session expires", option="--fencings")
+    shutdowns = budget(0, "controlled shutdowns", option="--shutdowns")
     retries = budget(0, "requests that a producer sends again", option="--retries")
     delete_records = budget(0, "DeleteRecords requests", shapes=True, option="--delete-records")
     transactions = budget(0, "transactions, each of a producer of its own", shapes=True, option="--transactions")
@@ -133,16 +205,29 @@ class Configuration:
     start_isr = setting(0, "elected start: bit r is set where replica r is in the ISR; 0: every ISR that is allowed")
     common_records = setting(0, "elected start: committed records that every replica holds")
     brokers_down = setting(0, "elected start: brokers that are down for good, every choice of them")
+    CONTROLLER = switch(Controller.ZOOKEEPER, "who elects leaders, and how brokers hear of it", shapes=True)
+    ISR_CHANNEL = switch(IsrChannel.ZK, "how a leader changes the ISR", shapes=True)
     TRUNC = switch(Truncation.HW, "how a follower finds what it has in common with its leader")
+    BROKER_STATE_CHECK = switch(BrokerStateCheck.NONE, "which brokers may not join the ISR")
+    DIVERGING_RESP_UPDATES_STATE = switch(False, "a fetch from a log that diverges counts as progress (KAFKA-13141)")
+    ELR = switch(False, "the controller keeps eligible leaders outside the ISR (KIP-966)")
     EPOCH_AT_BECOME_LEADER = switch(False, "a leader enters its epoch in its cache when it is elected")
     EPOCH_CACHE_ASSIGN = switch(EpochCacheAssign.APPEND_ONLY, "what becomes of epochs that contradict a new one")
     EPOCH_BELOW_FIRST_ENTRY = switch(EpochBelowFirstEntry.UNDEFINED, "the answer for an epoch older than all known")
     EPOCH_ENTRY_AT_END_DROPPED = switch(False, "truncation at the log end drops an epoch that starts there")
+    EPOCH_BUMP_ON_SHRINK = switch(False, "a smaller ISR starts a new leader epoch")
+    EQUAL_PARTITION_EPOCH_REPLACES = switch(False, "metadata that the leader already has drops its pending ISR change")
     EXPAND_EPOCH_START = switch(False, "who joins the ISR holds all from before the leader's epoch")
     FOLLOWER_SKIP = switch(FollowerSkip.SAME_LEADER, "when becoming a follower changes nothing")
     HW_CLAMPED_AT_TRUNCATION = switch(False, "truncation keeps the high watermark within the log")
+    HW_FROM_DIVERGING_RESP = switch(False, "a follower takes the high watermark of a diverging response (KAFKA-14704)")
+    HW_MINISR_GATE = switch(False, "the high watermark waits for min.insync.replicas")
+    LEADER_CHOICE = switch(LeaderChoice.ANY, "which of the valid brokers is elected")
+    MAXIMAL_ISR = switch(MaximalIsr.COMMITTED_AND_PROPOSED, "who counts while a change of the ISR is pending")
     OUT_OF_RANGE_HALTS = switch(True, "a follower beyond its leader's log halts, where unclean election is off")
     REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER = switch(True, "re-election without demotion keeps followers' offsets")
+    RESPONSE_EPOCH_MATCHED = switch(False, "a response is applied only in the epoch that asked for it (KAFKA-18991)")
+    RESTART_BEFORE_FENCING = switch(False, "a broker may return before its expired session is noticed (KAFKA-18106)")
     SHRINK_RULE = switch(ShrinkRule.LAST_CAUGHT_UP, "who may be dropped from the ISR")
 
 
@@ -151,8 +236,31 @@ def up_to_budget(name):
     return between(0, lambda configuration: max(3, getattr(configuration, name)))
 
 
+def alters_partitions(configuration):
+    """Changes of the ISR are requests to the controller."""
+    return configuration.ISR_CHANNEL == IsrChannel.ALTER_PARTITION
+
+
+def has_kraft(configuration):
+    """The controller is a KRaft quorum."""
+    return configuration.CONTROLLER == Controller.KRAFT
+
+
+def up_to_kraft_budget(name):
+    """The same for what only a KRaft controller knows."""
+    return between(0, lambda configuration: max(3, getattr(configuration, name)) if has_kraft(configuration) else 0)
+
+
 class Replica(Domain, size="replicas"):
     pass
+
+
+class AlteringReplica(Domain, size=lambda configuration: configuration.replicas * alters_partitions(configuration)):
+    """A replica whose changes of the ISR are requests to the controller."""
+
+
+class KraftReplica(Domain, size=lambda configuration: configuration.replicas * has_kraft(configuration)):
+    """A replica in a cluster with a KRaft controller."""
 
 
 class ReplicaSet(Subset, of=Replica):
@@ -187,18 +295,45 @@ class LeaderEpoch(Domain, size=lambda configuration: configuration.elections + 1
     pass
 
 
+class PartitionEpoch(Domain, size=lambda configuration: configuration.partition_changes + 1):
+    """The number of changes of the partition's record, before 2.8 always 0."""
+
+
+class Announcement(Domain, size=lambda c: (c.partition_changes if has_kraft(c) else c.elections) + 1):
+    """What the controller announces: metadata records by partition epoch (KRaft), elections by leader epoch."""
+
+
+class KraftAnnouncement(Domain, size=lambda c: (c.partition_changes + 1) * has_kraft(c)):
+    """A metadata record."""
+
+
+class AlterIsrAnnouncement(Domain, size=lambda c: (c.elections + 1) * (alters_partitions(c) and not has_kraft(c))):
+    """An election in a cluster with ZooKeeper, since 2.8."""
+
+
 LOG_START_OFFSETS = between(0, lambda configuration: configuration.log_size if configuration.delete_records else 0)
 """A log start offset, which stays 0 unless records are deleted on request."""
 
 
 class State:
-    # The controller: its leader, leader epoch and ISR; and each election as it was announced (LeaderAndIsr), while
-    # a running broker has yet to hear of it.
+    # The controller: its leader, leader epoch and ISR; and each election as it was announced (LeaderAndIsr), or each
+    # record (KRaft), while a running broker has yet to hear of it.
     controller_leader = field(values=optional(Replica), initially=0)
     controller_epoch = field(values=LeaderEpoch)
     controller_isr = field(Replica, values=Flag)
-    metadata_leader = field(LeaderEpoch, values=optional(Replica), initially=NONE)
-    metadata_isr = field(LeaderEpoch, Replica, values=Flag)
+    metadata_leader = field(Announcement, values=optional(Replica), initially=NONE)
+    metadata_isr = field(Announcement, Replica, values=Flag)
+
+    # Since 2.8 the partition epoch counts the changes of the record: the controller's, and that of each announcement.
+    controller_partition_epoch = field(values=PartitionEpoch)
+    metadata_partition_epoch = field(AlterIsrAnnouncement, values=PartitionEpoch)
+
+    # A KRaft controller knows which brokers are fenced or shutting down, and, since 4.1, who may lead besides the ISR.
+    metadata_leader_epoch = field(KraftAnnouncement, values=LeaderEpoch)
+    is_fenced = field(KraftReplica, values=Flag)
+    is_shutting_down = field(KraftReplica, values=Flag)
+    eligible_leader_replicas = field(KraftReplica, values=Flag)
+    last_known_leader = field(values=optional(KraftReplica), initially=NONE)
 
     # Each broker: its log; what it believes of leader, epoch and, as a leader, of ISR and followers.
     # The cache of leader epochs says at which offset each epoch that the broker knows of starts in its log.
@@ -216,6 +351,24 @@ class State:
     epoch_start_offset = field(Replica, values=EndOffset)
     remote_log_end_offset = field(Replica, Replica, values=optional(EndOffset), initially=NONE)
 
+    # Since 2.8: the partition epoch that each broker knows; as a leader, the ISR that it proposes while a change is
+    # pending (which contains the leader, otherwise nothing), and its request to the controller, if there is one.
+    partition_epoch = field(AlteringReplica, values=PartitionEpoch)
+    proposed_isr = field(AlteringReplica, Replica, values=Flag)
+    alter_partition = field(AlteringReplica, values=AlterPartition)
+    requested_leader_epoch = field(AlteringReplica, values=LeaderEpoch)
+    requested_partition_epoch = field(AlteringReplica, values=PartitionEpoch)
+    requested_isr = field(AlteringReplica, Replica, values=Flag)
+
+    # With KRaft: how far a broker has applied the metadata log; while it is down, how it has stopped; while it
+    # shuts down, which partition epoch the others have to reach before it may stop; and which process
+    # of a follower a leader has heard of, and names in its request.
+    metadata_position = field(KraftReplica, values=PartitionEpoch)
+    stopped_by = field(KraftReplica, values=Stop)
+    shutdown_partition_epoch = field(KraftReplica, values=PartitionEpoch)
+    remote_broker_epoch = field(KraftReplica, Replica, values=BrokerEpoch)
+    requested_broker_epoch = field(KraftReplica, Replica, values=BrokerEpoch)
+
     # Between a follower and a leader, in this order of indices: the one fetch that can be outstanding.
     fetch = field(Replica, Replica, values=Fetch)
     fetch_offset = field(Replica, Replica, values=EndOffset)
@@ -223,6 +376,8 @@ class State:
     response_epoch = field(Replica, Replica, Offset, values=optional(LeaderEpoch), initially=NONE)
     response_high_watermark = field(Replica, Replica, values=EndOffset)
     response_log_start_offset = field(Replica, Replica, values=LOG_START_OFFSETS)
+    diverging_epoch = field(AlteringReplica, Replica, values=LeaderEpoch)
+    diverging_end_offset = field(AlteringReplica, Replica, values=EndOffset)
 
     # Clients: the next record to be sent; the leader at which an acks=all request waits; what the producer was told;
     # which transaction a record belongs to; what readers could see first at each offset, of either isolation level; and
@@ -243,6 +398,8 @@ class State:
     unclean_elections_left = field(values=up_to_budget("unclean_elections"))
     power_losses_left = field(values=up_to_budget("power_losses"))
     disk_losses_left = field(values=up_to_budget("disk_losses"))
+    fencings_left = field(values=up_to_kraft_budget("fencings"))
+    shutdowns_left = field(values=up_to_kraft_budget("shutdowns"))
     retries_left = field(values=up_to_budget("retries"))
     delete_records_left = field(values=between(0, "delete_records"))
 
@@ -254,6 +411,8 @@ BUDGETS = (
     "unclean_elections",
     "power_losses",
     "disk_losses",
+    "fencings",
+    "shutdowns",
     "retries",
     "delete_records",
 )
@@ -299,6 +458,9 @@ def _cluster(configuration, leader, isr, lengths, down=()):
         "acknowledged": [record < committed for record in range(configuration.records)],
         "exposed_record": [o if o < committed else NONE for o in range(log_size)],
         "read_committed_record": [o if configuration.transactions and o < committed else NONE for o in range(log_size)],
+        "remote_broker_epoch": [
+            [int(following[r][f]) for f in range(replicas)] for r in range(replicas * has_kraft(configuration))
+        ],
         **{f"{budget}_left": getattr(configuration, budget) for budget in BUDGETS},
     }
 

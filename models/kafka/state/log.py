@@ -1,6 +1,6 @@
 """Kafka's additions to the vocabulary of a log: a log start that can move, and truncation with its side effects."""
 
-from isrcheck.models.kafka.state.epochs import assign_epoch, drop_epochs_from, raise_epochs_to
+from isrcheck.models.kafka.state.epochs import assign_epoch, drop_epochs_from, latest_epoch, raise_epochs_to
 from isrcheck.models.kafka.state.fields import Truncation
 from isrcheck.models.language import NONE
 from isrcheck.models.log import append_entry, cut_log
@@ -42,11 +42,12 @@ def begin_to_follow(s, r):
     """Before it fetches, a follower has to reconcile its log with the leader's.
 
     Up to 0.10 it truncates to its own high watermark at once; because its high watermark lags, the removed records may
-    be committed. From 0.11 on it is Truncating until its leader has answered (follower.py).
+    be committed. From 0.11 on it is Truncating until its leader has answered (reconciliation.py). Since 2.7 it fetches
+    at once, and the leader says where their logs diverge; only a log without any epoch is truncated here.
     """
-    if s.TRUNC == Truncation.HW:
+    if s.TRUNC == Truncation.HW or (s.TRUNC == Truncation.ON_FETCH and latest_epoch(s, r) == NONE):
         truncate_log(s, r, s.high_watermark[r])
-    else:
+    elif s.TRUNC != Truncation.ON_FETCH:
         s.is_truncating[r] = True
 
 

@@ -1,7 +1,7 @@
 """The vocabulary of roles: who leads, who follows, and what a broker forgets at the end of a role."""
 
 from isrcheck.models.kafka.state.epochs import assign_epoch
-from isrcheck.models.kafka.state.fields import Fetch, Truncation
+from isrcheck.models.kafka.state.fields import BrokerEpoch, Controller, Fetch, IsrChannel, Truncation
 from isrcheck.models.language import NONE
 
 
@@ -14,14 +14,16 @@ def follows(s, follower, leader):
     return s.leader[follower] == leader
 
 
-def is_fenced(s, follower, leader):
+def is_of_another_epoch(s, follower, leader):
     """KIP-320: a request of another leader epoch is refused (FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH)."""
-    return s.TRUNC == Truncation.KIP320 and s.leader_epoch[follower] != s.leader_epoch[leader]
+    return s.TRUNC >= Truncation.KIP320 and s.leader_epoch[follower] != s.leader_epoch[leader]
 
 
 def can_ask(s, follower, leader):
     """The follower's request reaches a broker that presumes leadership, and is not refused."""
-    return presumes_leadership(s, leader) and follows(s, follower, leader) and not is_fenced(s, follower, leader)
+    return (
+        presumes_leadership(s, leader) and follows(s, follower, leader) and not is_of_another_epoch(s, follower, leader)
+    )
 
 
 def may_fetch(s, follower, leader):
@@ -53,6 +55,9 @@ def clear_fetch(s, follower, leader):
     for offset in range(s.log_size):
         s.response_record[follower][leader][offset] = NONE
         s.response_epoch[follower][leader][offset] = NONE
+    if s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION:
+        s.diverging_epoch[follower][leader] = 0
+        s.diverging_end_offset[follower][leader] = 0
 
 
 def forget_own_fetches(s, follower):
@@ -62,6 +67,16 @@ def forget_own_fetches(s, follower):
     """
     for leader in range(s.replicas):
         clear_fetch(s, follower, leader)
+
+
+def stop_fetching(s, follower):
+    """The follower no longer fetches in this leader epoch.
+
+    With truncation on fetch (2.7), an outstanding response is still applied if the follower comes back to the same
+    leader with the same log end, until responses carry the epoch that asked for them (KAFKA-18991).
+    """
+    if s.TRUNC != Truncation.ON_FETCH or s.RESPONSE_EPOCH_MATCHED:
+        forget_own_fetches(s, follower)
 
 
 def drop_parked_fetches(s, leader):
@@ -78,6 +93,16 @@ def forget_followers(s, leader):
     """The followers' offsets become unknown (Replica.updateFetchState starts from an unknown offset)."""
     for r in range(s.replicas):
         s.remote_log_end_offset[leader][r] = NONE
+    if s.CONTROLLER == Controller.KRAFT:
+        for r in range(s.replicas):
+            s.remote_broker_epoch[leader][r] = BrokerEpoch.UNKNOWN
+
+
+def forget_proposal(s, leader):
+    """No change of the ISR is pending any more. A request that was sent may still reach the controller."""
+    if s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION:
+        for r in range(s.replicas):
+            s.proposed_isr[leader][r] = False
 
 
 def stop_leading(s, r):
@@ -87,6 +112,7 @@ def stop_leading(s, r):
     s.epoch_start_offset[r] = 0
     for member in range(s.replicas):
         s.isr[r][member] = False
+    forget_proposal(s, r)
     for record in range(s.records):
         if s.pending[record] == r:
             s.pending[record] = NONE
@@ -109,10 +135,22 @@ def adopt_controllers_isr(s, leader):
         s.isr[leader][r] = s.controller_isr[r]
 
 
+def forget_announcement(s, number):
+    s.metadata_leader[number] = NONE
+    for r in range(s.replicas):
+        s.metadata_isr[number][r] = False
+
+
 def forget_heard_metadata(s):
     """An announcement that all running brokers have heard is dropped, so that states with equal futures are equal."""
-    for epoch in range(s.elections + 1):
-        if not any(s.is_up[r] and s.leader_epoch[r] < epoch for r in range(s.replicas)):
-            s.metadata_leader[epoch] = NONE
-            for r in range(s.replicas):
-                s.metadata_isr[epoch][r] = False
+    if s.CONTROLLER == Controller.ZOOKEEPER:
+        for epoch in range(s.elections + 1):
+            if not any(s.is_up[r] and s.leader_epoch[r] < epoch for r in range(s.replicas)):
+                forget_announcement(s, epoch)
+                if s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION:
+                    s.metadata_partition_epoch[epoch] = 0
+    else:
+        for partition_epoch in range(s.partition_changes + 1):
+            if not any(s.is_up[r] and s.metadata_position[r] < partition_epoch for r in range(s.replicas)):
+                forget_announcement(s, partition_epoch)
+                s.metadata_leader_epoch[partition_epoch] = 0

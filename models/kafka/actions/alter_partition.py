@@ -1,0 +1,208 @@
+"""How the ISR changes since 2.8: the leader proposes, the controller decides, and the leader hears of it (KIP-497).
+
+While a change is pending, the leader counts the members of both ISRs for its high watermark, because either of them may
+be the ISR of record. Left out: a leader's own, stale idea of which brokers are fenced only delays its proposals.
+"""
+
+from isrcheck.models.kafka.actions.leader import may_be_dropped, send_response
+from isrcheck.models.kafka.state.commit import advance_high_watermark
+from isrcheck.models.kafka.state.epochs import end_offset_for, epoch_for, is_answered, latest_epoch
+from isrcheck.models.kafka.state.fields import (
+    AlteringReplica,
+    AlterPartition,
+    BrokerEpoch,
+    BrokerStateCheck,
+    Controller,
+    Fetch,
+    Replica,
+    ReplicaSet,
+)
+from isrcheck.models.kafka.state.proposals import (
+    clear_request,
+    is_pending,
+    may_propose,
+    propose_expansion,
+    send_proposal,
+)
+from isrcheck.models.kafka.state.record import (
+    announce_record,
+    is_active,
+    keep_eligible,
+    keep_members_out_of_elr,
+    may_change_record,
+    may_lose_member,
+)
+from isrcheck.models.kafka.state.roles import forget_proposal, may_fetch
+from isrcheck.models.language import NONE, action, require
+
+
+def diverges(s, leader, follower):
+    """The follower's newest epoch is unknown to the leader, or ends in its log before the follower's log does."""
+    epoch = latest_epoch(s, follower)
+    return epoch != NONE and (
+        epoch_for(s, leader, epoch) < epoch or end_offset_for(s, leader, epoch) < s.log_end_offset[follower]
+    )
+
+
+def may_join_isr(s, leader, follower):
+    """Kafka: Partition.needsExpandIsr: the follower holds what the leader has exposed, and what there was before the
+    leader's epoch.
+    """
+    return (
+        may_propose(s, leader)
+        and not s.isr[leader][follower]
+        and s.log_end_offset[follower] >= s.high_watermark[leader]
+        and (not s.EXPAND_EPOCH_START or s.log_end_offset[follower] >= s.epoch_start_offset[leader])
+    )
+
+
+def note_fetch(s, leader, follower):
+    """The leader learns the follower's log end, and with KRaft its broker epoch; the follower may join the ISR."""
+    s.remote_log_end_offset[leader][follower] = s.log_end_offset[follower]
+    if s.CONTROLLER == Controller.KRAFT:
+        s.remote_broker_epoch[leader][follower] = BrokerEpoch.REGISTERED
+    if may_join_isr(s, leader, follower):
+        propose_expansion(s, leader, follower)
+    advance_high_watermark(s, leader)
+
+
+@action(shows="{leader} from {follower}")
+def leader_handles_fetch(s, leader: Replica, follower: Replica):
+    """The leader serves one fetch: it learns the follower's log end, or says where their logs diverge.
+
+    The fetch names the follower's newest epoch. If the leader's log ends that epoch earlier, or does not know it, the
+    response holds the epoch and its end instead of records, and nothing else changes (before the repair of KAFKA-13141
+    it counted as progress). Otherwise the response carries the high watermark from before this fetch took effect; a
+    fetch without new records is parked. Kafka: Partition.fetchRecords, Replica.updateFetchStateOrThrow.
+    """
+    require(may_fetch(s, follower, leader))
+    require(s.log_start_offset[leader] <= s.log_end_offset[follower])
+    require(latest_epoch(s, follower) == NONE or is_answered(s, leader, latest_epoch(s, follower)))
+    require(diverges(s, leader, follower) or s.log_end_offset[follower] <= s.log_end_offset[leader])
+    s.fetch_offset[follower][leader] = s.log_end_offset[follower]
+    high_watermark_before = s.high_watermark[leader]
+    if diverges(s, leader, follower):
+        s.fetch[follower][leader] = Fetch.DIVERGING
+        s.diverging_epoch[follower][leader] = epoch_for(s, leader, latest_epoch(s, follower))
+        s.diverging_end_offset[follower][leader] = end_offset_for(s, leader, latest_epoch(s, follower))
+        if s.HW_FROM_DIVERGING_RESP:
+            s.response_high_watermark[follower][leader] = high_watermark_before
+        if s.DIVERGING_RESP_UPDATES_STATE:
+            note_fetch(s, leader, follower)
+    else:
+        note_fetch(s, leader, follower)
+        if s.log_end_offset[follower] < s.log_end_offset[leader]:
+            send_response(s, leader, follower, high_watermark_before)
+        else:
+            s.fetch[follower][leader] = Fetch.PARKED
+
+
+@action(shows="{leader} by {removed}")
+def leader_shrinks_isr(s, leader: Replica, removed: ReplicaSet):
+    """The leader proposes an ISR without some followers; until it is answered, they still count.
+
+    Kafka: Partition.maybeShrinkIsr, prepareIsrShrink. The leader itself always stays.
+    """
+    require(may_propose(s, leader))
+    require(not removed[leader])
+    require(any(removed[r] for r in range(s.replicas)))
+    require(all(may_be_dropped(s, leader, r) for r in range(s.replicas) if removed[r]))
+    for r in range(s.replicas):
+        s.proposed_isr[leader][r] = s.isr[leader][r] and not removed[r]
+    send_proposal(s, leader)
+    advance_high_watermark(s, leader)
+
+
+def is_refused(s, leader):
+    """The sender is not the leader of record, or has not seen the last change (FENCED_LEADER_EPOCH,
+    INVALID_UPDATE_VERSION).
+    """
+    return (
+        s.controller_leader != leader
+        or s.requested_leader_epoch[leader] < s.controller_epoch
+        or s.requested_partition_epoch[leader] < s.controller_partition_epoch
+    )
+
+
+def is_ineligible(s, leader, r):
+    """A proposed member that is fenced or shutting down (KIP-841), or whose process is another one than the one that
+    fetched (KIP-903).
+    """
+    return s.requested_isr[leader][r] and (
+        (s.BROKER_STATE_CHECK >= BrokerStateCheck.FENCED and not is_active(s, r))
+        or (
+            s.BROKER_STATE_CHECK == BrokerStateCheck.BROKER_EPOCH
+            and s.requested_broker_epoch[leader][r] == BrokerEpoch.EARLIER
+        )
+    )
+
+
+def has_ineligible_member(s, leader):
+    return s.CONTROLLER == Controller.KRAFT and any(is_ineligible(s, leader, r) for r in range(s.replicas))
+
+
+def drops_a_member(s, leader):
+    return any(s.controller_isr[r] and not s.requested_isr[leader][r] for r in range(s.replicas))
+
+
+def bumps_leader_epoch(s, leader):
+    return s.EPOCH_BUMP_ON_SHRINK and drops_a_member(s, leader)
+
+
+@action(shows="of {leader}")
+def controller_handles_alter_partition(s, leader: AlteringReplica):
+    """The controller makes the proposed ISR the ISR of record, or refuses it.
+
+    A sender that is refused because its metadata is old keeps its change pending until it hears of newer metadata; so
+    does a sender whose change has started a new leader epoch. Ineligible members are named in the answer. Kafka:
+    ReplicationControlManager.alterPartition.
+    """
+    require(s.alter_partition[leader] == AlterPartition.REQUESTED)
+    require(is_refused(s, leader) or has_ineligible_member(s, leader) or may_change_record(s))
+    require(
+        is_refused(s, leader) or has_ineligible_member(s, leader) or not drops_a_member(s, leader) or may_lose_member(s)
+    )
+    if is_refused(s, leader):
+        clear_request(s, leader)
+    elif has_ineligible_member(s, leader):
+        s.alter_partition[leader] = AlterPartition.INELIGIBLE
+    else:
+        is_smaller = drops_a_member(s, leader)
+        is_bumped = bumps_leader_epoch(s, leader)
+        keep_eligible(s, sum(1 for r in range(s.replicas) if s.requested_isr[leader][r]))
+        for r in range(s.replicas):
+            s.controller_isr[r] = s.requested_isr[leader][r]
+        keep_members_out_of_elr(s)
+        announce_record(s, leader, is_smaller)
+        if is_bumped:
+            clear_request(s, leader)
+        else:
+            s.alter_partition[leader] = AlterPartition.ACCEPTED
+
+
+@action(shows="{leader}")
+def leader_hears_answer(s, leader: AlteringReplica):
+    """The answer to AlterPartition: the pending change is committed or dropped; without one, the answer is ignored.
+
+    Kafka: Partition.handleAlterPartitionUpdate, handleAlterPartitionError.
+    """
+    require(
+        s.alter_partition[leader] == AlterPartition.ACCEPTED or s.alter_partition[leader] == AlterPartition.INELIGIBLE
+    )
+    if is_pending(s, leader):
+        if s.alter_partition[leader] == AlterPartition.ACCEPTED:
+            for r in range(s.replicas):
+                s.isr[leader][r] = s.requested_isr[leader][r]
+            s.partition_epoch[leader] = s.requested_partition_epoch[leader] + 1
+        forget_proposal(s, leader)
+        advance_high_watermark(s, leader)
+    clear_request(s, leader)
+
+
+@action(shows="to {leader}")
+def answer_to_leader_is_lost(s, leader: AlteringReplica):
+    """The answer to AlterPartition is lost, or comes too late: the same request is sent again."""
+    require(
+        s.alter_partition[leader] == AlterPartition.ACCEPTED or s.alter_partition[leader] == AlterPartition.INELIGIBLE
+    )
+    s.alter_partition[leader] = AlterPartition.REQUESTED

@@ -1,0 +1,30 @@
+"""Truncation on fetch, since 2.8: a follower reacts to a response that says where the logs diverge."""
+
+from isrcheck.models.kafka.state.epochs import end_offset_for, epoch_for, is_answered
+from isrcheck.models.kafka.state.fields import Fetch, Replica
+from isrcheck.models.kafka.state.log import truncate_log
+from isrcheck.models.kafka.state.roles import clear_fetch, follows
+from isrcheck.models.language import action, require
+
+
+@action(shows="{follower} from {leader}")
+def follower_truncates(s, follower: Replica, leader: Replica):
+    """The follower truncates to where the answered epoch ends in both logs, and fetches again.
+
+    If it does not have that epoch, it truncates to where its previous one ends. Kafka:
+    AbstractFetcherThread.truncateOnFetchResponse, getOffsetTruncationState.
+    """
+    require(follows(s, follower, leader))
+    require(s.fetch[follower][leader] == Fetch.DIVERGING)
+    require(s.fetch_offset[follower][leader] == s.log_end_offset[follower])
+    epoch = s.diverging_epoch[follower][leader]
+    end_offset = s.diverging_end_offset[follower][leader]
+    if s.HW_FROM_DIVERGING_RESP:
+        s.high_watermark[follower] = min(s.response_high_watermark[follower][leader], s.log_end_offset[follower])
+    if not is_answered(s, follower, epoch):
+        truncate_log(s, follower, end_offset)
+    elif epoch_for(s, follower, epoch) != epoch:
+        truncate_log(s, follower, end_offset_for(s, follower, epoch))
+    else:
+        truncate_log(s, follower, min(end_offset, end_offset_for(s, follower, epoch)))
+    clear_fetch(s, follower, leader)

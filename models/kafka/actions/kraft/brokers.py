@@ -1,0 +1,136 @@
+"""The life of a broker with KRaft: it shuts down in order, and registers anew when it restarts."""
+
+from isrcheck.models.kafka.actions.kraft.controller import leave_leaderless
+from isrcheck.models.kafka.state.fields import EndOffset, KraftReplica, Replica, Stop
+from isrcheck.models.kafka.state.lifecycle import register_new_process, start_broker, stop_broker
+from isrcheck.models.kafka.state.record import (
+    announce_record,
+    drop_from_isr,
+    is_active,
+    leaves_isr,
+    may_be_elected,
+    may_change_leader,
+    may_change_record,
+    may_lose_member,
+    members_without,
+    nobody_is_valid,
+)
+from isrcheck.models.language import NONE, action, require
+
+
+def may_ask_to_shut_down(s, broker):
+    return s.shutdowns_left > 0 and s.is_up[broker] and is_active(s, broker)
+
+
+def begin_shutdown(s, broker):
+    s.shutdowns_left -= 1
+    s.is_shutting_down[broker] = True
+
+
+@action(shows="{broker}")
+def broker_asks_to_shut_down(s, broker: KraftReplica):
+    """A broker that does not lead announces its shutdown, and leaves the ISR, unless it is its last member."""
+    require(may_ask_to_shut_down(s, broker))
+    require(broker != s.controller_leader)
+    require(not leaves_isr(s, broker) or may_lose_member(s))
+    begin_shutdown(s, broker)
+    if leaves_isr(s, broker):
+        drop_from_isr(s, broker)
+        announce_record(s, s.controller_leader, True)
+    s.shutdown_partition_epoch[broker] = s.controller_partition_epoch
+
+
+@action(shows="{broker} and the controller elects {elected}")
+def leader_asks_to_shut_down(s, broker: KraftReplica, elected: KraftReplica):
+    """The leader announces its shutdown: leadership moves, and it leaves the ISR.
+
+    Kafka: ReplicationControlManager.handleBrokerInControlledShutdown.
+    """
+    require(may_ask_to_shut_down(s, broker))
+    require(broker == s.controller_leader)
+    require(may_be_elected(s, elected, broker))
+    require(may_change_leader(s))
+    begin_shutdown(s, broker)
+    drop_from_isr(s, broker)
+    announce_record(s, elected, True)
+    s.shutdown_partition_epoch[broker] = s.controller_partition_epoch
+
+
+@action(shows="{broker}")
+def last_leader_asks_to_shut_down(s, broker: KraftReplica):
+    """The leader announces its shutdown, and nobody can be elected: the partition has no leader."""
+    require(may_ask_to_shut_down(s, broker))
+    require(broker == s.controller_leader)
+    require(nobody_is_valid(s, broker))
+    require(may_change_leader(s))
+    begin_shutdown(s, broker)
+    leave_leaderless(s, broker)
+    s.shutdown_partition_epoch[broker] = s.controller_partition_epoch
+
+
+@action(shows="{broker}")
+def broker_shuts_down(s, broker: KraftReplica):
+    """A broker that shuts down stops, once all active brokers have read the change that it caused; it is fenced.
+
+    Kafka: BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW. Everything is flushed, and the restart counts
+    as clean.
+    """
+    require(s.is_up[broker])
+    require(s.is_shutting_down[broker])
+    require(
+        all(
+            s.metadata_position[r] >= s.shutdown_partition_epoch[broker]
+            for r in range(s.replicas)
+            if is_active(s, r) and s.is_up[r]
+        )
+    )
+    stop_broker(s, broker)
+    s.stopped_by[broker] = Stop.SHUTDOWN
+    s.is_shutting_down[broker] = False
+    s.is_fenced[broker] = True
+    s.shutdown_partition_epoch[broker] = 0
+
+
+def is_unclean(s, broker):
+    """KIP-966: a broker that did not shut down in order is not trusted to hold what it held."""
+    return s.ELR and s.stopped_by[broker] != Stop.SHUTDOWN
+
+
+def loses_eligibility(s, broker):
+    return is_unclean(s, broker) and (s.controller_isr[broker] or s.eligible_leader_replicas[broker])
+
+
+def last_known_leader_is_next(s, broker):
+    """With this broker out of the ELR, the last known leader is all that is left, and it is active."""
+    return (
+        s.controller_leader == NONE
+        and members_without(s, broker) == 0
+        and not any(s.eligible_leader_replicas[r] for r in range(s.replicas) if r != broker)
+        and any(s.last_known_leader == r and is_active(s, r) for r in range(s.replicas) if r != broker)
+    )
+
+
+@action(shows="{broker} checkpoint {checkpoint}")
+def broker_restarts(s, broker: Replica, checkpoint: EndOffset):
+    """A broker restarts under a new broker epoch, once it is fenced; with ELR, after an unclean shutdown, it leaves ISR
+    and ELR.
+
+    Up to 3.9, a broker can register between the end of its session and its fencing, and then keeps its place in the ISR
+    and its leadership (RESTART_BEFORE_FENCING). Kafka: ClusterControlManager.registerBroker.
+    """
+    require(not s.is_up[broker])
+    require(sum(1 for r in range(s.replicas) if not s.is_up[r]) > s.brokers_down)
+    require(checkpoint <= s.high_watermark[broker])
+    require(s.is_fenced[broker] or s.RESTART_BEFORE_FENCING)
+    require(not loses_eligibility(s, broker) or may_change_record(s))
+    require(not loses_eligibility(s, broker) or not last_known_leader_is_next(s, broker) or may_change_leader(s))
+    register_new_process(s, broker)
+    if loses_eligibility(s, broker):
+        s.eligible_leader_replicas[broker] = False
+        elected = s.controller_leader
+        if last_known_leader_is_next(s, broker):
+            elected = s.last_known_leader
+            s.last_known_leader = NONE
+        announce_record(s, elected, False)
+    s.is_fenced[broker] = True
+    start_broker(s, broker, checkpoint)

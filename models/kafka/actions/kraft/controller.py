@@ -1,0 +1,142 @@
+"""The actions of a KRaft controller: it fences brokers, and elects leaders among those that are active.
+
+A broker that is down can be elected, as long as its session has not expired. Each change of the record is a new
+partition epoch, which brokers read in order of the metadata log (metadata.py).
+"""
+
+from isrcheck.models.kafka.state.fields import KraftReplica, Replica
+from isrcheck.models.kafka.state.record import (
+    announce_record,
+    drop_from_isr,
+    is_active,
+    leaves_isr,
+    may_be_elected,
+    may_change_leader,
+    may_lose_member,
+    members_without,
+    nobody_is_valid,
+)
+from isrcheck.models.language import NONE, action, require
+
+
+def session_may_expire(s, broker):
+    """A broker that is down stops its heartbeats; a living one does so where the budget allows it."""
+    return not s.is_fenced[broker] and (not s.is_up[broker] or (s.fencings_left > 0 and not s.is_shutting_down[broker]))
+
+
+def fence(s, broker):
+    if s.is_up[broker]:
+        s.fencings_left -= 1
+    s.is_fenced[broker] = True
+    s.is_shutting_down[broker] = False
+    s.shutdown_partition_epoch[broker] = 0
+
+
+@action(shows="{broker}")
+def controller_fences_broker(s, broker: KraftReplica):
+    """The session of a broker that does not lead expires: it leaves the ISR, unless it is its last member.
+
+    Kafka: ReplicationControlManager.handleBrokerFenced. A broker that lives goes on as before until it hears of it.
+    """
+    require(session_may_expire(s, broker))
+    require(broker != s.controller_leader)
+    require(not leaves_isr(s, broker) or may_lose_member(s))
+    fence(s, broker)
+    if leaves_isr(s, broker):
+        drop_from_isr(s, broker)
+        announce_record(s, s.controller_leader, True)
+
+
+@action(shows="{broker} and elects {elected}")
+def controller_fences_leader(s, broker: KraftReplica, elected: KraftReplica):
+    """The session of the leader expires: another member of the ISR is elected or, if it is empty, one of the ELR."""
+    require(session_may_expire(s, broker))
+    require(broker == s.controller_leader)
+    require(may_be_elected(s, elected, broker))
+    require(may_change_leader(s))
+    fence(s, broker)
+    drop_from_isr(s, broker)
+    announce_record(s, elected, True)
+
+
+def leave_leaderless(s, broker):
+    """Nobody can be elected. Without ELR the ISR keeps its last member; with ELR it becomes empty, and the controller
+    remembers the last leader.
+    """
+    drop_from_isr(s, broker)
+    if s.ELR:
+        s.last_known_leader = broker
+    announce_record(s, NONE, s.ELR)
+
+
+@action(shows="{broker}")
+def controller_fences_last_leader(s, broker: KraftReplica):
+    """The session of the leader expires, and nobody can be elected: the partition has no leader."""
+    require(session_may_expire(s, broker))
+    require(broker == s.controller_leader)
+    require(nobody_is_valid(s, broker))
+    require(may_change_leader(s))
+    fence(s, broker)
+    leave_leaderless(s, broker)
+
+
+def is_last_known_leader(s, broker):
+    """Nobody is left in ISR and ELR, and this broker led last: it is elected, whatever its log has become."""
+    return (
+        s.ELR
+        and s.last_known_leader == broker
+        and not any(s.controller_isr[r] or s.eligible_leader_replicas[r] for r in range(s.replicas))
+    )
+
+
+def can_lead_alone(s, broker):
+    """The partition has no leader, and this broker becomes valid once it is active."""
+    return s.controller_leader == NONE and (
+        s.controller_isr[broker]
+        or (s.eligible_leader_replicas[broker] and members_without(s, NONE) == 0)
+        or is_last_known_leader(s, broker)
+    )
+
+
+@action(shows="{broker}")
+def controller_unfences_broker(s, broker: KraftReplica):
+    """The broker has caught up with its registration; a partition without a leader gets it as its leader, if it is
+    valid. Kafka: ReplicationControlManager.handleBrokerUnfenced.
+    """
+    require(s.is_up[broker])
+    require(s.is_fenced[broker])
+    require(not can_lead_alone(s, broker) or may_change_leader(s))
+    s.is_fenced[broker] = False
+    if can_lead_alone(s, broker):
+        if is_last_known_leader(s, broker):
+            s.last_known_leader = NONE
+        announce_record(s, broker, False)
+
+
+@action
+def controller_elects_preferred(s, elected: Replica):
+    """Leadership moves to another active member of the ISR; the ISR stays. Kafka: PartitionChangeBuilder, PREFERRED."""
+    require(s.preferred_elections_left > 0)
+    require(s.controller_leader != NONE)
+    require(elected != s.controller_leader)
+    require(s.controller_isr[elected])
+    require(is_active(s, elected))
+    require(may_change_leader(s))
+    s.preferred_elections_left -= 1
+    announce_record(s, elected, False)
+
+
+@action
+def controller_elects_unclean(s, elected: Replica):
+    """No valid broker is there: an active one outside ISR and ELR is elected, and records that it lacks are lost."""
+    require(s.unclean_elections_left > 0)
+    require(s.controller_leader == NONE)
+    require(is_active(s, elected))
+    require(nobody_is_valid(s, NONE))
+    require(may_change_leader(s))
+    s.unclean_elections_left -= 1
+    for r in range(s.replicas):
+        s.controller_isr[r] = r == elected
+        s.eligible_leader_replicas[r] = False
+    s.last_known_leader = NONE
+    announce_record(s, elected, False)

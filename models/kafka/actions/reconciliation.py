@@ -1,0 +1,36 @@
+"""How a follower finds the common part of its log and its leader's, from 0.11 to 2.6: by a request of its own."""
+
+from isrcheck.models.kafka.state.epochs import end_offset_for, epoch_for, is_answered, latest_epoch
+from isrcheck.models.kafka.state.fields import Replica, Truncation
+from isrcheck.models.kafka.state.log import truncate_log
+from isrcheck.models.kafka.state.roles import can_ask
+from isrcheck.models.language import action, require
+
+
+@action(shows="{follower} with {leader}")
+def follower_reconciles(s, follower: Replica, leader: Replica):
+    """The follower asks where its latest epoch ends in the leader's log (OffsetsForLeaderEpoch), and truncates.
+
+    Without a usable answer, it truncates to its own high watermark. KIP-101 (0.11): to the leader's answer. KIP-279
+    (2.0): the answer names an epoch that the leader has; it truncates to where that epoch ends in both logs, and if the
+    follower does not have the epoch, it goes back to its previous epoch and asks again. KIP-320 (2.1): the leader
+    refuses a follower of another epoch. Request and answer are one step; an answer that arrives in another epoch is
+    dropped only since 2.1.1 (KAFKA-7786). Kafka: AbstractFetcherThread.maybeTruncate.
+    """
+    require(s.is_truncating[follower])
+    require(can_ask(s, follower, leader))
+    epoch = latest_epoch(s, follower)
+    if not is_answered(s, leader, epoch):
+        truncate_log(s, follower, s.high_watermark[follower])
+        s.is_truncating[follower] = False
+    else:
+        end_offset = end_offset_for(s, leader, epoch)
+        known_epoch = epoch_for(s, leader, epoch)
+        if s.TRUNC == Truncation.KIP101 or not is_answered(s, follower, known_epoch):
+            truncate_log(s, follower, end_offset)
+            s.is_truncating[follower] = False
+        elif epoch_for(s, follower, known_epoch) != known_epoch:
+            truncate_log(s, follower, end_offset_for(s, follower, known_epoch))
+        else:
+            truncate_log(s, follower, min(end_offset, end_offset_for(s, follower, known_epoch)))
+            s.is_truncating[follower] = False

@@ -1,0 +1,69 @@
+"""What a broker forgets when its process ends, and what it knows when it starts."""
+
+from isrcheck.models.kafka.state.commit import begin_to_lead
+from isrcheck.models.kafka.state.epochs import drop_epochs_from
+from isrcheck.models.kafka.state.fields import AlterPartition, BrokerEpoch, Controller, IsrChannel, Stop
+from isrcheck.models.kafka.state.log import begin_to_follow, clamp_high_watermark
+from isrcheck.models.kafka.state.proposals import clear_request
+from isrcheck.models.kafka.state.roles import (
+    adopt_controllers_isr,
+    forget_heard_metadata,
+    forget_own_fetches,
+    stop_leading,
+)
+from isrcheck.models.language import NONE
+
+
+def stop_broker(s, broker):
+    """The process ends. It forgets leader and epoch; responses and requests that it had sent stay in flight."""
+    stop_leading(s, broker)
+    forget_own_fetches(s, broker)
+    s.is_up[broker] = False
+    s.is_truncating[broker] = False
+    s.leader[broker] = NONE
+    s.leader_epoch[broker] = 0
+    if s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION:
+        s.partition_epoch[broker] = 0
+        if s.alter_partition[broker] != AlterPartition.REQUESTED:
+            clear_request(s, broker)
+    if s.CONTROLLER == Controller.KRAFT:
+        s.metadata_position[broker] = 0
+        s.stopped_by[broker] = Stop.CRASH
+    forget_heard_metadata(s)
+
+
+def register_new_process(s, broker):
+    """The controller registers the restarted process under a new broker epoch: fetches and requests that name the
+    earlier one are recognised, and requests that the earlier one sent are refused (STALE_BROKER_EPOCH).
+    """
+    clear_request(s, broker)
+    for leader in range(s.replicas):
+        if s.remote_broker_epoch[leader][broker] == BrokerEpoch.REGISTERED:
+            s.remote_broker_epoch[leader][broker] = BrokerEpoch.EARLIER
+        if s.requested_broker_epoch[leader][broker] == BrokerEpoch.REGISTERED:
+            s.requested_broker_epoch[leader][broker] = BrokerEpoch.EARLIER
+
+
+def start_broker(s, broker, checkpoint):
+    """The process restarts with a checkpointed high watermark, and receives the current metadata from the controller.
+
+    An epoch that starts at the log end is dropped from the cache when the log is loaded. A leader continues in its
+    epoch, without its knowledge of its followers; a follower first has to reconcile its log with its leader's.
+    """
+    s.is_up[broker] = True
+    s.high_watermark[broker] = min(checkpoint, s.log_end_offset[broker])
+    clamp_high_watermark(s, broker)
+    drop_epochs_from(s, broker, s.log_end_offset[broker])
+    s.leader[broker] = s.controller_leader
+    s.leader_epoch[broker] = s.controller_epoch
+    if s.ISR_CHANNEL == IsrChannel.ALTER_PARTITION:
+        s.partition_epoch[broker] = s.controller_partition_epoch
+    if s.CONTROLLER == Controller.KRAFT:
+        s.metadata_position[broker] = s.controller_partition_epoch
+        s.stopped_by[broker] = Stop.CRASH  # without a meaning while the broker runs
+    if s.controller_leader == broker:
+        adopt_controllers_isr(s, broker)
+        begin_to_lead(s, broker)
+    else:
+        begin_to_follow(s, broker)
+    forget_heard_metadata(s)

@@ -1,0 +1,102 @@
+"""The partition's record at the controller since 2.8, and how it changes (PartitionChangeBuilder.build).
+
+The controller never compares logs. It keeps a valid leader; a broker is valid if it is active and in the ISR, or in the
+ELR while the ISR is empty.
+"""
+
+from isrcheck.models.kafka.state.fields import Controller, LeaderChoice
+from isrcheck.models.kafka.state.roles import forget_heard_metadata
+from isrcheck.models.language import NONE
+
+
+def is_active(s, r):
+    """Registered, not fenced, and not shutting down."""
+    return not s.is_fenced[r] and not s.is_shutting_down[r]
+
+
+def may_change_record(s):
+    return s.controller_partition_epoch < s.partition_changes
+
+
+def may_change_leader(s):
+    return may_change_record(s) and s.controller_epoch < s.elections
+
+
+def may_lose_member(s):
+    """A smaller ISR is a new partition epoch, and before metadata version 3.6 a new leader epoch as well."""
+    return may_change_leader(s) if s.EPOCH_BUMP_ON_SHRINK else may_change_record(s)
+
+
+def members_without(s, leaving):
+    return sum(1 for r in range(s.replicas) if s.controller_isr[r] and r != leaving)
+
+
+def leaves_isr(s, leaving):
+    """Whether the ISR of record becomes smaller; without ELR its last member stays."""
+    return s.controller_isr[leaving] and (s.ELR or members_without(s, leaving) > 0)
+
+
+def is_valid_without(s, r, leaving):
+    return (
+        r != leaving
+        and is_active(s, r)
+        and (s.controller_isr[r] or (s.eligible_leader_replicas[r] and members_without(s, leaving) == 0))
+    )
+
+
+def may_be_elected(s, elected, leaving):
+    """The broker is valid once `leaving` has left; with LEADER_CHOICE=ASSIGNMENT_ORDER it is the first such broker."""
+    return is_valid_without(s, elected, leaving) and (
+        s.LEADER_CHOICE == LeaderChoice.ANY
+        or not any(is_valid_without(s, r, leaving) for r in range(s.replicas) if r < elected)
+    )
+
+
+def nobody_is_valid(s, leaving):
+    return not any(is_valid_without(s, r, leaving) for r in range(s.replicas))
+
+
+def keep_eligible(s, members):
+    """The ELR before a change of the ISR to so many members: whoever was in either stays eligible until the ISR has
+    min.insync.replicas members. Kafka: PartitionChangeBuilder.maybePopulateTargetElr.
+    """
+    if s.ELR:
+        is_enough = members >= min(s.min_insync_replicas, s.replicas)
+        for r in range(s.replicas):
+            s.eligible_leader_replicas[r] = not is_enough and (s.eligible_leader_replicas[r] or s.controller_isr[r])
+        if is_enough:
+            s.last_known_leader = NONE
+
+
+def keep_members_out_of_elr(s):
+    for r in range(s.replicas):
+        if s.controller_isr[r]:
+            s.eligible_leader_replicas[r] = False
+
+
+def drop_from_isr(s, leaving):
+    if leaves_isr(s, leaving):
+        keep_eligible(s, members_without(s, leaving))
+        s.controller_isr[leaving] = False
+        keep_members_out_of_elr(s)
+
+
+def announce_record(s, leader, is_smaller):
+    """Write a new record with this leader; the leader epoch rises if the leader changes (EPOCH_BUMP_ON_SHRINK: also if
+    the ISR `is_smaller`).
+
+    A leader from the ELR becomes the only member of the ISR.
+    """
+    if leader != s.controller_leader or (s.EPOCH_BUMP_ON_SHRINK and is_smaller):
+        s.controller_epoch += 1
+    if leader != NONE and not s.controller_isr[leader]:
+        s.controller_isr[leader] = True
+        s.eligible_leader_replicas[leader] = False
+    s.controller_leader = leader
+    s.controller_partition_epoch += 1
+    if s.CONTROLLER == Controller.KRAFT:
+        s.metadata_leader[s.controller_partition_epoch] = leader
+        s.metadata_leader_epoch[s.controller_partition_epoch] = s.controller_epoch
+        for r in range(s.replicas):
+            s.metadata_isr[s.controller_partition_epoch][r] = s.controller_isr[r]
+        forget_heard_metadata(s)
