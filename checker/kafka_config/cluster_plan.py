@@ -17,7 +17,7 @@ from typing import Any
 from isrcheck.checker.kafka_config.cluster import Cluster, read_cluster
 from isrcheck.checker.kafka_config.keys import Role
 from isrcheck.models.kafka import MODEL
-from isrcheck.models.kafka.state.fields import Acks, IsolationLevel, Truncation
+from isrcheck.models.kafka.state.values import Acks, IsolationLevel, Truncation
 from isrcheck.models.language.model import Instance, parse
 
 PATIENCE = 3.0

@@ -26,7 +26,7 @@ from isrcheck.conformance.cluster.observe import BrokerView
 from isrcheck.conformance.replay.projection import Observations, Projected, payload_of, producer_of, project
 from isrcheck.conformance.replay.system import StepRefusedError
 from isrcheck.conformance.replay.timing import timing_of
-from isrcheck.models.kafka.state.fields import Fetch
+from isrcheck.models.kafka.state.values import Fetch
 from isrcheck.models.language.model import Instance, Step, spell
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import Cells

@@ -16,7 +16,8 @@ from isrcheck.conformance.cluster.broker.fetcher import Mode
 from isrcheck.conformance.cluster.network.messages import Acks, Errors, FetchResponse, Isolation
 from isrcheck.conformance.cluster.network.records import Control, ProducerStamp, Record
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
-from isrcheck.models.kafka.state.fields import BUDGETS, Fetch, TransactionState, Truncation
+from isrcheck.models.kafka.state.fields import BUDGETS
+from isrcheck.models.kafka.state.values import Fetch, TransactionState, Truncation
 from isrcheck.models.language import NONE
 from isrcheck.models.language.model import Instance
 

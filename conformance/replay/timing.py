@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from isrcheck.models.kafka.state.fields import ShrinkRule
+from isrcheck.models.kafka.state.values import ShrinkRule
 from isrcheck.models.messages.errors import UsageError
 from isrcheck.models.run import State
 from isrcheck.traces.format.trace import Trace

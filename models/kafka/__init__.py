@@ -22,8 +22,8 @@ from isrcheck.models.kafka.actions.kraft import brokers as kraft_brokers
 from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
 from isrcheck.models.kafka.actions.kraft import metadata as kraft_metadata
 from isrcheck.models.kafka.properties import lemmas, lemmas_commit, lemmas_log, lemmas_offsets, promises
-from isrcheck.models.kafka.state import fields
-from isrcheck.models.kafka.state.fields import (
+from isrcheck.models.kafka.state import clusters, contradictions, fields
+from isrcheck.models.kafka.state.values import (
     BrokerStateCheck,
     Controller,
     EpochBelowFirstEntry,
@@ -84,8 +84,9 @@ GENERATION_4_1 = GENERATION_3_7 | {"ELR": True, "RESTART_BEFORE_FENCING": False}
 
 MODEL = assemble(
     "kafka",
-    [fields, promises, lemmas_offsets, lemmas, lemmas_log, lemmas_commit],
+    [fields, clusters, contradictions, promises, lemmas_offsets, lemmas, lemmas_log, lemmas_commit],
     {
+        "0.8": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW, "SHRINK_RULE": ShrinkRule.LAG_MESSAGES}),
         "0.10": (CONDITIONAL_WRITE, {"TRUNC": Truncation.HW}),
         "0.11": (CONDITIONAL_WRITE, {"TRUNC": Truncation.KIP101}),
         "2.0": (CONDITIONAL_WRITE, {"TRUNC": Truncation.KIP279}),

@@ -267,6 +267,19 @@ class Model:
             raise UsageError(f"{self.name} has no protocol {name}; {nearest(name, self.protocols)}")
         return self.protocols[name]
 
+    def _refuse_of_another_protocol(self, chosen: Protocol, name: str, value: int) -> None:
+        """A switch that shapes the state is fixed where protocols differ in it: their actions differ as well. Raises
+        UsageError.
+        """
+        entry = self.entries[name]
+        if not (entry.is_bound and entry.values is not None):
+            return
+        values = {one.switches.get(name, entry.default) for one in self.protocols.values()}
+        if len(values) > 1 and value != chosen.switches.get(name, entry.default):
+            others = [key for key, one in self.protocols.items() if one.switches.get(name, entry.default) == value]
+            there = f"choose --protocol {' or '.join(others)}" if others else "no protocol has it"
+            raise UsageError(f"{name}={spell(entry, value)} is not what {chosen.name} does; {there}")
+
     def instance(
         self,
         protocol: str | None = None,
@@ -283,6 +296,7 @@ class Model:
             if name not in self.entries:
                 raise UsageError(f"{self.name} has no configuration entry {name}; {nearest(name, self.entries)}")
             refuse_out_of_range(name, self.entries[name], value)
+            self._refuse_of_another_protocol(chosen, name, value)
             known[name] = value
         alternatives = list(chosen.alternatives)
         names = [one.name for one in self.actions]

@@ -87,6 +87,6 @@ def name_transaction(s: State, transaction: int) -> str:
 
 
 def _decision(s: State, transaction: int) -> str:
-    from isrcheck.models.kafka.state.fields import TransactionState  # here, for other models do without Kafka's
+    from isrcheck.models.kafka.state.values import TransactionState  # here, for other models do without Kafka's
 
     return "commit" if s.transaction_state[transaction] == TransactionState.COMMITTED else "abort"

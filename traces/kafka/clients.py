@@ -6,7 +6,7 @@ Out: short phrases. A record that is only sent has none, because the leader's lo
 
 from __future__ import annotations
 
-from isrcheck.models.kafka.state.fields import TransactionState
+from isrcheck.models.kafka.state.values import TransactionState
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.language.model import spell_element
 from isrcheck.models.run import State

@@ -22,7 +22,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from isrcheck.models.kafka.state.fields import Truncation
+from isrcheck.models.kafka.state.values import Truncation
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.language.model import Instance
 from isrcheck.models.run import State

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.models.kafka.state.fields import Acks, Fetch, TransactionState
+from isrcheck.models.kafka.state.values import Acks, Fetch, TransactionState
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.language.model import Instance, Step, spell_element
 from isrcheck.models.run import State

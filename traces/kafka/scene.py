@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from isrcheck.models.kafka.state.fields import Fetch, TransactionState, Truncation
+from isrcheck.models.kafka.state.values import Fetch, TransactionState, Truncation
 from isrcheck.models.language.declare import NONE
 from isrcheck.models.language.model import spell_element
 from isrcheck.models.run import State

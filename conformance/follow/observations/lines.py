@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from isrcheck.models.kafka.state.fields import Acks
+from isrcheck.models.kafka.state.values import Acks
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from isrcheck.conformance.follow.observations.lines import (
     Remark,
     Sent,
 )
-from isrcheck.models.kafka.state.fields import Acks
+from isrcheck.models.kafka.state.values import Acks
 
 REMARKS = ("roles", "note", "result")
 """Kinds of lines without a claim."""

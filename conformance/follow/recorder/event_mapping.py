@@ -30,7 +30,7 @@ from isrcheck.conformance.cluster.network.network import Message
 from isrcheck.conformance.cluster.observe import BrokerView, ClusterView
 from isrcheck.conformance.cluster.scheduler import Act
 from isrcheck.conformance.replay.projection import Projected
-from isrcheck.models.kafka.state.fields import Fetch
+from isrcheck.models.kafka.state.values import Fetch
 
 ELECTIONS = {
     Election.FAIL_OVER.value: "controller_fails_over",

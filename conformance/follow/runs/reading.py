@@ -18,7 +18,7 @@ from isrcheck.conformance.follow.format.events import SCHEMA, Event, Header, act
 from isrcheck.conformance.follow.format.ndjson import UnreadableError, bad_line, get, kind_of, objects_of, only
 from isrcheck.conformance.follow.format.variables import Seen, Variables
 from isrcheck.models import registry
-from isrcheck.models.kafka.state.fields import Start
+from isrcheck.models.kafka.state.values import Start
 from isrcheck.models.language.declare import Entry
 from isrcheck.models.language.model import ArgumentRange, Instance, Step, nearest, parse
 from isrcheck.models.messages.errors import UsageError

@@ -13,7 +13,7 @@ from isrcheck.conformance.replay.compare import compared, replay
 from isrcheck.conformance.replay.driver import Driver
 from isrcheck.conformance.replay.timing import UntimelyError, timing_of
 from isrcheck.conformance.replay.walks import walk
-from isrcheck.models.kafka.state.fields import Fetch
+from isrcheck.models.kafka.state.values import Fetch
 
 
 @pytest.mark.parametrize("protocol", ["0.10", "2.1"])

@@ -7,16 +7,7 @@ be the ISR of record. Left out: a leader's own, stale idea of which brokers are 
 from isrcheck.models.kafka.actions.leader import may_be_dropped, send_response
 from isrcheck.models.kafka.state.commit import advance_high_watermark
 from isrcheck.models.kafka.state.epochs import end_offset_for, epoch_for, is_answered, latest_epoch
-from isrcheck.models.kafka.state.fields import (
-    AlteringReplica,
-    AlterPartition,
-    BrokerEpoch,
-    BrokerStateCheck,
-    Controller,
-    Fetch,
-    Replica,
-    ReplicaSet,
-)
+from isrcheck.models.kafka.state.fields import AlteringReplica, Replica, ReplicaSet
 from isrcheck.models.kafka.state.proposals import (
     clear_request,
     is_pending,
@@ -33,6 +24,7 @@ from isrcheck.models.kafka.state.record import (
     may_lose_member,
 )
 from isrcheck.models.kafka.state.roles import forget_proposal, may_fetch
+from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, BrokerStateCheck, Controller, Fetch
 from isrcheck.models.language import NONE, action, require
 
 

@@ -4,7 +4,8 @@ Each election starts a new leader epoch, and is announced to the brokers one by 
 the ISR fails, no leader is elected: the leader of record stays the broker that is gone.
 """
 
-from isrcheck.models.kafka.state.fields import IsrChannel, Replica
+from isrcheck.models.kafka.state.fields import Replica
+from isrcheck.models.kafka.state.values import IsrChannel
 from isrcheck.models.language import action, require
 
 

@@ -1,9 +1,10 @@
 """Truncation on fetch, since 2.8: a follower reacts to a response that says where the logs diverge."""
 
 from isrcheck.models.kafka.state.epochs import end_offset_for, epoch_for, is_answered
-from isrcheck.models.kafka.state.fields import Fetch, Replica
+from isrcheck.models.kafka.state.fields import Replica
 from isrcheck.models.kafka.state.log import truncate_log
 from isrcheck.models.kafka.state.roles import clear_fetch, follows
+from isrcheck.models.kafka.state.values import Fetch
 from isrcheck.models.language import action, require
 
 

@@ -5,9 +5,10 @@ broker has its log and a checkpointed high watermark: any up to the last one tha
 watermark can fall (follower.py), and for up to five seconds its checkpoint is then above it.
 """
 
-from isrcheck.models.kafka.state.fields import Controller, EndOffset, Replica, Stop
+from isrcheck.models.kafka.state.fields import EndOffset, Replica
 from isrcheck.models.kafka.state.lifecycle import stop_broker
 from isrcheck.models.kafka.state.log import truncate_log
+from isrcheck.models.kafka.state.values import Controller, Stop
 from isrcheck.models.language import action, require
 
 

@@ -1,7 +1,7 @@
 """The actions of a follower: it applies responses, and handles OFFSET_OUT_OF_RANGE."""
 
 from isrcheck.models.kafka.state.epochs import is_answered, latest_epoch
-from isrcheck.models.kafka.state.fields import Fetch, Replica, Truncation
+from isrcheck.models.kafka.state.fields import Replica
 from isrcheck.models.kafka.state.lifecycle import stop_broker
 from isrcheck.models.kafka.state.log import (
     append_to_log,
@@ -11,6 +11,7 @@ from isrcheck.models.kafka.state.log import (
     truncate_log,
 )
 from isrcheck.models.kafka.state.roles import clear_fetch, follows, may_fetch
+from isrcheck.models.kafka.state.values import Fetch, Truncation
 from isrcheck.models.language import NONE, action, require
 
 

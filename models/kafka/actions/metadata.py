@@ -1,7 +1,7 @@
 """How a broker reacts to the announcement of an election, which may arrive late or not at all (LeaderAndIsr)."""
 
 from isrcheck.models.kafka.state.commit import begin_to_lead
-from isrcheck.models.kafka.state.fields import FollowerSkip, IsrChannel, LeaderEpoch, Replica
+from isrcheck.models.kafka.state.fields import LeaderEpoch, Replica
 from isrcheck.models.kafka.state.log import begin_to_follow
 from isrcheck.models.kafka.state.roles import (
     drop_parked_fetches,
@@ -13,6 +13,7 @@ from isrcheck.models.kafka.state.roles import (
     stop_fetching,
     stop_leading,
 )
+from isrcheck.models.kafka.state.values import FollowerSkip, IsrChannel
 from isrcheck.models.language import NONE, action, require
 
 

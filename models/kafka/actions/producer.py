@@ -6,9 +6,10 @@ idempotence, a broker cannot recognise a request that was sent again.
 """
 
 from isrcheck.models.kafka.state.commit import advance_high_watermark, has_enough_replicas, note_append
-from isrcheck.models.kafka.state.fields import Acks, Record, Replica
+from isrcheck.models.kafka.state.fields import Record, Replica
 from isrcheck.models.kafka.state.log import append_to_log
 from isrcheck.models.kafka.state.roles import presumes_leadership
+from isrcheck.models.kafka.state.values import Acks
 from isrcheck.models.language import NONE, action, require
 
 

@@ -5,14 +5,14 @@ preserved by every step (checker/proofs/prove.py). This file is about roles, ele
 about the contents of logs, lemmas_commit.py about commits, and lemmas_offsets.py about what does not depend on lengths.
 """
 
-from isrcheck.models.kafka.state.fields import (
+from isrcheck.models.kafka.state.roles import presumes_leadership
+from isrcheck.models.kafka.state.values import (
     EpochBelowFirstEntry,
     EpochCacheAssign,
     FollowerSkip,
     IsrChannel,
     Truncation,
 )
-from isrcheck.models.kafka.state.roles import presumes_leadership
 from isrcheck.models.language import NONE, lemma
 
 # ----------------------------------------------------------------------------------------- where the lemmas are claimed

@@ -11,8 +11,8 @@ from isrcheck.models.kafka.properties.lemmas import (
     may_lead_after,
 )
 from isrcheck.models.kafka.properties.lemmas_log import coming_epoch, coming_record, will_be_same
-from isrcheck.models.kafka.state.fields import Acks
 from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
+from isrcheck.models.kafka.state.values import Acks
 from isrcheck.models.language import NONE, lemma
 
 # ------------------------------------------------------------------------------------------------ what may be committed

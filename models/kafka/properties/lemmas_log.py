@@ -9,9 +9,9 @@ from isrcheck.models.kafka.properties.lemmas import (
     leads_or_will_again,
     sends_once,
 )
-from isrcheck.models.kafka.state.fields import Fetch
 from isrcheck.models.kafka.state.readers import is_record
 from isrcheck.models.kafka.state.roles import follows, presumes_leadership
+from isrcheck.models.kafka.state.values import Fetch
 from isrcheck.models.language import NONE, lemma
 
 # -------------------------------------------------------------------------------------------- logs, and what is to come

@@ -3,8 +3,8 @@
 They only read fields of fixed shape (checker/proofs/unbounded_abstraction.py); see lemmas.py.
 """
 
-from isrcheck.models.kafka.state.fields import Fetch
 from isrcheck.models.kafka.state.roles import presumes_leadership
+from isrcheck.models.kafka.state.values import Fetch
 from isrcheck.models.language import NONE, lemma
 
 

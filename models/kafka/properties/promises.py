@@ -3,10 +3,10 @@
 from isrcheck.models.kafka.actions.leader import leader_handles_fetch
 from isrcheck.models.kafka.actions.producer import producer_is_refused
 from isrcheck.models.kafka.actions.restarts import broker_restarts
-from isrcheck.models.kafka.state.fields import Acks, Controller, Stop
 from isrcheck.models.kafka.state.log import holds_record
 from isrcheck.models.kafka.state.readers import first_read, is_read, is_record, last_stable_offset
 from isrcheck.models.kafka.state.roles import is_controllers_leader, presumes_leadership
+from isrcheck.models.kafka.state.values import Acks, Controller, Stop
 from isrcheck.models.language import NONE, always, always_step, sometimes
 from isrcheck.models.log import has_entry, logs_match, same_entry
 

@@ -1,8 +1,8 @@
 """How a record becomes committed and acknowledged."""
 
-from isrcheck.models.kafka.state.fields import Acks, IsrChannel, MaximalIsr
 from isrcheck.models.kafka.state.readers import expose
 from isrcheck.models.kafka.state.roles import enter_epoch, isr_size
+from isrcheck.models.kafka.state.values import Acks, IsrChannel, MaximalIsr
 from isrcheck.models.language import NONE
 
 

@@ -4,7 +4,7 @@
 Entries are ordered by epoch; their offsets never decrease.
 """
 
-from isrcheck.models.kafka.state.fields import EpochBelowFirstEntry, EpochCacheAssign, Truncation
+from isrcheck.models.kafka.state.values import EpochBelowFirstEntry, EpochCacheAssign, Truncation
 from isrcheck.models.language import NONE
 
 

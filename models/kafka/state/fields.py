@@ -5,9 +5,26 @@ recorded; readers themselves are not modelled). Left out: segments, batches of m
 fire at any moment), the controller's own failures, throttling, and fetches by consumers.
 """
 
-import itertools
-from enum import IntEnum
-
+from isrcheck.models.kafka.state.values import (
+    Acks,
+    AlterPartition,
+    BrokerEpoch,
+    BrokerStateCheck,
+    Controller,
+    EpochBelowFirstEntry,
+    EpochCacheAssign,
+    Fetch,
+    FollowerSkip,
+    IsolationLevel,
+    IsrChannel,
+    LeaderChoice,
+    MaximalIsr,
+    ShrinkRule,
+    Start,
+    Stop,
+    TransactionState,
+    Truncation,
+)
 from isrcheck.models.language import (
     NONE,
     Domain,
@@ -16,168 +33,11 @@ from isrcheck.models.language import (
     between,
     bound,
     budget,
-    contradiction,
     field,
-    initial,
     optional,
     setting,
     switch,
 )
-
-
-class Acks(IntEnum):
-    """When a record counts as written for its producer: `acks`."""
-
-    ALL = -1
-    ZERO = 0
-    ONE = 1
-
-    @property
-    def spelling(self):
-        return "all" if self is Acks.ALL else str(int(self))
-
-
-class Start(IntEnum):
-    """The clusters that a path starts from."""
-
-    ELECTED = 0
-    ANY = 1
-
-
-class IsolationLevel(IntEnum):
-    """How far a consumer reads: `isolation.level`."""
-
-    READ_UNCOMMITTED = 0
-    READ_COMMITTED = 1
-
-    @property
-    def spelling(self):
-        return self.name.lower()
-
-
-class Truncation(IntEnum):
-    """TRUNC: how a follower finds the common part of its log and its leader's (ReplicaFetcherThread)."""
-
-    HW = 0
-    KIP101 = 1
-    KIP279 = 2
-    KIP320 = 3
-    ON_FETCH = 4
-
-
-class Controller(IntEnum):
-    """CONTROLLER: who decides on leaders, and how brokers learn of it (LeaderAndIsr, or a log of metadata records)."""
-
-    ZOOKEEPER = 0
-    KRAFT = 1
-
-
-class IsrChannel(IntEnum):
-    """ISR_CHANNEL: how a leader changes the ISR of record: a conditional write, or a request to the controller
-    (KIP-497).
-    """
-
-    ZK = 0
-    ALTER_PARTITION = 1
-
-
-class MaximalIsr(IntEnum):
-    """MAXIMAL_ISR: which replicas count while a change of the ISR is pending (Partition.PartitionState.maximalIsr).
-
-    Kafka counts those of both ISRs; the other values are the mistakes that KIP-497 avoids.
-    """
-
-    COMMITTED_AND_PROPOSED = 0
-    COMMITTED = 1
-    PROPOSED = 2
-
-
-class BrokerStateCheck(IntEnum):
-    """BROKER_STATE_CHECK: which brokers the controller keeps out of the ISR (KIP-841, KIP-903)."""
-
-    NONE = 0
-    FENCED = 1
-    BROKER_EPOCH = 2
-
-
-class LeaderChoice(IntEnum):
-    """LEADER_CHOICE: which of the valid brokers is elected; Kafka takes the first one in assignment order."""
-
-    ANY = 0
-    ASSIGNMENT_ORDER = 1
-
-
-class FollowerSkip(IntEnum):
-    """FOLLOWER_SKIP: when a broker takes no action on becoming a follower (Partition.makeFollower)."""
-
-    SAME_LEADER = 0
-    SAME_LEADER_NEXT_EPOCH = 1
-    SAME_LEADER_AND_EPOCH = 2
-
-
-class EpochCacheAssign(IntEnum):
-    """EPOCH_CACHE_ASSIGN: how a new entry that contradicts the last ones is handled (LeaderEpochFileCache.assign)."""
-
-    APPEND_ONLY = 0
-    REPLACE_CONFLICTING = 1
-
-
-class EpochBelowFirstEntry(IntEnum):
-    """EPOCH_BELOW_FIRST_ENTRY: the answer for an epoch older than all known ones."""
-
-    UNDEFINED = 0
-    FIRST_START_OFFSET = 1
-
-
-class ShrinkRule(IntEnum):
-    """SHRINK_RULE: which followers a leader may consider out of sync (Partition.getOutOfSyncReplicas)."""
-
-    LAST_CAUGHT_UP = 0
-    EXEMPT_AT_LOG_END = 1
-
-
-class Fetch(IntEnum):
-    """The stage of a follower's fetch: none in flight, parked at the leader, or answered with the response in
-    flight.
-    """
-
-    NONE = 0
-    PARKED = 1
-    ANSWERED = 2
-    DIVERGING = 3
-
-
-class AlterPartition(IntEnum):
-    """The stage of a leader's request to change the ISR: none, on its way, or answered with the answer on its way."""
-
-    NONE = 0
-    REQUESTED = 1
-    ACCEPTED = 2
-    INELIGIBLE = 3
-
-
-class BrokerEpoch(IntEnum):
-    """What is known of the process behind a fetch: nothing, the registered process, or an earlier one."""
-
-    UNKNOWN = 0
-    REGISTERED = 1
-    EARLIER = 2
-
-
-class Stop(IntEnum):
-    """How a broker that is down has stopped: it crashed, it was shut down, or it lost a part of its log."""
-
-    CRASH = 0
-    SHUTDOWN = 1
-    LOSS = 2
-
-
-class TransactionState(IntEnum):
-    """What the transaction coordinator has decided; the marker in the log follows."""
-
-    OPEN = 0
-    COMMITTED = 1
-    ABORTED = 2
 
 
 class Configuration:
@@ -200,6 +60,7 @@ class Configuration:
     acks = setting(Acks.ALL, "when a producer takes a record for written", values=Acks, option="--acks")
     min_insync_replicas = setting(2, "min.insync.replicas", least=1, option="--min-insync-replicas")
     max_in_flight_requests = setting(5, "max.in.flight.requests.per.connection", least=1)
+    replica_lag_max_messages = setting(1, "0.8: messages that a follower may lag behind, and stay in the ISR")
     isolation_level = setting(IsolationLevel.READ_UNCOMMITTED, "how far consumers read", values=IsolationLevel)
     start = setting(Start.ELECTED, "which clusters a history starts from", values=Start, option="--start")
     start_isr = setting(0, "elected start: bit r is set where replica r is in the ISR; 0: every ISR that is allowed")
@@ -416,120 +277,3 @@ BUDGETS = (
     "retries",
     "delete_records",
 )
-
-
-def _subsets_with(leader, replicas, at_least):
-    """Every ISR with the leader and at least this many members, as truth values, in the order of binary numbers."""
-    for number in range(1 << replicas):
-        isr = [bool(number >> r & 1) for r in range(replicas)]
-        if isr[leader] and sum(isr) >= at_least:
-            yield isr
-
-
-def _cluster(configuration, leader, isr, lengths, down=()):
-    """A quiescent cluster at epoch 0: broker r holds the first lengths[r] records, all of them acknowledged.
-
-    Brokers that are down have no leader and no followers, as after a crash.
-    """
-    replicas, log_size, elections = configuration.replicas, configuration.log_size, configuration.elections
-    committed = lengths[leader]
-    leads = [r == leader and r not in down for r in range(replicas)]
-    following = [[f != leader and leads[r] for f in range(replicas)] for r in range(replicas)]
-    has_epoch = [
-        configuration.TRUNC != Truncation.HW
-        and (length > 0 or (leads[r] and bool(configuration.EPOCH_AT_BECOME_LEADER)))
-        for r, length in enumerate(lengths)
-    ]
-    return {
-        "controller_leader": leader,
-        "controller_isr": isr,
-        "is_up": [r not in down for r in range(replicas)],
-        "log_record": [[o if o < length else NONE for o in range(log_size)] for length in lengths],
-        "log_epoch": [[0 if o < length else NONE for o in range(log_size)] for length in lengths],
-        "epoch_cache": [[0 if has_epoch[r] else NONE] + [NONE] * elections for r in range(replicas)],
-        "log_end_offset": lengths,
-        "high_watermark": lengths,
-        "leader": [NONE if r in down else leader for r in range(replicas)],
-        "isr": [isr if leads[r] else [False] * replicas for r in range(replicas)],
-        "remote_log_end_offset": [
-            [lengths[f] if following[r][f] else NONE for f in range(replicas)] for r in range(replicas)
-        ],
-        "next_record": committed,
-        "acknowledged": [record < committed for record in range(configuration.records)],
-        "exposed_record": [o if o < committed else NONE for o in range(log_size)],
-        "read_committed_record": [o if configuration.transactions and o < committed else NONE for o in range(log_size)],
-        "remote_broker_epoch": [
-            [int(following[r][f]) for f in range(replicas)] for r in range(replicas * has_kraft(configuration))
-        ],
-        **{f"{budget}_left": getattr(configuration, budget) for budget in BUDGETS},
-    }
-
-
-@initial
-def quiescent_clusters(configuration):
-    """Stable elected clusters: leader 0, equal logs, any ISR with the leader and at least min.insync.replicas members.
-
-    With `start=any`: any leader, any ISR with it, any log that the ISR has in common, and any prefix of it elsewhere.
-    """
-    if configuration.start == Start.ANY:
-        yield from _any_clusters(configuration)
-        return
-    replicas = configuration.replicas
-    lengths = [configuration.common_records] * replicas
-    for down in itertools.combinations(range(replicas), configuration.brokers_down):
-        for isr in _elected_isrs(configuration):
-            yield _cluster(configuration, 0, isr, lengths, down)
-
-
-def _elected_isrs(configuration):
-    replicas = configuration.replicas
-    if configuration.start_isr:
-        return [[bool(configuration.start_isr >> r & 1) for r in range(replicas)]]
-    if configuration.brokers_down:
-        return [[True] * replicas]  # they fail all at once, in a cluster that was complete
-    # More replicas than exist cannot be in sync; such a cluster starts complete, and refuses acks=all.
-    return _subsets_with(0, replicas, min(configuration.min_insync_replicas, replicas))
-
-
-def _any_clusters(configuration):
-    replicas = configuration.replicas
-    for leader in range(replicas):
-        for isr in _subsets_with(leader, replicas, 1):
-            for committed in range(min(configuration.log_size, configuration.records) + 1):
-                lengths = [[committed] if isr[r] else range(committed + 1) for r in range(replicas)]
-                for chosen in itertools.product(*lengths):
-                    yield _cluster(configuration, leader, isr, list(chosen))
-
-
-@contradiction
-def start_isr_lacks_the_leader(configuration):
-    """start_isr is a number whose bit r says whether replica r is in the ISR: it has to contain the leader, which is 0,
-    and no replica that does not exist."""
-    return configuration.start_isr and not (
-        configuration.start_isr & 1 and configuration.start_isr < 1 << configuration.replicas
-    )
-
-
-@contradiction
-def more_common_records_than_there_are(configuration):
-    """common_records is above the number of records or the log size; raise them, or lower it."""
-    return configuration.common_records > min(configuration.records, configuration.log_size)
-
-
-@contradiction
-def more_brokers_down_than_there_are(configuration):
-    """brokers_down is above the number of replicas; lower it."""
-    return configuration.brokers_down > configuration.replicas
-
-
-@contradiction
-def transactions_before_0_11(configuration):
-    """Transactions and DeleteRecords came with the record format of 0.11, and TRUNC=HW is what comes before it; choose
-    a newer --protocol, or leave them out."""
-    return configuration.TRUNC == Truncation.HW and (configuration.transactions or configuration.delete_records)
-
-
-@contradiction
-def transactions_without_acks_all(configuration):
-    """A transactional producer is idempotent, and Kafka refuses to start one without acks=all; set acks=all."""
-    return configuration.transactions and configuration.acks != Acks.ALL

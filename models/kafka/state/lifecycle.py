@@ -2,7 +2,6 @@
 
 from isrcheck.models.kafka.state.commit import begin_to_lead
 from isrcheck.models.kafka.state.epochs import drop_epochs_from
-from isrcheck.models.kafka.state.fields import AlterPartition, BrokerEpoch, Controller, IsrChannel, Stop
 from isrcheck.models.kafka.state.log import begin_to_follow, clamp_high_watermark
 from isrcheck.models.kafka.state.proposals import clear_request
 from isrcheck.models.kafka.state.roles import (
@@ -11,6 +10,7 @@ from isrcheck.models.kafka.state.roles import (
     forget_own_fetches,
     stop_leading,
 )
+from isrcheck.models.kafka.state.values import AlterPartition, BrokerEpoch, Controller, IsrChannel, Stop
 from isrcheck.models.language import NONE
 
 

@@ -1,7 +1,7 @@
 """Kafka's additions to the vocabulary of a log: a log start that can move, and truncation with its side effects."""
 
 from isrcheck.models.kafka.state.epochs import assign_epoch, drop_epochs_from, latest_epoch, raise_epochs_to
-from isrcheck.models.kafka.state.fields import Truncation
+from isrcheck.models.kafka.state.values import Truncation
 from isrcheck.models.language import NONE
 from isrcheck.models.log import append_entry, cut_log
 

@@ -1,6 +1,6 @@
 """What readers of a partition can see, and what they have seen: high watermark, last stable offset, aborted records."""
 
-from isrcheck.models.kafka.state.fields import IsolationLevel, TransactionState
+from isrcheck.models.kafka.state.values import IsolationLevel, TransactionState
 from isrcheck.models.language import NONE
 from isrcheck.models.log import has_entry
 

@@ -4,8 +4,8 @@ The controller never compares logs. It keeps a valid leader; a broker is valid i
 ELR while the ISR is empty.
 """
 
-from isrcheck.models.kafka.state.fields import Controller, LeaderChoice
 from isrcheck.models.kafka.state.roles import forget_heard_metadata
+from isrcheck.models.kafka.state.values import Controller, LeaderChoice
 from isrcheck.models.language import NONE
 
 
@@ -69,9 +69,10 @@ def keep_eligible(s, members):
 
 
 def keep_members_out_of_elr(s):
-    for r in range(s.replicas):
-        if s.controller_isr[r]:
-            s.eligible_leader_replicas[r] = False
+    if s.ELR:
+        for r in range(s.replicas):
+            if s.controller_isr[r]:
+                s.eligible_leader_replicas[r] = False
 
 
 def drop_from_isr(s, leaving):
@@ -89,7 +90,7 @@ def announce_record(s, leader, is_smaller):
     """
     if leader != s.controller_leader or (s.EPOCH_BUMP_ON_SHRINK and is_smaller):
         s.controller_epoch += 1
-    if leader != NONE and not s.controller_isr[leader]:
+    if s.ELR and leader != NONE and not s.controller_isr[leader]:
         s.controller_isr[leader] = True
         s.eligible_leader_replicas[leader] = False
     s.controller_leader = leader

@@ -1,7 +1,7 @@
 """The vocabulary of roles: who leads, who follows, and what a broker forgets at the end of a role."""
 
 from isrcheck.models.kafka.state.epochs import assign_epoch
-from isrcheck.models.kafka.state.fields import BrokerEpoch, Controller, Fetch, IsrChannel, Truncation
+from isrcheck.models.kafka.state.values import BrokerEpoch, Controller, Fetch, IsrChannel, Truncation
 from isrcheck.models.language import NONE
 
 

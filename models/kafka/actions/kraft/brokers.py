@@ -1,7 +1,7 @@
 """The life of a broker with KRaft: it shuts down in order, and registers anew when it restarts."""
 
 from isrcheck.models.kafka.actions.kraft.controller import leave_leaderless
-from isrcheck.models.kafka.state.fields import EndOffset, KraftReplica, Replica, Stop
+from isrcheck.models.kafka.state.fields import EndOffset, KraftReplica, Replica
 from isrcheck.models.kafka.state.lifecycle import register_new_process, start_broker, stop_broker
 from isrcheck.models.kafka.state.record import (
     announce_record,
@@ -15,6 +15,7 @@ from isrcheck.models.kafka.state.record import (
     members_without,
     nobody_is_valid,
 )
+from isrcheck.models.kafka.state.values import Stop
 from isrcheck.models.language import NONE, action, require
 
 

@@ -1,0 +1,90 @@
+"""The clusters that a history starts from."""
+
+import itertools
+
+from isrcheck.models.kafka.state.fields import BUDGETS, has_kraft
+from isrcheck.models.kafka.state.values import Start, Truncation
+from isrcheck.models.language import NONE, initial
+
+
+def _subsets_with(leader, replicas, at_least):
+    """Every ISR with the leader and at least this many members, as truth values, in the order of binary numbers."""
+    for number in range(1 << replicas):
+        isr = [bool(number >> r & 1) for r in range(replicas)]
+        if isr[leader] and sum(isr) >= at_least:
+            yield isr
+
+
+def _cluster(configuration, leader, isr, lengths, down=()):
+    """A quiescent cluster at epoch 0: broker r holds the first lengths[r] records, all of them acknowledged.
+
+    Brokers that are down have no leader and no followers, as after a crash.
+    """
+    replicas, log_size, elections = configuration.replicas, configuration.log_size, configuration.elections
+    committed = lengths[leader]
+    leads = [r == leader and r not in down for r in range(replicas)]
+    following = [[f != leader and leads[r] for f in range(replicas)] for r in range(replicas)]
+    has_epoch = [
+        configuration.TRUNC != Truncation.HW
+        and (length > 0 or (leads[r] and bool(configuration.EPOCH_AT_BECOME_LEADER)))
+        for r, length in enumerate(lengths)
+    ]
+    return {
+        "controller_leader": leader,
+        "controller_isr": isr,
+        "is_up": [r not in down for r in range(replicas)],
+        "log_record": [[o if o < length else NONE for o in range(log_size)] for length in lengths],
+        "log_epoch": [[0 if o < length else NONE for o in range(log_size)] for length in lengths],
+        "epoch_cache": [[0 if has_epoch[r] else NONE] + [NONE] * elections for r in range(replicas)],
+        "log_end_offset": lengths,
+        "high_watermark": lengths,
+        "leader": [NONE if r in down else leader for r in range(replicas)],
+        "isr": [isr if leads[r] else [False] * replicas for r in range(replicas)],
+        "remote_log_end_offset": [
+            [lengths[f] if following[r][f] else NONE for f in range(replicas)] for r in range(replicas)
+        ],
+        "next_record": committed,
+        "acknowledged": [record < committed for record in range(configuration.records)],
+        "exposed_record": [o if o < committed else NONE for o in range(log_size)],
+        "read_committed_record": [o if configuration.transactions and o < committed else NONE for o in range(log_size)],
+        "remote_broker_epoch": [
+            [int(following[r][f]) for f in range(replicas)] for r in range(replicas * has_kraft(configuration))
+        ],
+        **{f"{budget}_left": getattr(configuration, budget) for budget in BUDGETS},
+    }
+
+
+@initial
+def quiescent_clusters(configuration):
+    """Stable elected clusters: leader 0, equal logs, any ISR with the leader and at least min.insync.replicas members.
+
+    With `start=any`: any leader, any ISR with it, any log that the ISR has in common, and any prefix of it elsewhere.
+    """
+    if configuration.start == Start.ANY:
+        yield from _any_clusters(configuration)
+        return
+    replicas = configuration.replicas
+    lengths = [configuration.common_records] * replicas
+    for down in itertools.combinations(range(replicas), configuration.brokers_down):
+        for isr in _elected_isrs(configuration):
+            yield _cluster(configuration, 0, isr, lengths, down)
+
+
+def _elected_isrs(configuration):
+    replicas = configuration.replicas
+    if configuration.start_isr:
+        return [[bool(configuration.start_isr >> r & 1) for r in range(replicas)]]
+    if configuration.brokers_down:
+        return [[True] * replicas]  # they fail all at once, in a cluster that was complete
+    # More replicas than exist cannot be in sync; such a cluster starts complete, and refuses acks=all.
+    return _subsets_with(0, replicas, min(configuration.min_insync_replicas, replicas))
+
+
+def _any_clusters(configuration):
+    replicas = configuration.replicas
+    for leader in range(replicas):
+        for isr in _subsets_with(leader, replicas, 1):
+            for committed in range(min(configuration.log_size, configuration.records) + 1):
+                lengths = [[committed] if isr[r] else range(committed + 1) for r in range(replicas)]
+                for chosen in itertools.product(*lengths):
+                    yield _cluster(configuration, leader, isr, list(chosen))

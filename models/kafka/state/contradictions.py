@@ -1,0 +1,117 @@
+"""Configurations that are impossible, and what to choose instead."""
+
+from isrcheck.models.kafka.state.fields import alters_partitions, has_kraft
+from isrcheck.models.kafka.state.values import Acks, BrokerStateCheck, LeaderChoice, MaximalIsr, Truncation
+from isrcheck.models.language import contradiction
+
+
+@contradiction
+def start_isr_lacks_the_leader(configuration):
+    """start_isr is a number whose bit r says whether replica r is in the ISR: it has to contain the leader, which is 0,
+    and no replica that does not exist."""
+    return configuration.start_isr and not (
+        configuration.start_isr & 1 and configuration.start_isr < 1 << configuration.replicas
+    )
+
+
+@contradiction
+def more_common_records_than_there_are(configuration):
+    """common_records is above the number of records or the log size; raise them, or lower it."""
+    return configuration.common_records > min(configuration.records, configuration.log_size)
+
+
+@contradiction
+def more_brokers_down_than_there_are(configuration):
+    """brokers_down is above the number of replicas; lower it."""
+    return configuration.brokers_down > configuration.replicas
+
+
+@contradiction
+def transactions_before_0_11(configuration):
+    """Transactions and DeleteRecords came with the record format of 0.11, and TRUNC=HW is what comes before it; choose
+    a newer --protocol, or leave them out."""
+    return configuration.TRUNC == Truncation.HW and (configuration.transactions or configuration.delete_records)
+
+
+@contradiction
+def transactions_without_acks_all(configuration):
+    """A transactional producer is idempotent, and Kafka refuses to start one without acks=all; set acks=all."""
+    return configuration.transactions and configuration.acks != Acks.ALL
+
+
+@contradiction
+def partition_changes_before_2_8(configuration):
+    """Before 2.8 the leader writes the ISR itself, and nothing counts partition epochs; leave --partition-changes out,
+    or choose --protocol 2.8 or newer."""
+    return configuration.partition_changes and not alters_partitions(configuration)
+
+
+@contradiction
+def bounces_since_2_8(configuration):
+    """Since 2.8 a restart that the controller does not notice is not modelled: brokers register anew; leave --bounces
+    out, and give --crashes, or choose --protocol 2.4 or older."""
+    return configuration.bounces and alters_partitions(configuration)
+
+
+@contradiction
+def kraft_budgets_with_zookeeper(configuration):
+    """--fencings and --shutdowns are about a KRaft controller; choose --protocol 3.3 or newer, or leave them out."""
+    return not has_kraft(configuration) and (configuration.fencings or configuration.shutdowns)
+
+
+@contradiction
+def kraft_without_alter_partition(configuration):
+    """A KRaft controller changes the ISR by AlterPartition requests; set ISR_CHANNEL=ALTER_PARTITION."""
+    return has_kraft(configuration) and not alters_partitions(configuration)
+
+
+@contradiction
+def truncation_on_fetch_before_2_8(configuration):
+    """Truncation on fetch and AlterPartition came together (TRUNC=ON_FETCH, ISR_CHANNEL=ALTER_PARTITION); set both or
+    neither."""
+    return (configuration.TRUNC == Truncation.ON_FETCH) != alters_partitions(configuration)
+
+
+@contradiction
+def diverging_responses_before_2_8(configuration):
+    """DIVERGING_RESP_UPDATES_STATE, HW_FROM_DIVERGING_RESP and RESPONSE_EPOCH_MATCHED are about truncation on fetch;
+    set them with TRUNC=ON_FETCH only."""
+    return configuration.TRUNC != Truncation.ON_FETCH and (
+        configuration.DIVERGING_RESP_UPDATES_STATE
+        or configuration.HW_FROM_DIVERGING_RESP
+        or configuration.RESPONSE_EPOCH_MATCHED
+    )
+
+
+@contradiction
+def maximal_isr_before_2_8(configuration):
+    """MAXIMAL_ISR says who counts while AlterPartition is pending; set it with ISR_CHANNEL=ALTER_PARTITION only."""
+    return configuration.MAXIMAL_ISR != MaximalIsr.COMMITTED_AND_PROPOSED and not alters_partitions(configuration)
+
+
+@contradiction
+def kraft_switches_with_zookeeper(configuration):
+    """BROKER_STATE_CHECK, ELR, EPOCH_BUMP_ON_SHRINK, EQUAL_PARTITION_EPOCH_REPLACES, LEADER_CHOICE and
+    RESTART_BEFORE_FENCING are about a KRaft controller; choose --protocol 3.3 or newer."""
+    return not has_kraft(configuration) and (
+        configuration.BROKER_STATE_CHECK != BrokerStateCheck.NONE
+        or configuration.ELR
+        or configuration.EPOCH_BUMP_ON_SHRINK
+        or configuration.EQUAL_PARTITION_EPOCH_REPLACES
+        or configuration.LEADER_CHOICE != LeaderChoice.ANY
+        or configuration.RESTART_BEFORE_FENCING
+    )
+
+
+@contradiction
+def elr_without_the_gate(configuration):
+    """ELR rests on a high watermark that waits for min.insync.replicas members (KIP-966); set HW_MINISR_GATE=on, or
+    ELR=off."""
+    return configuration.ELR and not configuration.HW_MINISR_GATE
+
+
+@contradiction
+def elr_with_restarts_before_fencing(configuration):
+    """With ELR, a broker that registers anew leaves the ISR (KAFKA-18106); set RESTART_BEFORE_FENCING=off, or
+    ELR=off."""
+    return configuration.ELR and configuration.RESTART_BEFORE_FENCING

@@ -1,0 +1,159 @@
+"""The named values of entries and fields: client settings, protocol switches, and stages of messages."""
+
+from enum import IntEnum
+
+
+class Acks(IntEnum):
+    """When a record counts as written for its producer: `acks`."""
+
+    ALL = -1
+    ZERO = 0
+    ONE = 1
+
+    @property
+    def spelling(self):
+        return "all" if self is Acks.ALL else str(int(self))
+
+
+class Start(IntEnum):
+    """The clusters that a path starts from."""
+
+    ELECTED = 0
+    ANY = 1
+
+
+class IsolationLevel(IntEnum):
+    """How far a consumer reads: `isolation.level`."""
+
+    READ_UNCOMMITTED = 0
+    READ_COMMITTED = 1
+
+    @property
+    def spelling(self):
+        return self.name.lower()
+
+
+class Truncation(IntEnum):
+    """TRUNC: how a follower finds the common part of its log and its leader's (ReplicaFetcherThread)."""
+
+    HW = 0
+    KIP101 = 1
+    KIP279 = 2
+    KIP320 = 3
+    ON_FETCH = 4
+
+
+class Controller(IntEnum):
+    """CONTROLLER: who decides on leaders, and how brokers learn of it (LeaderAndIsr, or a log of metadata records)."""
+
+    ZOOKEEPER = 0
+    KRAFT = 1
+
+
+class IsrChannel(IntEnum):
+    """ISR_CHANNEL: how a leader changes the ISR of record: a conditional write, or a request to the controller
+    (KIP-497).
+    """
+
+    ZK = 0
+    ALTER_PARTITION = 1
+
+
+class MaximalIsr(IntEnum):
+    """MAXIMAL_ISR: which replicas count while a change of the ISR is pending (Partition.PartitionState.maximalIsr).
+
+    Kafka counts those of both ISRs; the other values are the mistakes that KIP-497 avoids.
+    """
+
+    COMMITTED_AND_PROPOSED = 0
+    COMMITTED = 1
+    PROPOSED = 2
+
+
+class BrokerStateCheck(IntEnum):
+    """BROKER_STATE_CHECK: which brokers the controller keeps out of the ISR (KIP-841, KIP-903)."""
+
+    NONE = 0
+    FENCED = 1
+    BROKER_EPOCH = 2
+
+
+class LeaderChoice(IntEnum):
+    """LEADER_CHOICE: which of the valid brokers is elected; Kafka takes the first one in assignment order."""
+
+    ANY = 0
+    ASSIGNMENT_ORDER = 1
+
+
+class FollowerSkip(IntEnum):
+    """FOLLOWER_SKIP: when a broker takes no action on becoming a follower (Partition.makeFollower)."""
+
+    SAME_LEADER = 0
+    SAME_LEADER_NEXT_EPOCH = 1
+    SAME_LEADER_AND_EPOCH = 2
+
+
+class EpochCacheAssign(IntEnum):
+    """EPOCH_CACHE_ASSIGN: how a new entry that contradicts the last ones is handled (LeaderEpochFileCache.assign)."""
+
+    APPEND_ONLY = 0
+    REPLACE_CONFLICTING = 1
+
+
+class EpochBelowFirstEntry(IntEnum):
+    """EPOCH_BELOW_FIRST_ENTRY: the answer for an epoch older than all known ones."""
+
+    UNDEFINED = 0
+    FIRST_START_OFFSET = 1
+
+
+class ShrinkRule(IntEnum):
+    """SHRINK_RULE: which followers a leader may consider out of sync (Partition.getOutOfSyncReplicas)."""
+
+    LAST_CAUGHT_UP = 0
+    EXEMPT_AT_LOG_END = 1
+    LAG_MESSAGES = 2
+
+
+class Fetch(IntEnum):
+    """The stage of a follower's fetch: none in flight, parked at the leader, or answered with the response in
+    flight.
+    """
+
+    NONE = 0
+    PARKED = 1
+    ANSWERED = 2
+    DIVERGING = 3
+
+
+class AlterPartition(IntEnum):
+    """The stage of a leader's request to change the ISR: none, on its way, or answered with the answer on its way."""
+
+    NONE = 0
+    REQUESTED = 1
+    ACCEPTED = 2
+    INELIGIBLE = 3
+
+
+class BrokerEpoch(IntEnum):
+    """What is known of the process behind a fetch: nothing, the registered process, or an earlier one."""
+
+    UNKNOWN = 0
+    REGISTERED = 1
+    EARLIER = 2
+
+
+class Stop(IntEnum):
+    """How a broker that is down has stopped: it crashed, it was shut down, or it lost a part of its log."""
+
+    CRASH = 0
+    SHUTDOWN = 1
+    LOSS = 2
+
+
+class TransactionState(IntEnum):
+    """What the transaction coordinator has decided; the marker in the log follows."""
+
+    OPEN = 0
+    COMMITTED = 1
+    ABORTED = 2
