@@ -20,6 +20,7 @@ from isrcheck.models.kafka.actions import (
 from isrcheck.models.kafka.actions import restarts as zookeeper_restarts
 from isrcheck.models.kafka.actions.kraft import brokers as kraft_brokers
 from isrcheck.models.kafka.actions.kraft import controller as kraft_controller
+from isrcheck.models.kafka.actions.kraft import late_fetch
 from isrcheck.models.kafka.actions.kraft import metadata as kraft_metadata
 from isrcheck.models.kafka.properties import lemmas, lemmas_commit, lemmas_log, lemmas_offsets, promises
 from isrcheck.models.kafka.state import clusters, contradictions, fields
@@ -43,7 +44,17 @@ CONDITIONAL_WRITE = [*PARTITION, reconciliation, follower, *ZOOKEEPER]
 ALTER_ISR = [*PARTITION, follower, controller, metadata, faults, zookeeper_restarts, alter_partition, diverging]
 """2.8 with ZooKeeper: the leader asks the controller, and followers truncate on fetch."""
 
-KRAFT = [*PARTITION, follower, faults, alter_partition, diverging, kraft_controller, kraft_metadata, kraft_brokers]
+KRAFT = [
+    *PARTITION,
+    follower,
+    faults,
+    alter_partition,
+    diverging,
+    kraft_controller,
+    kraft_metadata,
+    kraft_brokers,
+    late_fetch,
+]
 """Since 3.3: brokers are fenced, and read a log of metadata records."""
 
 GENERATION_2_1 = {
@@ -72,6 +83,7 @@ GENERATION_3_3 = GENERATION_2_8 | {
     "BROKER_STATE_CHECK": BrokerStateCheck.FENCED,
     "EPOCH_BUMP_ON_SHRINK": True,
     "EQUAL_PARTITION_EPOCH_REPLACES": True,
+    "LATE_FETCH_COUNTS": True,
     "RESTART_BEFORE_FENCING": True,
     "elections": 1,
 }
@@ -79,7 +91,7 @@ GENERATION_3_5 = GENERATION_3_3 | {
     "BROKER_STATE_CHECK": BrokerStateCheck.BROKER_EPOCH,
     "HW_FROM_DIVERGING_RESP": False,
 }
-GENERATION_3_7 = GENERATION_3_5 | {"HW_MINISR_GATE": True, "EPOCH_BUMP_ON_SHRINK": False}
+GENERATION_3_7 = GENERATION_3_5 | {"HW_MINISR_GATE": True, "EPOCH_BUMP_ON_SHRINK": False, "LATE_FETCH_COUNTS": False}
 GENERATION_4_1 = GENERATION_3_7 | {"ELR": True, "RESTART_BEFORE_FENCING": False}
 
 MODEL = assemble(

@@ -303,6 +303,10 @@ class Model:
         for action, origin in (swaps or {}).items():
             if action not in names:
                 raise UsageError(f"{self.name} has no action {action}; {nearest(action, names)}")
+            for name, entry in self.entries.items():
+                if entry.is_bound and entry.values is not None:
+                    value = self.protocol(origin).switches.get(name, entry.default)
+                    self._refuse_of_another_protocol(chosen, name, value)
             alternatives[names.index(action)] = self.protocol(origin).alternatives[names.index(action)]
         configuration = Configuration(known)
         for contradicts in self.contradictions:

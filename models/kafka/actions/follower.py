@@ -40,6 +40,7 @@ def follower_applies_response(s, follower: Replica, leader: Replica):
 def response_is_lost(s, follower: Replica, leader: Replica):
     """The connection breaks, or the response no longer fits the follower's log; the follower will fetch again."""
     require(s.fetch[follower][leader] >= Fetch.ANSWERED)
+    require(s.fetch[follower][leader] != Fetch.DIVERGING or not s.is_truncating[follower])
     clear_fetch(s, follower, leader)
 
 

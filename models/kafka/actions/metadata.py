@@ -73,6 +73,7 @@ def broker_becomes_follower(s, broker: Replica, epoch: LeaderEpoch):
     if not keeps_fetching(s, broker, epoch):
         stop_leading(s, broker)
         stop_fetching(s, broker)
+        s.is_truncating[broker] = False
         begin_to_follow(s, broker)
         s.leader[broker] = s.metadata_leader[epoch]
     s.leader_epoch[broker] = epoch

@@ -55,8 +55,11 @@ def bounces_since_2_8(configuration):
 
 @contradiction
 def kraft_budgets_with_zookeeper(configuration):
-    """--fencings and --shutdowns are about a KRaft controller; choose --protocol 3.3 or newer, or leave them out."""
-    return not has_kraft(configuration) and (configuration.fencings or configuration.shutdowns)
+    """--fencings, --shutdowns and --late-fetches are about brokers of a KRaft cluster; choose --protocol 3.3 or newer, or
+    leave them out."""
+    return not has_kraft(configuration) and (
+        configuration.fencings or configuration.shutdowns or configuration.late_fetches
+    )
 
 
 @contradiction
@@ -91,14 +94,15 @@ def maximal_isr_before_2_8(configuration):
 
 @contradiction
 def kraft_switches_with_zookeeper(configuration):
-    """BROKER_STATE_CHECK, ELR, EPOCH_BUMP_ON_SHRINK, EQUAL_PARTITION_EPOCH_REPLACES, LEADER_CHOICE and
-    RESTART_BEFORE_FENCING are about a KRaft controller; choose --protocol 3.3 or newer."""
+    """BROKER_STATE_CHECK, ELR, EPOCH_BUMP_ON_SHRINK, EQUAL_PARTITION_EPOCH_REPLACES, LATE_FETCH_COUNTS,
+    LEADER_CHOICE and RESTART_BEFORE_FENCING are about a KRaft controller; choose --protocol 3.3 or newer."""
     return not has_kraft(configuration) and (
         configuration.BROKER_STATE_CHECK != BrokerStateCheck.NONE
         or configuration.ELR
         or configuration.EPOCH_BUMP_ON_SHRINK
         or configuration.EQUAL_PARTITION_EPOCH_REPLACES
         or configuration.LEADER_CHOICE != LeaderChoice.ANY
+        or configuration.LATE_FETCH_COUNTS
         or configuration.RESTART_BEFORE_FENCING
     )
 

@@ -54,6 +54,7 @@ class Configuration:
     disk_losses = budget(0, "crashes that lose the whole log", option="--disk-losses")
     fencings = budget(0, "living brokers whose session expires", option="--fencings")
     shutdowns = budget(0, "controlled shutdowns", option="--shutdowns")
+    late_fetches = budget(0, "fetches that outlive the process that sent them", shapes=True, option="--late-fetches")
     retries = budget(0, "requests that a producer sends again", option="--retries")
     delete_records = budget(0, "DeleteRecords requests", shapes=True, option="--delete-records")
     transactions = budget(0, "transactions, each of a producer of its own", shapes=True, option="--transactions")
@@ -83,6 +84,7 @@ class Configuration:
     HW_CLAMPED_AT_TRUNCATION = switch(False, "truncation keeps the high watermark within the log")
     HW_FROM_DIVERGING_RESP = switch(False, "a follower takes the high watermark of a diverging response (KAFKA-14704)")
     HW_MINISR_GATE = switch(False, "the high watermark waits for min.insync.replicas")
+    LATE_FETCH_COUNTS = switch(False, "a fetch from before a restart can bring a broker into the ISR (KAFKA-15221)")
     LEADER_CHOICE = switch(LeaderChoice.ANY, "which of the valid brokers is elected")
     MAXIMAL_ISR = switch(MaximalIsr.COMMITTED_AND_PROPOSED, "who counts while a change of the ISR is pending")
     OUT_OF_RANGE_HALTS = switch(True, "a follower beyond its leader's log halts, where unclean election is off")
@@ -150,6 +152,10 @@ class Entry(Domain, size=lambda configuration: configuration.records + configura
 
 class CommittedRecord(Domain, size=lambda c: c.records if c.transactions else 0, letters=True):
     """A record as read_committed readers see it: without transactions, both isolation levels see the same."""
+
+
+class LateReplica(Domain, size=lambda c: c.replicas * (has_kraft(c) and c.late_fetches > 0)):
+    """A replica in a cluster in which fetches can be late."""
 
 
 class LeaderEpoch(Domain, size=lambda configuration: configuration.elections + 1):
@@ -237,6 +243,7 @@ class State:
     response_epoch = field(Replica, Replica, Offset, values=optional(LeaderEpoch), initially=NONE)
     response_high_watermark = field(Replica, Replica, values=EndOffset)
     response_log_start_offset = field(Replica, Replica, values=LOG_START_OFFSETS)
+    late_fetch_offset = field(LateReplica, Replica, values=optional(EndOffset), initially=NONE)
     diverging_epoch = field(AlteringReplica, Replica, values=LeaderEpoch)
     diverging_end_offset = field(AlteringReplica, Replica, values=EndOffset)
 
@@ -260,6 +267,7 @@ class State:
     power_losses_left = field(values=up_to_budget("power_losses"))
     disk_losses_left = field(values=up_to_budget("disk_losses"))
     fencings_left = field(values=up_to_kraft_budget("fencings"))
+    late_fetches_left = field(values=between(0, "late_fetches"))
     shutdowns_left = field(values=up_to_kraft_budget("shutdowns"))
     retries_left = field(values=up_to_budget("retries"))
     delete_records_left = field(values=between(0, "delete_records"))
@@ -273,6 +281,7 @@ BUDGETS = (
     "power_losses",
     "disk_losses",
     "fencings",
+    "late_fetches",
     "shutdowns",
     "retries",
     "delete_records",

@@ -77,6 +77,10 @@ def stop_fetching(s, follower):
     """
     if s.TRUNC != Truncation.ON_FETCH or s.RESPONSE_EPOCH_MATCHED:
         forget_own_fetches(s, follower)
+    elif s.is_truncating[follower]:  # the response was taken, and what was left to do is not done any more
+        for leader in range(s.replicas):
+            if follows(s, follower, leader):
+                clear_fetch(s, follower, leader)
 
 
 def drop_parked_fetches(s, leader):
@@ -89,6 +93,13 @@ def drop_parked_fetches(s, leader):
             clear_fetch(s, follower, leader)
 
 
+def forget_late_fetches(s, leader):
+    """A fetch of another leader epoch is refused (FENCED_LEADER_EPOCH)."""
+    if s.CONTROLLER == Controller.KRAFT and s.late_fetches > 0:
+        for r in range(s.replicas):
+            s.late_fetch_offset[leader][r] = NONE
+
+
 def forget_followers(s, leader):
     """The followers' offsets become unknown (Replica.updateFetchState starts from an unknown offset)."""
     for r in range(s.replicas):
@@ -96,6 +107,7 @@ def forget_followers(s, leader):
     if s.CONTROLLER == Controller.KRAFT:
         for r in range(s.replicas):
             s.remote_broker_epoch[leader][r] = BrokerEpoch.UNKNOWN
+    forget_late_fetches(s, leader)
 
 
 def forget_proposal(s, leader):

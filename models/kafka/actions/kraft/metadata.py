@@ -7,6 +7,7 @@ from isrcheck.models.kafka.state.roles import (
     drop_parked_fetches,
     forget_followers,
     forget_heard_metadata,
+    forget_late_fetches,
     forget_proposal,
     presumes_leadership,
     stop_fetching,
@@ -51,6 +52,8 @@ def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announceme
             if not presumes_leadership(s, broker) or not s.REMOTE_OFFSETS_KEPT_BY_REELECTED_LEADER:
                 forget_followers(s, broker)
             stop_fetching(s, broker)
+            s.is_truncating[broker] = False
+            forget_late_fetches(s, broker)
             drop_parked_fetches(s, broker)
             s.leader[broker] = broker
             s.leader_epoch[broker] = s.metadata_leader_epoch[partition_epoch]
@@ -59,6 +62,7 @@ def broker_applies_metadata(s, broker: KraftReplica, partition_epoch: Announceme
         else:
             stop_leading(s, broker)
             stop_fetching(s, broker)
+            s.is_truncating[broker] = False
             begin_to_follow(s, broker)
             s.leader[broker] = s.metadata_leader[partition_epoch]
             s.leader_epoch[broker] = s.metadata_leader_epoch[partition_epoch]
