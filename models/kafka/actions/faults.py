@@ -44,6 +44,12 @@ def broker_loses_power(s, broker: Replica, kept: EndOffset):
     s.high_watermark[broker] = min(s.high_watermark[broker], kept)
 
 
+def lose_disk(s, broker):
+    note_loss(s, broker)
+    truncate_log(s, broker, 0)
+    s.high_watermark[broker] = 0
+
+
 @action
 def broker_loses_disk(s, broker: Replica):
     """The machine dies, and restarts with an empty disk."""
@@ -52,6 +58,4 @@ def broker_loses_disk(s, broker: Replica):
     require(s.log_end_offset[broker] > 0)
     s.disk_losses_left -= 1
     stop_broker(s, broker)
-    note_loss(s, broker)
-    truncate_log(s, broker, 0)
-    s.high_watermark[broker] = 0
+    lose_disk(s, broker)

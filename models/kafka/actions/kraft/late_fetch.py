@@ -5,6 +5,7 @@ decide on it that the follower joins the ISR, and then name the broker epoch of 
 arrived in between. Since 3.7 it compares the broker epochs.
 """
 
+from isrcheck.models.kafka.actions.faults import lose_disk
 from isrcheck.models.kafka.state.commit import advance_high_watermark
 from isrcheck.models.kafka.state.fields import LateReplica
 from isrcheck.models.kafka.state.lifecycle import stop_broker
@@ -14,17 +15,38 @@ from isrcheck.models.kafka.state.values import BrokerEpoch
 from isrcheck.models.language import NONE, action, require
 
 
-@action(shows="{follower}, and its fetch from {leader} is late")
-def broker_crashes_while_it_fetches(s, follower: LateReplica, leader: LateReplica):
-    """The process dies; its last fetch is still on its way. What it had written stays written."""
-    require(s.late_fetches_left > 0)
-    require(s.crashes_left > 0)
-    require(may_fetch(s, follower, leader))
-    require(s.log_end_offset[follower] <= s.log_end_offset[leader])
-    s.crashes_left -= 1
+def may_leave_fetch(s, follower, leader):
+    return (
+        s.late_fetches_left > 0
+        and may_fetch(s, follower, leader)
+        and s.log_end_offset[follower] <= s.log_end_offset[leader]
+    )
+
+
+def stop_with_fetch_on_its_way(s, follower, leader):
     s.late_fetches_left -= 1
     s.late_fetch_offset[leader][follower] = s.log_end_offset[follower]
     stop_broker(s, follower)
+
+
+@action(shows="{follower} from {leader}")
+def broker_crashes_while_it_fetches(s, follower: LateReplica, leader: LateReplica):
+    """The process dies; its last fetch is still on its way. What it had written stays written."""
+    require(s.crashes_left > 0)
+    require(may_leave_fetch(s, follower, leader))
+    s.crashes_left -= 1
+    stop_with_fetch_on_its_way(s, follower, leader)
+
+
+@action(shows="{follower} from {leader}")
+def broker_loses_disk_while_it_fetches(s, follower: LateReplica, leader: LateReplica):
+    """The machine dies, and restarts with an empty disk; its last fetch is still on its way."""
+    require(s.disk_losses_left > 0)
+    require(s.log_end_offset[follower] > 0)
+    require(may_leave_fetch(s, follower, leader))
+    s.disk_losses_left -= 1
+    stop_with_fetch_on_its_way(s, follower, leader)
+    lose_disk(s, follower)
 
 
 @action(shows="of {follower} at {leader}")
