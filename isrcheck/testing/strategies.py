@@ -60,7 +60,7 @@ def _values(entry: Entry) -> st.SearchStrategy[int]:
 
 
 def walks(instance: Instance, steps: int = STEPS) -> st.SearchStrategy[Trace]:
-    """TraceWriter without a property: at most so many steps, each of them one that the model allows there."""
+    """Traces without a property: at most so many steps, each of them one that the model allows there."""
     starts = instance.initial_states
 
     @st.composite
@@ -80,7 +80,7 @@ def walks(instance: Instance, steps: int = STEPS) -> st.SearchStrategy[Trace]:
 
 
 def traces(instance: Instance, property_name: str, steps: int = STEPS) -> st.SearchStrategy[Trace]:
-    """TraceWriter of a property: walks that end where it is VIOLATED, PERMITTED or REACHED for the first time.
+    """Traces of a property: walks that end where it is VIOLATED, PERMITTED or REACHED for the first time.
 
     Other walks show that a property HOLDS ON THIS PATH; of what has to be reachable they show nothing, and are drawn
     again. Raises UsageError where the model has no such property.

@@ -1,4 +1,4 @@
-"""The fields of the model of one partition: configuration, state, and initial clusters.
+"""Kafka's replication of one partition: configuration, state, and initial clusters.
 
 One partition on N brokers, a controller, a producer, transactions, and readers (what readers could have read is
 recorded; readers themselves are not modelled). Left out: segments, batches of more than one record, time (a timer can
