@@ -1,4 +1,4 @@
-"""TraceWriter, as Python code and notebooks see them.
+"""Traces, as Python code and notebooks see them.
 
 In:  the path of a trace file, or a trace that a search found.
 Out: a `Trace`, which shows itself. Every trace is certified: its steps have been taken again in plain Python.
