@@ -294,7 +294,7 @@ NAME_IT = "--counterexamples goes with one model: name it, as in: check kafka --
         ("sweep doors.py --vary doors=1,2 --counterexamples 2", NAME_IT),
         (
             "doors.py --counterexamples 2 --engine z3 --bound 3",
-            "--counterexamples asks the explorer of this process: leave it, or --engine z3, out",
+            "--counterexamples does not go with --engine z3; leave out one of them",
         ),
     ],
 )

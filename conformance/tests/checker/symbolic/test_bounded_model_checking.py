@@ -431,17 +431,17 @@ def test_a_model_that_leaves_its_declaration_is_told_the_same_by_every_engine(ch
 
 NAME_IT = "is about one model: name it, as in: check kafka --protocol 2.1"
 BAD = {
-    "lamps.py --engine z3": "--engine z3 goes depth by depth: say how far, as in --bound 6",
-    "lamps.py --engine all": "--engine all goes depth by depth: say how far, as in --bound 6",
-    "lamps.py --engine all --prove": "--engine all goes depth by depth: say how far, as in --bound 6",
+    "lamps.py --engine z3": "--engine z3 searches depth by depth: give a bound, as in --bound 6",
+    "lamps.py --engine all": "--engine all searches depth by depth: give a bound, as in --bound 6",
+    "lamps.py --engine all --prove": "--engine all searches depth by depth: give a bound, as in --bound 6",
     "lamps.py --engine z3 --bound 3 --prove": (
-        "--prove asks the explorer about what stands in the way of a proof: leave --engine z3 out"
+        "--prove needs the explicit-state search as well: leave --engine z3 out"
     ),
     "lamps.py --engine z3 --bound 3 --continue": (
-        "--continue counts states, which Z3 does not do: leave it, or --engine z3, out"
+        "--continue counts states, which Z3 does not do: leave out --continue or --engine z3"
     ),
     "lamps.py --engine all --bound 3 --continue": (
-        "--continue counts states, which Z3 does not do: leave it, or --engine all, out"
+        "--continue counts states, which Z3 does not do: leave out --continue or --engine all"
     ),
     "--engine z3 --bound 3": f"--engine z3 {NAME_IT} --engine z3",
     "--engine all": f"--engine all {NAME_IT} --engine all",

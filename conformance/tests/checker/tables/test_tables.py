@@ -356,7 +356,7 @@ def test_a_folder_that_holds_something_else_is_refused(check, tmp_path, make, me
         ("--config stairs.py --tables found", "--tables goes with one model, or with a sweep"),
         (
             "stairs.py --bound 2 --engine z3 --tables found",
-            "--tables counts states, which Z3 does not do: leave it, or --engine z3, out",
+            "--tables counts states, which Z3 does not do: leave out --tables or --engine z3",
         ),
     ],
 )  # fmt: skip
