@@ -377,7 +377,7 @@ def test_the_nearest_answer_has_the_defaults_of_the_version_that_was_told(ask_js
 
 def test_a_newer_version_than_the_settings_that_are_listed_says_so(ask):
     _, text, _ = ask("--config topic.properties --kafka-version 4.1 --bound 0", topic="replication.factor=1\n")
-    assert "\nSettings that are newer than Kafka 3.9 are not known here\n" in text
+    assert "\nisrcheck does not know settings that are newer than Kafka 3.9\n" in text
 
 
 def test_a_cluster_without_zookeeper_is_undecided(ask, ask_json):
@@ -417,7 +417,7 @@ def test_resends_are_a_search_of_their_own_and_decide(ask, ask_json):
     }
     text = ask(line)[1]
     assert text.splitlines()[-1] == (
-        "PERMITTED: it can break only where this configuration makes no promise: no_duplicates at step 2, "
+        "PERMITTED: properties fail only where this configuration makes no promise:  no_duplicates at step 2, "
         f"order_preserved at step 5; not counted: {MOVED}"
     )
     assert "  reproduce: check kafka --protocol 2.1 --bound 2 --crashes 0 --retries 1\n" in text

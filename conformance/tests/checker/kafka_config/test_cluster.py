@@ -977,7 +977,7 @@ def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() ->
         "flush.messages": (
             "forced flushes are not modelled: a power loss can lose everything appended since the start"
         ),
-        "auto.leader.rebalance.enable": "preferred elections are a side search, whatever the value of this setting",
+        "auto.leader.rebalance.enable": "preferred elections are a side search for every value of this setting",
         "retention.ms": RETENTION,
         "replica.lag.time.max.ms": NO_CLOCK,
         "offsets.topic.replication.factor": OFFSETS_TOPIC,
@@ -1121,7 +1121,7 @@ def test_releases_older_than_the_list_know_what_its_first_release_knows() -> Non
         ("a.plugins.own.key=1", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
         ("a.plugins.own.key=1", None, "Kafka up to 3.9 has no such topic setting"),
         ("a.plugins.own.key=1", "3.9", "Kafka 3.9 has no such topic setting"),
-        ("a.plugins.own.key=1", "4.0", "not a topic setting of Kafka up to 3.9; newer settings are not known here"),
+        ("a.plugins.own.key=1", "4.0", "not a topic setting of Kafka up to 3.9; isrcheck does not know newer settings"),
         ("remote.storage.enable=true", "2.1", "Kafka 2.1 does not know this topic setting, which is new in 3.0"),
         ("min.insync.replica=3", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean min.insync.replicas?"),
         ("Acks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
