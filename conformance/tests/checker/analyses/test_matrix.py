@@ -412,7 +412,7 @@ def test_a_matrix_that_is_cut_short_after_a_new_violation_is_violated(check):
         (
             '"exhausted"\n',
             '"exhausted"\nname = "more"\nproperties = ["isr_is_complete", "acked_not_lost"]\n',
-            "kafka 0.10 needs one run without a name, for what no other run judges",
+            "kafka 0.10 needs exactly one run without a name; correct the file",
         ),
     ],
 )
@@ -429,10 +429,10 @@ THIRD = TWO[TWO.index("[[run]]", 1) :].replace('"acked_not_lost", ', "").replace
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (TRUE + TRUE, "offsets_ordered is in two runs of kafka 0.10; leave it in one of them"),
+        (TRUE + TRUE, "offsets_ordered is in two runs of kafka 0.10; keep offsets_ordered in one of them"),
         (
             TWO + THIRD.replace("leader only", "b"),
-            "a_write_is_acknowledged is in two runs of kafka 0.10; leave it in one",
+            "a_write_is_acknowledged is in two runs of kafka 0.10; keep a_write_is_acknowledged in one",
         ),
         (
             TWO + THIRD.replace('["a_write_is_acknowledged"]', '["a_record_is_exposed"]'),

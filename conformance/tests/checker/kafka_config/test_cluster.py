@@ -1003,7 +1003,7 @@ def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() ->
         ("transaction.state.log.replication.factor", "2.1", TRANSACTIONS_TOPIC),
         ("log.retention.hours", "2.1", RETENTION),
         ("leader.imbalance.per.broker.percentage", "2.1", "preferred elections are a side search, "
-         "whatever the value of this setting"),
+         "for every value of this setting"),
     ],
 )  # fmt: skip
 def test_what_bears_on_replication_is_not_said_to_have_no_bearing(key: str, version: str, reason: str) -> None:

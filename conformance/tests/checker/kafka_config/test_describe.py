@@ -373,7 +373,7 @@ UNCHANGED = "; give the unchanged output of kafka-topics --describe and kafka-co
     ("text", "line", "what"),
     [
         ("hello\n", 1, "'hello' is not a line of kafka-topics or kafka-configs"),
-        (TO_2_3 + "min.insync.replicas=2\n", 3, "'min.insync.replicas=2' is not a line of kafka-topics or kafka-configs"),
+        (TO_2_3 + "acks=all\n", 3, "'acks=all' is not a line of kafka-topics or kafka-configs"),
         ("Topic t doesn't exist!\n", 1, "'Topic t doesn't exist!' is not a line of kafka-topics or kafka-configs"),
         ("Topic: t\tPartitionCount: 1\tConfigs: \n", 1, "this line has no ReplicationFactor"),
         ("Topic: t\tPartitionCount: x\tReplicationFactor: 3\n", 1,

@@ -234,7 +234,9 @@ def test_z3_alone_tells_how_far_it_asked_and_leaves_a_trace(check, capsys):
     lines = text.splitlines()
     assert (code, err) == (12, "")
     assert "search         Z3, depth by depth, every behaviour of at most 2 steps, from 2 initial states" in lines
-    assert re.search(r"^Z3 [\d.]+: checked every depth to 2 \(behaviours go on\); [\d,]+ nodes$", text, re.MULTILINE)
+    assert re.search(
+        r"^Z3 [\d.]+: checked every depth to 2 \(there are longer behaviours\); [\d,]+ nodes$", text, re.MULTILINE
+    )
     assert "distinct" not in text
     assert lines[-1] == "VIOLATED: some_are_off at step 1"
     shown = next(line for line in lines if line.startswith("some_are_off  ") and "trace show " in line)
