@@ -1,7 +1,7 @@
-"""A search of a sweep as plain data, which another process can carry out.
+"""A search of a sweep as plain data that can be sent to another process.
 
 In:  a combination of a sweep.
-Out: a `Case`, which consists of numbers and texts only.
+Out: a `Case`, which consists only of numbers and texts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from isrcheck.checker.resources.limits import Limits
 
 @dataclass(frozen=True)
 class Case:
-    """One search: `position` is the number of its row, `target` the model's name on the command line."""
+    """One search: `position` is the number of its row (from 0), `name` lists the varied values, `target` is the model's
+    name on the command line. `memory` is in bytes, `seconds` is None if there is no time limit."""
 
     position: int
     name: str

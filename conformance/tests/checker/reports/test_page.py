@@ -407,7 +407,7 @@ def test_an_earlier_report_is_replaced_and_nothing_else(check, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("other.txt", "mine", "DIR: holds other files, and no report of isrcheck"),
+        ("other.txt", "mine", "DIR: contains other files, and no report of isrcheck"),
         ("isrcheck-report.json", "{", "isrcheck-report.json: damaged, or not written by isrcheck"),
         ("isrcheck-report.json", "[]", "isrcheck-report.json: damaged, or not written by isrcheck"),
         (

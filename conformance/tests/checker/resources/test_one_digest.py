@@ -228,7 +228,7 @@ def test_sweeps(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
         load(limit)
         forget()
         code = cli.main(["sweep", "counter.py", "--vary", "start=0,1", "--out", "kept"])
-        return code, "taking up" in capsys.readouterr().err
+        return code, "resuming from" in capsys.readouterr().err
 
     assert [swept("5"), swept("5"), swept("3")] == [(0, False), (0, True), (12, False)]
 
