@@ -4,8 +4,7 @@ In:  models/verdicts.toml, and one search for each recorded run, to the requeste
 Out: for each cell, whether it agrees with the record; the matrix as text, and the object that `--json` prints.
 
 A generation has one unnamed run with the default configuration of the matrix, and may have named runs. A named run has
-its own configuration and a list of properties; the unnamed run judges all other properties. So each cell comes from
-exactly one run.
+its own configuration and judges a list of properties; the unnamed run judges the rest, so each cell has one run.
 """
 
 from __future__ import annotations
@@ -41,11 +40,10 @@ KEYS = {
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """One recorded run: its instance, the properties that it judges, and the depths at which properties are violated
-    or fail permittedly.
+    """One recorded run: its instance, the properties that it judges, the depths of violations and permitted failures.
 
-    `explored` is the recorded depth, or None for an exhaustive search. `states` is the recorded number of states of an
-    exhaustive search, if any. `proved` are the properties that are proved at any depth.
+    `explored` is the recorded depth, or None for an exhaustive search; `states` is the number of states of an
+    exhaustive search, if it is recorded. `proved` are the properties that are proved at any depth.
     """
 
     instance: Instance
@@ -311,8 +309,7 @@ def _rows(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> list[list[st
 def arrange(
     records: Sequence[RecordedRun], cells: Mapping[tuple[str, str], T], empty: T
 ) -> tuple[list[str], list[tuple[str, list[T]]]]:
-    """Arrange `cells`, which are keyed by property and column. Returns the columns, and each property with its row;
-    absent cells are `empty`."""
+    """Return the columns, and a row of cells for each property; `cells` are keyed by property and column."""
     columns = list(dict.fromkeys(record.column for record in records))
     order = dict.fromkeys(prop.name for record in records for prop in record.instance.model.properties)
     names = [name for name in (*order, IN_RANGE.name) if any(name == known for known, _ in cells)]

@@ -24,8 +24,7 @@ PROOF_SECONDS = 20.0
 
 
 def prove_matrix(session: SearchSession, pairs: list[Pair]) -> tuple[list[Pair], bool]:
-    """Try to prove the properties of the matrix, quick proofs first. Returns the pairs with the proofs, and whether
-    the user interrupted the proofs."""
+    """Try to prove properties, quick proofs first; returns the pairs with proofs, and whether the user interrupted."""
     deadline = time.monotonic() + PROOF_SECONDS
     Memory.limit(session.limits.memory)
     found = {position: Proofs() for position, (record, _) in enumerate(pairs) if not record.name}

@@ -23,8 +23,7 @@ FIGURES = ("distinct", "levels", *PROPERTIES)
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """One row of the table: a variant, its sizes, and TLC's figures as text. `52@10` means 52 violating states, the
-    first ones in level 10."""
+    """One row: a variant, its sizes, and TLC's figures as text (`52@10`: 52 violating states, first in level 10)."""
 
     variant: str
     sizes: dict[str, int]

@@ -1,6 +1,6 @@
 """The console of a command: memory sizes, Ctrl-C, the encoding of the output streams, closed pipes.
 
-In:  signals, and the texts of options. Out: bytes, a list of signals, prepared output streams; nothing about models.
+In:  signals, and the texts of options. Out: numbers of bytes, a list of received signals, prepared output streams.
 """
 
 from __future__ import annotations

@@ -25,12 +25,7 @@ def _entry(option: str, text: str) -> tuple[str, str]:
 
 
 SESSION_OPTIONS = (
-    Option(
-        name="--master",
-        metavar="URL",
-        help="Spark's master (default: set by spark-submit, or local[*])",
-        group=GROUP,
-    ),
+    Option(name="--master", metavar="URL", help="Spark's master (default: spark-submit's, or local[*])", group=GROUP),
     Option(
         name="--spark-conf",
         metavar="KEY=VALUE",

@@ -22,8 +22,7 @@ from isrcheck.models.messages.printable import escaped
 
 
 def run(options: Options, session: SearchSession) -> CommandResult:
-    """Search the model; then compare engines, prove and write tables, as the options say. Raises UsageError,
-    SparkLostError."""
+    """Search the model; compare engines, prove, write tables as the options say. Raises UsageError, SparkLostError."""
     assert options.target is not None
     traces, tables = TraceWriter(options.out), Tables(options.tables)
     found = _searched(session, options, options.target, traces)

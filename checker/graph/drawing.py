@@ -205,8 +205,7 @@ class _Curve:
 
 
 def _curve(source: Node, target: Node, start: Point, end: Point) -> _Curve:
-    """Return the curve of an edge. Forward edges go to the right, backward edges below them, and edges within a column
-    bend outwards."""
+    """Return the curve of an edge: a backward edge runs below the forward ones, one within a column bends outwards."""
     leave, reach = _reach(_kinds(source)), _reach(_kinds(target)) + 1
     if source is target:
         return _Curve((

@@ -111,8 +111,7 @@ WRITERS: Mapping[str, Callable[[StateGraph], str]] = {".dot": dot, ".graphml": g
 
 
 def write_graph(drawn: StateGraph, path: Path, *, force: bool) -> None:
-    """Write the file completely or not at all. Raises UsageError if the file cannot be written, or exists and `force`
-    is False."""
+    """Write the file completely or not at all. Raises UsageError if writing fails, or if it exists without `force`."""
     put(path, WRITERS[path.suffix](drawn).encode(), replace=force)
 
 

@@ -66,8 +66,7 @@ def lay_out(drawn: StateGraph, across: float, down: float, gap: float) -> Layout
 
 
 def layers(drawn: StateGraph) -> list[list[int]]:
-    """Return the node numbers of each column from top to bottom, ordered by the mean position of their neighbours (the
-    barycentre method)."""
+    """Return the nodes of each column from top to bottom, ordered by the barycentre of their neighbours."""
     nodes = sorted(drawn.nodes(), key=lambda node: node.depth)
     columns = [[node.number for node in group] for _, group in groupby(nodes, key=lambda node: node.depth)]
     graph = drawn.graph

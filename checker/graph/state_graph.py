@@ -85,8 +85,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class StateGraph:
-    """A state graph. The nodes of `graph` are numbers, each with a Node as attribute `node`; its edges have an Edge as
-    attribute `edge`."""
+    """A state graph; the nodes of `graph` are numbers with a Node as attribute, its edges have an Edge as attribute."""
 
     instance: Instance
     fold: tuple[str, ...]

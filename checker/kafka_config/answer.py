@@ -44,7 +44,7 @@ class Answer:
 
     @cached_property
     def promises(self) -> list[Verdict]:
-        """The verdict on each promise: the gravest one of the deciding runs."""
+        """The verdict on each promised property: the gravest verdict of the deciding runs."""
         undecided = self.plan.cluster.undecided_properties
         found = []
         for position, verdict in enumerate(self.deciding[0][1].verdicts):
@@ -63,7 +63,7 @@ class Answer:
         return all(run.explored.is_complete for _, run in self.deciding)
 
     def fails_at(self, name: str) -> int | None:
-        """Return the step at which a property fails in the deciding runs; None if it does not fail."""
+        """Return the step at which the property `name` fails in the deciding runs; None if it does not fail."""
         verdict = next(verdict for verdict in self.promises if verdict.prop.name == name)
         return verdict.depth if verdict.word in (Word.VIOLATED, Word.PERMITTED) else None
 
@@ -89,7 +89,7 @@ class Answer:
 
     @property
     def traces(self) -> Mapping[str, tuple[Run, Path]]:
-        """The traces of the deciding runs, by the property that each trace violates or reaches."""
+        """The trace files of the deciding runs, each with its run, by the name of the failing property."""
         found: dict[str, tuple[Run, Path]] = {}
         for part, run in self.deciding:
             for name, path in run.traces.items():

@@ -27,14 +27,12 @@ AVAILABILITY_SHARE = 0.1
 """The largest fraction of the command's time that the availability searches may take."""
 
 SearchFromState = Callable[[Instance, Sequence[str], int, float], Exploration]
-"""A search function. Arguments: the instance, the names of properties, the number of the initial state from which to
-search, and the time limit in seconds."""
+"""Searches an instance for the named properties from the initial state with a number, within a number of seconds."""
 
 
 @dataclass(frozen=True)
 class BrokerChoices:
-    """Counts over all sets of failed brokers of one size: all sets, those with which a write (or a read) still works,
-    and those for which the search is undecided."""
+    """Numbers of sets of failed brokers of one size: all sets, those with which it still works, undecided ones."""
 
     total: int
     works: int
@@ -95,8 +93,7 @@ def _object(answer: BrokerChoices | None) -> dict[str, int] | None:
 
 
 def search_availability(plan: ClusterPlan, search: SearchFromState, seconds: float) -> Availability:
-    """Search with every set of failed brokers, for at most `seconds` in total; each search gets an equal share of the
-    remaining time."""
+    """Search with every set of failed brokers; the searches share `seconds` evenly."""
     replicas = plan.values["replicas"]
     rows: list[AvailabilityRow] = []
     left, spent = sum(math.comb(replicas, down) for down in range(replicas)), 0.0

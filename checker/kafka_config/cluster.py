@@ -75,7 +75,7 @@ class Cluster:
 
     @property
     def can_acknowledge_acks_all(self) -> bool:
-        """Whether an acks=all write can succeed: Kafka accepts a min.insync.replicas above the number of replicas."""
+        """Whether an acks=all write can succeed; not so if min.insync.replicas exceeds the number of replicas."""
         return self.min_insync_replicas.value <= self.replication_factor.value
 
     @property
@@ -144,8 +144,7 @@ def read_cluster(
 
 @dataclass(frozen=True)
 class _Rule(Generic[T]):
-    """The rule for one setting: the first given key decides, otherwise the default of the last key. `meaning` explains
-    a value."""
+    """The rule for a setting: the first given key decides, else the last key's default; `meaning` explains a value."""
 
     keys: Keys
     meaning: Callable[[T], str]

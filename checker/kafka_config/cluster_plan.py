@@ -55,8 +55,7 @@ COMPLETE = "isr_is_complete"
 
 @dataclass(frozen=True)
 class PlannedSearch:
-    """One search: its description, its instance, the names of its properties (`only`), and its share of the time as a
-    fraction (0: the remaining time)."""
+    """One search: its description, instance, properties, and fraction of the time (0: the remaining time)."""
 
     says: str
     instance: Instance
@@ -68,9 +67,8 @@ class PlannedSearch:
 class ClusterPlan:
     """A cluster and the model that is searched for it; `values` are the model's configuration entries.
 
-    If `protocol` is None, nothing can be searched, and `why_undecided` gives the reason. If both are given, the nearest
-    generation is searched, and the cluster itself stays undecided.
-    """
+    If `protocol` is None, `why_undecided` is the reason why nothing can be searched. If neither is None, the nearest
+    generation is searched, and the cluster itself stays undecided."""
 
     cluster: Cluster
     protocol: str | None

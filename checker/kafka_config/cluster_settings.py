@@ -25,8 +25,7 @@ T = TypeVar("T")
 
 
 class Layer(IntEnum):
-    """The origin of a setting: a file, a dynamic default of the cluster, or one running broker. Later layers take
-    precedence over earlier ones."""
+    """The origin of a setting: a file, a dynamic cluster default, a running broker; the last one takes precedence."""
 
     FILE = 0
     CLUSTER = 1
@@ -45,7 +44,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Setting(Generic[T]):
-    """A value in effect, and its source: FILE:LINE, an option, or the words for a default of Kafka."""
+    """A value in effect, and its source as text: FILE:LINE, an option, or a default of Kafka."""
 
     value: T
     source: str
@@ -63,8 +62,7 @@ class UnderstoodSetting:
 
 @dataclass(frozen=True)
 class GivenSetting:
-    """A value that is given for a key of one role, with all places that give it. `file_role` is the role of the file
-    or section."""
+    """A given value of a key of `role`, with all places that give it; `file_role` is the role of the file itself."""
 
     role: Role
     key: str

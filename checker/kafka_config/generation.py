@@ -89,8 +89,7 @@ class Generation:
 
 
 def read_versions(settings: Settings, kafka_version: str | None, evidence: Iterable[Setting[str]] = ()) -> Versions:
-    """Determine the versions of a cluster. `kafka_version` is the version that the user gives, `evidence` are versions
-    that follow from the `--describe` output. Raises PropertiesError."""
+    """Determine the versions; `evidence` are versions that the `--describe` output shows. Raises PropertiesError."""
     binaries = protocol = None
     if kafka_version is not None:
         try:
@@ -200,9 +199,8 @@ def _decides(release: Version) -> str:
 def format_keys(
     settings: Settings, versions: Versions
 ) -> tuple[Sequence[tuple[Role, str]], Mapping[tuple[Role, str], str]]:
-    """Return the keys that determine the record format (the first given key decides), and why the other keys do not.
-
-    Raises PropertiesError if a broker would not start with its format."""
+    """Return the keys that determine the record format, and why other keys do not; the first given key decides.
+    Raises PropertiesError for a format with which a broker would not start."""
     agreed = versions.protocol.value
     if agreed.release >= version_of_binaries("3.0").release:
         return (), dict.fromkeys(

@@ -1,7 +1,6 @@
 """The configuration keys of each release of Kafka, and the defaults that have changed.
 
-In:  nothing. The tables come from the configuration definitions of the releases 0.10.0 to 3.9, with the old Scala
-     clients.
+In:  nothing. The tables follow the configuration definitions of Kafka 0.10.0 to 3.9, with the old Scala clients.
 Out: the roles, first release and default of each key.
 
 `replication.factor` is a parameter of topic creation, not a topic setting. It is listed with the topic settings because

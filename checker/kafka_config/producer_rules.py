@@ -119,8 +119,7 @@ class _Rules:
         return self.settings.get(self.role, key) if self.knows(key) else None
 
     def setting(self, key: str, becomes: Any, wants: GivenSetting | None) -> Setting[Any]:
-        """Return the value of a key: the given value, or else `becomes` if the setting `wants` is given, or else the
-        default."""
+        """Return the value of a key: the given value, else `becomes` if `wants` is not None, else the default."""
         if found := self.given(key):
             return Setting(found.value, found.source)
         usual = READERS[key](default(key, self.release))
@@ -159,8 +158,7 @@ class _Rules:
         return Setting(True, f"becomes true because of {wants.spelled} in {wants.source}"), wants
 
     def _idempotence_by_default(self, identified: GivenSetting | None) -> Setting[bool]:
-        """Return whether a producer is idempotent by default: a conflicting setting disables idempotence. Raises
-        PropertiesError if a transactional.id needs idempotence."""
+        """Return the default idempotence: a conflicting setting disables it, or is refused with a transactional.id."""
         obstacle = next(iter(self._obstacles()), None)
         if obstacle is None:
             return Setting(True, f"Kafka {self.release}'s default")

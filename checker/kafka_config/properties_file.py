@@ -71,8 +71,7 @@ def _read(path: Path) -> bytes:
 
 
 def decode(content: bytes, path: Path) -> str:
-    """Decode bytes as UTF-8, or as latin-1 if they are not valid UTF-8. `path` is for messages. Raises PropertiesError
-    if there are NUL bytes."""
+    """Decode bytes as UTF-8, or else as latin-1. Raises PropertiesError, which names `path`, if there are NUL bytes."""
     content = content.removeprefix(codecs.BOM_UTF8)
     if b"\0" in content:
         line = len(LINE_END.findall(content[: content.index(b"\0")].decode("latin-1"))) + 1

@@ -47,7 +47,7 @@ class Version:
         return self.numbers[len(self.release)] if len(self.numbers) > len(self.release) else None
 
     def is_newer_than(self, other: Version) -> bool:
-        """Compare the numbers that both versions have: neither 0.10.2 nor 0.10.2-IV0 is newer than 0.10."""
+        """Whether this version is newer, by the numbers that both have: 0.10.2 is not newer than 0.10."""
         length = min(len(self.release), len(other.release))
         if self.release[:length] == other.release[:length] and self.internal is not None and other.internal is not None:
             return self.internal > other.internal

@@ -42,7 +42,7 @@ def begin(options: Options) -> None:
 
 def finish(options: Options, result: CommandResult, code: int) -> str:
     """Write the report of a command that ends with exit code `code`. Returns the reason if writing fails, else an empty
-    text. Raises KeyboardInterrupt."""
+    text. Raises KeyboardInterrupt if the user interrupts the writing."""
     folder: Path | None = options.own[OPTION.field]
     if folder is None or result.found is None:
         return ""

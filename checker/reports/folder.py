@@ -42,8 +42,7 @@ CURE = "move it away, or give another folder with --report DIR"
 
 
 def begin(folder: Path, command: str) -> None:
-    """Claim a folder for the report of a command. Raises UsageError if the folder has other files or is not
-    writable."""
+    """Claim a folder for the report of a command. Raises UsageError if it has other files or is not writable."""
     try:
         _refuse_strangers(folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -118,8 +117,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _named(folder: Path) -> list[str]:
-    """Return the files that the marker file of a folder lists; empty if there is no marker. Raises UsageError,
-    OSError."""
+    """Return the files that the marker file of a folder lists, empty if there is none. Raises UsageError, OSError."""
     marker = folder / MARKER
     try:
         if marker.stat().st_size > MOST_MARKER:

@@ -28,8 +28,7 @@ LETTER = 7.3
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar: its name, its value, the part of the value that is drawn darker, the text after the bar, and its CSS
-    class."""
+    """A bar: its name, its value, the part of the value that is drawn darker, the text after the bar, its CSS class."""
 
     name: str
     value: float
@@ -63,9 +62,7 @@ def short(value: float) -> str:
 
 
 def line(says: str, values: Sequence[float], *, across: str, first: int = 0, is_log: bool = False) -> Element:
-    """Draw values over levels that are numbered from `first`; a logarithmic plot omits values of 0.
-
-    `says` describes the plot for screen readers; `across` names the horizontal axis."""
+    """Draw values over levels numbered from `first`; a logarithmic plot omits 0. `across` names the horizontal axis."""
     marks = log_ticks(max(values, default=1)) if is_log else ticks(max(values, default=1))
     width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     last = max(len(values) - 1, 1)

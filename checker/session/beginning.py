@@ -21,8 +21,7 @@ QUIET = 1.0
 """Progress is reported only after this many seconds."""
 
 Compile = Callable[[Instance, Callable[[str], None]], Kernel]
-"""A function that returns the kernel of an instance; if it must compile the kernel, it first calls its second argument
-with a message."""
+"""Returns the kernel of an instance; before compiling a kernel, calls the second argument with a message."""
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ SECONDS_BETWEEN_LINES = 10
 
 
 class ProgressLine:
-    """The progress of `subject` on stderr: one line that is overwritten on a terminal, otherwise a line every ten
-    seconds."""
+    """The progress of `subject` on stderr: one overwritten line on a terminal, otherwise a line every ten seconds."""
 
     def __init__(self, subject: str) -> None:
         self.subject = subject

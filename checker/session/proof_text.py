@@ -29,10 +29,9 @@ WIDTH = 120
 class Proving:
     """Proofs and failed attempts, with facts about the counterexample to induction (CTI) of each failed attempt.
 
-    The keys are those of `key_of`. `reached` maps an attempt to the path by which the explorer reaches the state of its
-    CTI, `files` to its trace file, `commands` to the command that shows the trace, and `outside` to the message if the
-    step leaves a declared range. `false` maps a lemma to a path to a state in which the lemma is false; `failing` maps
-    a property to its verdict if the explorer found it violated.
+    By key of an attempt (`key_of`): `reached` has the explorer's path to the state of the CTI, `files` its trace file,
+    `commands` the command that shows the trace, and `outside` how the step leaves a declared range. `false` maps a
+    lemma to a path to a state in which it is false, `failing` a property to its verdict if the explorer violates it.
     """
 
     proofs: Proofs
@@ -133,8 +132,7 @@ def promised(proofs: Proofs) -> dict[str, Proof]:
 
 
 def _together(instance: Instance, proofs: Proofs) -> dict[tuple[str, str], list[str]]:
-    """Return the names of the proved properties, grouped by scope and basis; properties that were proved by one joint
-    induction are in one group."""
+    """Return the names of proved properties, grouped by scope and basis; one joint induction makes one group."""
     found: dict[tuple[str, str], list[str]] = {}
     promises = promised(proofs)
     names = {name: {name, *proof.lemmas} for name, proof in promises.items()}

@@ -84,8 +84,7 @@ class SearchSession:
         keep_states: bool = False,
         patience: Mapping[str, float] = MappingProxyType({}),
     ) -> Run:
-        """Search an instance, judge the result, and write its traces. `target` is the model as named in the command,
-        `only` are the properties to judge (empty: all)."""
+        """Search the instance of the model `target`, judge its properties (all, or `only` some), and write traces."""
         count_all = count_all or self.count_all
         exploration = self.explore(
             instance,
@@ -218,8 +217,7 @@ class SearchSession:
         return replace(run, second=bmc_result, command=command, verdicts=found)
 
     def prove(self, run: Run, traces: TraceWriter) -> Run:
-        """Try to prove the properties that no state violated, and look up which counterexamples to induction (CTIs) the
-        search has reached."""
+        """Try to prove properties, and find the counterexamples to induction whose state the search has reached."""
         exploration = run.exploration
         assert isinstance(exploration, Exploration)
         if exploration.stopped == "interrupt" or not exploration.has_begun:

@@ -31,9 +31,8 @@ from isrcheck.models.language.in_range import IN_RANGE
 class Run:
     """One search with its results; `traces` maps properties to trace files, `command` repeats the search.
 
-    `counted_all` is True if all violating states were counted. `proving` are the proofs, `spread` is the summary of
-    Spark, `second` is the result of Z3 if both engines ran, and `different` are the counterexamples with different
-    causes; each only if it was requested.
+    `counted_all` is True if all violating states were counted. If requested, `proving` are the proofs, `second` is the
+    result of Z3, `spread` the summary of Spark, and `different` the counterexamples with different causes.
     """
 
     exploration: Exploration | BmcResult

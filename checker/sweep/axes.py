@@ -45,8 +45,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Combination:
-    """One combination of values (their texts by key), with its instance, or with the reason why the model refuses
-    it."""
+    """One combination of values (their texts by key), with its instance, or with the reason for its refusal."""
 
     varied: Mapping[str, str]
     instance: Instance | None

@@ -14,8 +14,7 @@ from isrcheck.checker.resources.limits import Limits
 
 @dataclass(frozen=True)
 class Case:
-    """One search: `position` is the number of its row (from 0), `name` lists the varied values, `target` is the model's
-    name on the command line. `memory` is in bytes, `seconds` is None if there is no time limit."""
+    """One search: `position` is its row (from 0), `name` lists its varied values, `target` names the model."""
 
     position: int
     name: str

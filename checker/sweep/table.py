@@ -73,8 +73,7 @@ class FailingRow:
 
 @dataclass
 class SweepTable:
-    """All rows of a sweep. `results` is the path of the results file, `resumed` the number of searches that an earlier
-    run finished, and `stopped` is True if the sweep was interrupted."""
+    """All rows of a sweep, the path of its results file, and the number of searches that an earlier run finished."""
 
     sweep: Sweep
     rows: list[SweepRow]
@@ -106,8 +105,7 @@ class SweepTable:
 
     @property
     def smallest(self) -> FailingRow | None:
-        """The smallest configuration with a violation, or else with a permitted failure (the first of equally small
-        rows); None if no configuration fails."""
+        """The smallest configuration with a violation, or else with a permitted failure; None if none fails."""
         for word in (Word.VIOLATED, Word.PERMITTED):
             failing = [one for found in self.rows if (one := _failing(found, word)) is not None]
             if failing:
@@ -175,8 +173,8 @@ def search(
 
 
 def _current_records(results: ResultsFile, cases: Mapping[int, Case], budget: Budget) -> dict[int, Record]:
-    """Return the records of an earlier run after checking that each still belongs to its case; if the time runs out,
-    only the checked ones. Raises UsageError if a record does not belong to its case."""
+    """Return the records of an earlier run that were checked before the time ran out. Raises UsageError if one of the
+    records does not belong to its case any more."""
     done: dict[int, Record] = {}
     for position, record in results.done.items():
         case = cases[position]

@@ -15,7 +15,7 @@ VERSION = 1
 """The version of the tables, stored in the metadata of every file; every change of the columns increments it."""
 
 KEY = "isrcheck"
-"""The key of the version in the metadata."""
+"""The metadata key under which every file stores the version."""
 
 
 class Type(StrEnum):
@@ -134,10 +134,7 @@ VERDICTS = Table(
         ),
         Column("trace", Type.TEXT, "The trace file of the failure.", may_lack=True),
         Column(
-            "permitted_trace",
-            Type.TEXT,
-            "The trace file of a permitted failure besides a violation.",
-            may_lack=True,
+            "permitted_trace", Type.TEXT, "The trace file of a permitted failure, besides a violation.", may_lack=True
         ),
     ),
 )

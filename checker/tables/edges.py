@@ -3,8 +3,7 @@
 In:  the results of a search.
 Out: edges in the order of the search, which is the same for every engine.
 
-Most engines do not keep the states of each level, so the sampled levels are searched again; plain Python computes the
-steps.
+Most engines do not keep the states of the levels, so the sampled levels are searched again; plain Python takes steps.
 """
 
 from __future__ import annotations
