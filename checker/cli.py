@@ -90,7 +90,7 @@ def _guarded(words: Sequence[str], seen: list[int], began: float) -> int:
         print("check: interrupted before anything was found", file=sys.stderr)
         return INTERRUPTED
     except MemoryError:
-        return _complain("this machine does not give that much memory; ask for less with --memory")
+        return _complain("this machine does not have enough memory; give a smaller --memory")
     except OSError as error:
         give_up_stdout()
         return _complain(f"{error.filename or 'output'}: {error.strerror}; make room, or write elsewhere")
@@ -109,7 +109,7 @@ def options_of(words: Sequence[str]) -> Options:
     """Read the command-line arguments. Raises UsageError."""
     for name in OTHER_FORMS:
         if list(words[:1]) == [name] and _room(name) is None:
-            raise UsageError(f"{name}: this form of check is not installed; install it with the folder checker/{name}")
+            raise UsageError(f"{name}: this form of check is not installed; install the folder checker/{name} as well")
     return read_options(words, forms(), _more_options())
 
 

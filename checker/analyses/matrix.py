@@ -249,7 +249,7 @@ def worst(records: Sequence[RecordedRun], pairs: Sequence[Pair]) -> Match:
 
 
 NOT_SEARCHED = "UNDECIDED, not searched"
-NOT_ATTEMPTED = "not attempted: check --prove"
+NOT_ATTEMPTED = "no proof attempted (use check MODEL --prove)"
 
 CLOSING = {
     Match.SAME: "as recorded: every cell agrees with models/verdicts.toml",

@@ -75,7 +75,7 @@ OPTIONS = (
         help="write the results as Parquet tables below DIR, one file for each search in each table",
         read=path,
         forms=frozenset({MODEL, SWEEP}),
-        refusal="--tables goes with one model, or with a sweep: name it, as in: check kafka --protocol 2.1"
+        refusal="--tables goes with one model or a sweep: name the model, as in: check kafka --protocol 2.1"
         " --tables DIR",
     ),
     Option(
@@ -84,7 +84,7 @@ OPTIONS = (
         help="find up to K counterexamples with different causes for each failing property",
         read=count,
         forms=frozenset({MODEL}),
-        refusal="--counterexamples goes with one model: name it, as in: check kafka --protocol 0.10"
+        refusal="--counterexamples goes with one model: name the model, as in: check kafka --protocol 0.10"
         " --counterexamples 3",
     ),
     Option(

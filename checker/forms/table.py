@@ -24,7 +24,7 @@ from isrcheck.models.messages.errors import UsageError
 
 ENGINE = ("--engine", "--prove")
 NAME_A_MODEL = "{option} does not go with {form}; name a model, as in: check kafka {option} ..."
-ABOUT_ONE_MODEL = "{typed} is about one model: name it, as in: check kafka --protocol 2.1 {typed}"
+ABOUT_ONE_MODEL = "{typed} is about one model: name the model, as in: check kafka --protocol 2.1 {typed}"
 NO_REPORT = "--report goes with the matrix, one model, a sweep or a cluster, as in: check kafka --report DIR"
 
 

@@ -47,7 +47,7 @@ SIDE_SEARCHES = {
     "power_losses": "one broker loses its unflushed data (power)",
     "disk_losses": "one broker comes back with an empty disk",
 }
-MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, which Kafka has on)"
+MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, on by default)"
 MOVED_BY_HAND = "leadership moves while the leader lives (kafka-leader-election; auto.leader.rebalance.enable is off)"
 COMPLETE = "isr_is_complete"
 """The promise that one move of leadership can break; losing an acknowledged record takes one more election."""

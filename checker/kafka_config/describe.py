@@ -180,7 +180,7 @@ def _understood(chosen: Partition, partitions: Sequence[Partition]) -> Iterator[
     value = f"leader {chosen.leader}, replicas {_ids(chosen.replicas)}, ISR {_ids(chosen.isr)}"
     among = f" (the one with the smallest ISR of {len(partitions)} partitions)" if len(partitions) > 1 else ""
     mapping = ", ".join(f"{number} is {broker}" for number, broker in enumerate(chosen.brokers))
-    meaning = f"the search starts from it{among}; in traces, broker {mapping}"
+    meaning = f"the search starts from this partition{among}; in traces, broker {mapping}"
     yield UnderstoodSetting(f"partition {printable(chosen.name)}", value, meaning, chosen.place)
     for one in partitions:
         if one.leader is None:
@@ -246,7 +246,7 @@ class _Reader:
             is_empty = False
         if is_empty:
             raise PropertiesError(
-                f"{self.path}: it describes nothing; give the output of kafka-topics --describe or kafka-configs "
+                f"{self.path}: the file describes nothing; give the output of kafka-topics --describe or kafka-configs "
                 "--describe"
             )
 

@@ -177,7 +177,7 @@ def of_answer(printed: PrintedAnswer, answer: Answer, *, strict: bool) -> Report
     deciding = [_deciding(answer, part_and_run, strict=strict) for part_and_run in answer.deciding]
     sides = [
         SearchReport(
-            *(f"beside the verdict: {part.says}", part.instance, run, ()),
+            *(f"side search: {part.says}", part.instance, run, ()),
             says=side_search_line(part, run, answer),
             others=traces_of(run, run.traces),
         )

@@ -74,7 +74,7 @@ def _banners(report: ReportContent) -> Iterator[Element]:
     yield element(
         "p",
         report.summary,
-        element("small", code if report.text else "its exit code is not known"),
+        element("small", code if report.text else "the exit code is not known yet"),
         class_=f"banner {kind}",
     )
     if report.is_cut:

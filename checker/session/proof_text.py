@@ -180,11 +180,11 @@ def _shown(proving: Proving, attempt: Attempt) -> str:
         text += f", from a state that the explorer reaches at depth {depth}"
         text += ", with these sizes and settings" if attempt.every_length else f": a real failure at step {depth + 1}"
     elif exploration.exhausted:
-        text += ", from a state that the explorer does not reach (these bounds exhausted)"
+        text += ", from a state that the explorer does not reach (an exhaustive search within these bounds)"
         text += "" if attempt.every_length else "; a lemma has to exclude that state"
     else:
         text += f", from a state that the explorer does not reach (these bounds searched to depth {exploration.judged})"
-        text += "" if attempt.every_length else "; it is reached later, or a lemma has to exclude it"
+        text += "" if attempt.every_length else "; the state is reached later, or a lemma has to exclude it"
     if attempt.every_length:
         text += "; the unbounded abstraction cannot decide it"
     if key in proving.commands:

@@ -280,7 +280,9 @@ def test_what_is_cut_short_says_so(monkeypatch, tmp_path):
     assert cut.reach == "UNDECIDED whether there are more: it was interrupted"
 
 
-NAME_IT = "--counterexamples goes with one model: name it, as in: check kafka --protocol 0.10 --counterexamples 3"
+NAME_IT = (
+    "--counterexamples goes with one model: name the model, as in: check kafka --protocol 0.10 --counterexamples 3"
+)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ RESENDS = "where a request is sent again"
 TRANSACTIONS = "where records belong to a transaction"
 POWER = "one broker loses its unflushed data (power)"
 DISK = "one broker comes back with an empty disk"
-MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, which Kafka has on)"
+MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, on by default)"
 
 
 @pytest.fixture
@@ -874,5 +874,5 @@ def test_the_last_line_names_what_kafka_does_by_default_and_the_verdict_leaves_o
 def test_what_is_switched_off_is_not_said_to_be_on(ask):
     text = f"{DURABLE}retries=0\nauto.leader.rebalance.enable=FALSE\n"
     _, told, _ = ask("--config a.properties --kafka-version 2.1 --bound 2", a=text)
-    assert "which Kafka has on" not in told and "not counted" not in told
+    assert "auto.leader.rebalance.enable, on by default" not in told and "not counted" not in told
     assert "leader lives (kafka-leader-election; auto.leader.rebalance.enable is off)" in told

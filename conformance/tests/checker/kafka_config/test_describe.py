@@ -76,7 +76,7 @@ def test_a_topic_with_one_partition(text: str) -> None:
     assert cluster.understood[2] == UnderstoodSetting(
         "partition t-0",
         "leader 2, replicas 1,2,3, ISR 2,3",
-        "the search starts from it; in traces, broker 0 is 2, 1 is 1, 2 is 3",
+        "the search starts from this partition; in traces, broker 0 is 2, 1 is 1, 2 is 3",
         "1.txt:2",
     )
     assert [(one.key, one.value, one.why) for one in cluster.ignored] == [
@@ -113,7 +113,7 @@ def test_of_several_partitions_the_one_with_the_smallest_isr() -> None:
         (
             "partition t-1",
             "leader 2, replicas 1,2,3, ISR 2,3",
-            "the search starts from it (the one with the smallest ISR of 4 partitions); in traces,"
+            "the search starts from this partition (the one with the smallest ISR of 4 partitions); in traces,"
             " broker 0 is 2, 1 is 1, 2 is 3",
         ),
         ("partition t-3", "leader none, replicas 1,2,3, ISR 1", "unavailable now: it has no leader"),
@@ -408,7 +408,7 @@ def test_malformed_text_gets_the_line_and_the_cure(text: str, line: int, what: s
 @pytest.mark.parametrize("text", ["", "\n\n", "Warning: nothing\n"])
 def test_nothing_described(text: str) -> None:
     assert complaint(text) == (
-        "1.txt: it describes nothing; give the output of kafka-topics --describe or kafka-configs --describe"
+        "1.txt: the file describes nothing; give the output of kafka-topics --describe or kafka-configs --describe"
     )
 
 

@@ -276,7 +276,7 @@ def test_a_check_that_dies_leaves_no_report_of_yesterday(check, tmp_path, monkey
     code, _, err = check("MODEL --report DIR")
     assert (code, err) == (130, "check: interrupted before anything was found\n")
     assert page_of(tmp_path / "DIR").banners == [
-        "check has not finished: there are no results yet its exit code is not known"
+        "check has not finished: there are no results yet the exit code is not known yet"
     ]
     assert counts_of(tmp_path / "DIR") == [("check", 1, 0, 1, 0)]
     assert run_of(tmp_path / "DIR")["invocations"][0]["executionSuccessful"] is False
@@ -371,7 +371,7 @@ def test_a_cluster(check, tmp_path):
     ]
     assert [count[0] for count in counts_of(tmp_path / "DIR")] == [
         "as configured",
-        *(f"beside the verdict: {says}" for says in (*SIDE_SEARCHES.values(), MOVED)),
+        *(f"side search: {says}" for says in (*SIDE_SEARCHES.values(), MOVED)),
     ]
 
 

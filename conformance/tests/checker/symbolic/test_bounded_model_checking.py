@@ -431,7 +431,7 @@ def test_a_model_that_leaves_its_declaration_is_told_the_same_by_every_engine(ch
 
 # ----------------------------------------------------------------------------------------------------------- bad input
 
-NAME_IT = "is about one model: name it, as in: check kafka --protocol 2.1"
+NAME_IT = "is about one model: name the model, as in: check kafka --protocol 2.1"
 BAD = {
     "lamps.py --engine z3": "--engine z3 searches depth by depth: give a bound, as in --bound 6",
     "lamps.py --engine all": "--engine all searches depth by depth: give a bound, as in --bound 6",

@@ -349,11 +349,11 @@ def test_a_folder_that_holds_something_else_is_refused(check, tmp_path, make, me
     [
         (
             "--tables found",
-            "--tables goes with one model, or with a sweep: name it, as in: check kafka --protocol 2.1 --tables DIR",
+            "--tables goes with one model or a sweep: name the model, as in: check kafka --protocol 2.1 --tables DIR",
         ),
-        ("published --tables found", "--tables goes with one model, or with a sweep"),
-        ("mutate kafka --protocol 2.1 --tables found", "--tables goes with one model, or with a sweep"),
-        ("--config stairs.py --tables found", "--tables goes with one model, or with a sweep"),
+        ("published --tables found", "--tables goes with one model or a sweep"),
+        ("mutate kafka --protocol 2.1 --tables found", "--tables goes with one model or a sweep"),
+        ("--config stairs.py --tables found", "--tables goes with one model or a sweep"),
         (
             "stairs.py --bound 2 --engine z3 --tables found",
             "--tables counts states, which Z3 does not do: leave out --tables or --engine z3",
