@@ -67,14 +67,14 @@ def folder(_option: str, text: str) -> Path:
     """Return the path of a folder, which need not exist. Raises UsageError if the path is not a folder."""
     found = Path(text)
     if found.exists() and not found.is_dir():
-        raise UsageError(f"{text}: not a folder; name another one with --out DIR")
+        raise UsageError(f"{text}: not a folder; name a folder with --out DIR")
     return found
 
 
 def name(option: str, text: str) -> str:
     """Return a name. Raises UsageError if the name is empty."""
     if not text:
-        raise UsageError(f"{option} needs a name; give one, or leave {option} out")
+        raise UsageError(f"{option} needs a name; give a name, or leave {option} out")
     return text
 
 

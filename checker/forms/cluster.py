@@ -49,9 +49,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
         availability = search_availability(question, session.from_one, seconds * AVAILABILITY_SHARE)
         others = [search(one, traces, one.share * seconds) for one in other_parts]
     except KeyboardInterrupt:
-        cut = replace(
-            question, protocol=None, why_undecided="it was interrupted before the cluster itself was searched"
-        )
+        cut = replace(question, protocol=None, why_undecided="interrupted before the cluster itself was searched")
         return _refused(cut, traces, stopped=True)
     main_run = search(main_part, traces, None, patience={} if is_limited else {PROMISE: PATIENCE})
     found = answer.Answer(question, [main_run, *others], asides, availability)

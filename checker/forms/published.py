@@ -53,7 +53,7 @@ def run(options: Options, session: SearchSession) -> CommandResult:
     if cut:
         closing = f"UNDECIDED: {closing}; at least one row was cut short"
     if broken:
-        closing = f"VIOLATED: {counted(broken, 'row')} break {IN_RANGE.name}, of which TLC knows nothing; {closing}"
+        closing = f"VIOLATED: {IN_RANGE.name}, which TLC does not check, in {counted(broken, 'row')}; {closing}"
     code = VIOLATED if broken else UNEXPECTED if differing else UNDECIDED if cut else SAFE
     words = {SAFE: "as published", UNDECIDED: Word.UNDECIDED.value, VIOLATED: Word.VIOLATED.value}
     text = "\n".join([*table(lines), "", closing])

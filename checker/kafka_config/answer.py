@@ -201,7 +201,7 @@ def side_search_line(part: PlannedSearch, run: Run, answer: Answer) -> str:
     can, cannot, none = {
         PROMISE: (
             "an acknowledged record can be lost",
-            "it loses no acknowledged record",
+            "no acknowledged record can be lost",
             "no acknowledged record is lost",
         ),
         COMPLETE: (
@@ -238,7 +238,7 @@ def not_counted(answer: Answer) -> str:
         return ""
     part, run = aside
     failing = [f"{v.prop.name} at step {v.depth}" for v in run.verdicts if v.word is Word.VIOLATED]
-    return f"; not counted: {part.says}{f': it breaks {failing[0]}' if failing else ''}"
+    return f"; not counted: {part.says}{f', which breaks {failing[0]}' if failing else ''}"
 
 
 def cannot_acknowledge(cluster: Cluster) -> bool:

@@ -172,7 +172,7 @@ def _why_unavailable(partitions: Sequence[Partition], chosen: Partition | None) 
     first = partitions[0]
     return (
         f"{first.name} has no leader ({first.place}), so nothing can be written or read now; "
-        "describe it again once a broker of its ISR is up"
+        "describe the partition again when a broker of its ISR is up"
     )
 
 
@@ -186,7 +186,7 @@ def _understood(chosen: Partition, partitions: Sequence[Partition]) -> Iterator[
         if one.leader is None:
             value = f"leader none, replicas {_ids(one.replicas)}, ISR {_ids(one.isr)}"
             yield UnderstoodSetting(
-                f"partition {printable(one.name)}", value, "unavailable now: it has no leader", one.place
+                f"partition {printable(one.name)}", value, "unavailable now: the partition has no leader", one.place
             )
 
 

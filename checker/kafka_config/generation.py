@@ -166,7 +166,7 @@ def read_generation(
 
 def _nearest(release: Version) -> tuple[str, str | None]:
     """Return the generation of a release and None; if it is not modelled, the nearest generation and the reason."""
-    why = f"the replication protocol of Kafka {release} is not modelled yet; those of 0.10 to {NEWEST_MODELLED} are"
+    why = f"the replication protocol of Kafka {release} is not modelled yet; only 0.10 to {NEWEST_MODELLED} are"
     if release.release[:2] < (0, 10):
         return NEAREST_TO_OLDER, why
     if release.is_newer_than(version_of_binaries(NEWEST_MODELLED)):

@@ -31,7 +31,7 @@ def read_acks(text: str) -> str:
 def read_true_or_false(text: str) -> bool:
     """Read a boolean setting, in upper or lower case."""
     if text.lower() not in ("true", "false"):
-        raise ValueError(f"{quoted(text)} is neither true nor false; write one of these")
+        raise ValueError(f"{quoted(text)} is neither true nor false; write true or false")
     return text.lower() == "true"
 
 

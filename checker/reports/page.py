@@ -237,7 +237,7 @@ def _plots(run: Run) -> Iterator[Element]:
     levels = run.exploration.levels
     if len(levels) > 1:
         top = max(levels)
-        says = f"{counted(len(levels), 'level')}, the largest of {top:,} new states at depth {levels.index(top)}"
+        says = f"{counted(len(levels), 'level')}, the largest with {top:,} new states at depth {levels.index(top)}"
         linear = _figure(line(says, levels, across="depth"), "new states in each level")
         log = _figure(line(says, levels, across="depth", is_log=True), "new states in each level, logarithmic")
         yield element("div", linear, log, class_="plots")

@@ -274,7 +274,7 @@ def _undecided(run: Run) -> str:
         return f"UNDECIDED: {why}; {far}"
     if run.second is not None and not run.second.is_complete:
         why = WHY_STOPPED.get(run.second.stopped or "", "")
-        far = f"the engines agree to depth {run.second.judged}" if run.second.judged >= 0 else "it checked no depth"
+        far = f"the engines agree to depth {run.second.judged}" if run.second.judged >= 0 else "no depth was checked"
         return f"UNDECIDED: Z3: {why}; {far}"
     stopped = run.proving.proofs.stopped if run.proving is not None else None
     why = WHY_STOPPED.get(stopped or "", "")

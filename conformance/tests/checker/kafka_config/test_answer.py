@@ -340,7 +340,7 @@ def test_another_version_is_undecided_beside_the_answer_for_the_nearest(ask, ask
     topic = f"{DURABLE}retries=0\n"
     code, content = ask_json(line, topic=topic)
     assert (code, content["verdict"]) == (3, "UNDECIDED")
-    why = f"the replication protocol of Kafka {version} is not modelled yet; those of 0.10 to 2.1 are"
+    why = f"the replication protocol of Kafka {version} is not modelled yet; only 0.10 to 2.1 are"
     assert content["why"] == why
     assert content["nearest"] == {"protocol": nearest, "verdict": "NO VIOLATION TO DEPTH"}
     assert (content["cluster"]["protocol"], content["cluster"]["is_nearest"]) == (nearest, True)
@@ -728,7 +728,7 @@ BAD_FILES = [
     (b"min.insync.replicas=two\nretention.ms=1\n", "a.properties:1: min.insync.replicas: 'two' is not a whole number"
      " from 1 to 2147483647; write for example 2"),
     (b"acks=all\nunclean.leader.election.enable=yes\n", "a.properties:2: unclean.leader.election.enable: 'yes' is"
-     " neither true nor false; write one of these"),
+     " neither true nor false; write true or false"),
     (b"acks=1\n\nacks=all\n", "a.properties:3: acks=all contradicts acks=1 in a.properties:1; one producer cannot have"
      " both; keep one of them"),
     (b"acks=\\u00zz\n", "a.properties:1: malformed \\uXXXX escape; write \\u and four hexadecimal digits, or \\\\ for a"
@@ -866,7 +866,7 @@ def test_the_last_line_names_what_kafka_does_by_default_and_the_verdict_leaves_o
     line = "--config a.properties --kafka-version 2.1 --bound"
     code, text, _ = ask(f"{line} 10", a=f"{DURABLE}retries=0\n")
     assert code == 0
-    assert text.splitlines()[-1].endswith(f" left; not counted: {MOVED}: it breaks isr_is_complete at step 10")
+    assert text.splitlines()[-1].endswith(f" left; not counted: {MOVED}, which breaks isr_is_complete at step 10")
     assert ask(f"{line} 2")[1].splitlines()[-1].endswith(f" left; not counted: {MOVED}")
     assert "not counted" not in ask(f"{line} 2", a="replication.factor=1\nretries=0\n")[1]
 

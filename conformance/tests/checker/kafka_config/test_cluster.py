@@ -292,13 +292,13 @@ def test_more_required_replicas_than_there_are_is_accepted_as_kafka_does() -> No
         ),
         (
             "unclean.leader.election.enable=yes",
-            "unclean.leader.election.enable: 'yes' is neither true nor false; write one of these",
+            "unclean.leader.election.enable: 'yes' is neither true nor false; write true or false",
         ),
         (
             "unclean.leader.election.enable=",
-            "unclean.leader.election.enable: '' is neither true nor false; write one of these",
+            "unclean.leader.election.enable: '' is neither true nor false; write true or false",
         ),
-        ("enable.idempotence=on", "enable.idempotence: 'on' is neither true nor false; write one of these"),
+        ("enable.idempotence=on", "enable.idempotence: 'on' is neither true nor false; write true or false"),
         ("retries=-1", "retries: '-1' is not a whole number from 0 to 2147483647; write for example 0"),
         ("retries=2147483648", "retries: '2147483648' is not a whole number from 0 to 2147483647; write for example 0"),
         (
@@ -419,7 +419,7 @@ OLD_FORMAT = "records have no leader epochs: followers truncate to the high wate
 
 
 def not_modelled(version: str) -> str:
-    return f"the replication protocol of Kafka {version} is not modelled yet; those of 0.10 to 2.1 are"
+    return f"the replication protocol of Kafka {version} is not modelled yet; only 0.10 to 2.1 are"
 
 
 @pytest.mark.parametrize(
@@ -949,7 +949,7 @@ def test_since_3_7_no_more_replicas_are_required_than_there_are() -> None:
 # --- What is ignored, and why -----------------------------------------------------------------------------------------
 
 NO_CLOCK = "time is not modelled: the answer covers every value"
-RETENTION = "retention is not modelled: the answer is for records that it has not deleted yet"
+RETENTION = "retention is not modelled: the answer is for records that are not deleted yet"
 OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is not modelled"
 TRANSACTIONS_TOPIC = "the topic of transaction states, which has its own replicas, is not modelled"
 INTERNAL_TOPICS = {
@@ -1017,7 +1017,7 @@ def test_settings_of_newer_releases_show_a_newer_kafka() -> None:
     assert cluster.kafka_version == Setting("3.6", "server.properties:2: log.local.retention.ms is new in 3.6")
     assert cluster.generation.protocol == "2.1"
     assert cluster.generation.why_undecided == (
-        "the replication protocol of Kafka 3.6 is not modelled yet; those of 0.10 to 2.1 are"
+        "the replication protocol of Kafka 3.6 is not modelled yet; only 0.10 to 2.1 are"
     )
     # What was told goes before, and a client may be newer than the brokers.
     assert read(newer, version="2.1").kafka_version == Setting("2.1", "--kafka-version")

@@ -116,7 +116,7 @@ def test_of_several_partitions_the_one_with_the_smallest_isr() -> None:
             "the search starts from this partition (the one with the smallest ISR of 4 partitions); in traces,"
             " broker 0 is 2, 1 is 1, 2 is 3",
         ),
-        ("partition t-3", "leader none, replicas 1,2,3, ISR 1", "unavailable now: it has no leader"),
+        ("partition t-3", "leader none, replicas 1,2,3, ISR 1", "unavailable now: the partition has no leader"),
     ]
 
 
@@ -127,7 +127,7 @@ def test_without_a_leader_there_is_nothing_to_start_from(leader: str, isr: str) 
     assert cluster.replication_factor.value == 3
     assert cluster.why_unavailable == (
         "t-0 has no leader (1.txt:1), so nothing can be written or read now; "
-        "describe it again once a broker of its ISR is up"
+        "describe the partition again when a broker of its ISR is up"
     )
 
 
