@@ -257,7 +257,7 @@ AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
         ("graph light.py", f"graph writes a file; name the file with -o, {AS_IN}"),
         (
             "graph light.py -o light.svg",
-            "-o light.svg: not a known type of file; let the name end in one of:  .html, .dot, .graphml",
+            "-o light.svg: not a known type of file; let the name end in one of: .html, .dot, .graphml",
         ),
         (
             "graph light.py -o light.py.html/x.dot",

@@ -417,7 +417,7 @@ def test_resends_are_a_search_of_their_own_and_decide(ask, ask_json):
     }
     text = ask(line)[1]
     assert text.splitlines()[-1] == (
-        "PERMITTED: properties fail only where this configuration makes no promise:  no_duplicates at step 2, "
+        "PERMITTED: properties fail only where this configuration makes no promise: no_duplicates at step 2, "
         f"order_preserved at step 5; not counted: {MOVED}"
     )
     assert "  reproduce: check kafka --protocol 2.1 --bound 2 --crashes 0 --retries 1\n" in text

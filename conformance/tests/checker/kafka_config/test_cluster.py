@@ -1002,7 +1002,7 @@ def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() ->
         ("transaction.state.log.min.isr", "2.1", TRANSACTIONS_TOPIC),
         ("transaction.state.log.replication.factor", "2.1", TRANSACTIONS_TOPIC),
         ("log.retention.hours", "2.1", RETENTION),
-        ("leader.imbalance.per.broker.percentage", "2.1", "preferred elections are a side search, "
+        ("leader.imbalance.per.broker.percentage", "2.1", "preferred elections are a side search "
          "for every value of this setting"),
     ],
 )  # fmt: skip
