@@ -455,8 +455,8 @@ BAD = {
     ),
     "--config x.properties --prove": "--prove does not go with --config; name a model, as in: check kafka --prove",
     "--describe - --prove": "--prove does not go with --describe; name a model, as in: check kafka --prove",
-    "mutate lamps.py --engine z3 --bound 3": "--engine z3 does not go with mutate: the explorer looks at mutants",
-    "mutate lamps.py --prove": "--prove does not go with mutate: the explorer looks at mutants",
+    "mutate lamps.py --engine z3 --bound 3": "--engine z3 does not go with mutate: mutants are searched explicitly",
+    "mutate lamps.py --prove": "--prove does not go with mutate: mutants are searched explicitly",
 }
 
 
