@@ -456,7 +456,7 @@ def test_an_executor_has_to_have_the_same_text_of_a_model():
             "--engine spark",
             "--engine spark is about one model: name the model, as in: check kafka --protocol 2.1 --engine",
         ),
-        ("mutate kafka --protocol 2.1 --engine spark", "--engine spark does not go with mutate: the explorer looks at"),
+        ("mutate kafka --protocol 2.1 --engine spark", "--engine spark does not go with mutate: mutants are searched"),
         ("--config x.properties --engine spark", "--engine spark does not go with --config; name a model, as in:"),
     ],
 )
