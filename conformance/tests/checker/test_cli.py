@@ -531,7 +531,7 @@ BAD = {
     "--set replicas=3": "--set does not go with the matrix; name a model, as in: check kafka --set ...",
     "--switch A=on": "--switch does not go with the matrix; name a model, as in: check kafka --switch ...",
     "kafka --kafka-version 0.10.2": "--kafka-version goes with --config FILE; for a model use --protocol",
-    "kafka --config x.properties": "--config asks about a cluster, kafka names a model: give one of them",
+    "kafka --config x.properties": "--config is for a cluster, kafka is a model: give only one of them",
     "--config x.properties --set replicas=3": (
         "--set does not go with --config: the files say how the cluster is configured"
     ),

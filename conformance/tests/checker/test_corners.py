@@ -382,7 +382,7 @@ def test_memory_that_the_machine_does_not_give_is_told_as_that(tmp_path, monkeyp
     assert cli.main(["kafka", "--protocol", "0.10", "--bound", "1"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.splitlines()[-1] == ("check: this machine does not give that much memory; ask for less with --memory")
+    assert err.splitlines()[-1] == ("check: this machine does not have enough memory; give a smaller --memory")
 
 
 def test_a_question_on_the_side_is_not_answered_with_a_loss_that_needs_no_such_fault(tmp_path, monkeypatch, capsys):

@@ -13,7 +13,7 @@ import pytest
 from conformance.tests.support.places import PROJECT
 
 START = "import sys; from isrcheck.checker.__main__ import main; sys.exit(main())"
-NOT_THERE = "{0}: this form of check is not installed; install it with the folder checker/{0}"
+NOT_THERE = "{0}: this form of check is not installed; install the folder checker/{0} as well"
 WORKS = "examples/two_phase_commit --bound 2"
 SWEEP = "sweep examples/two_phase_commit --vary resource_managers=2,3 --bound 2 --json"
 GRAPH = "graph examples/two_phase_commit --bound 2 -o states.dot"

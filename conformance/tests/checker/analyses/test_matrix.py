@@ -396,8 +396,8 @@ def test_a_matrix_that_is_cut_short_after_a_new_violation_is_violated(check):
         ("[run.violated]", "replica = 3\n[run.violated]", "no configuration entry replica"),
         ("[run.violated]", "replicas = 0\n[run.violated]", "replicas=0 is impossible"),
         ("acked_not_lost = 6", "acked_not_lot = 6", "kafka has no property acked_not_lot; correct the file"),
-        ("acked_not_lost = 6", 'acked_not_lost = "6"', "gives a depth, or states, that is no number"),
-        ('"exhausted"\n', '"exhausted"\nstates = "many"\n', "gives a depth, or states, that is no number"),
+        ("acked_not_lost = 6", 'acked_not_lost = "6"', "has a depth or a number of states that is no integer"),
+        ('"exhausted"\n', '"exhausted"\nstates = "many"\n', "has a depth or a number of states that is no integer"),
         ('"exhausted"', '"far"', "invalid literal for int() with base 10: 'far'"),
         ('"exhausted"\n', '"exhausted"\ndepth = 6\n', "a run has the unknown key depth"),
         ('"exhausted"\n', '"exhausted"\nname = "more"\n', "needs both a name and a list of properties, or neither"),
@@ -412,7 +412,7 @@ def test_a_matrix_that_is_cut_short_after_a_new_violation_is_violated(check):
         (
             '"exhausted"\n',
             '"exhausted"\nname = "more"\nproperties = ["isr_is_complete", "acked_not_lost"]\n',
-            "kafka 0.10 needs one run without a name, for what no other run judges",
+            "kafka 0.10 needs exactly one run without a name; correct the file",
         ),
     ],
 )
@@ -429,10 +429,10 @@ THIRD = TWO[TWO.index("[[run]]", 1) :].replace('"acked_not_lost", ', "").replace
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (TRUE + TRUE, "offsets_ordered is in two runs of kafka 0.10; leave it in one of them"),
+        (TRUE + TRUE, "offsets_ordered is in two runs of kafka 0.10; keep offsets_ordered in one of them"),
         (
             TWO + THIRD.replace("leader only", "b"),
-            "a_write_is_acknowledged is in two runs of kafka 0.10; leave it in one",
+            "a_write_is_acknowledged is in two runs of kafka 0.10; keep a_write_is_acknowledged in one",
         ),
         (
             TWO + THIRD.replace('["a_write_is_acknowledged"]', '["a_record_is_exposed"]'),

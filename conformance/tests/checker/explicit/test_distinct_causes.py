@@ -280,7 +280,9 @@ def test_what_is_cut_short_says_so(monkeypatch, tmp_path):
     assert cut.reach == "UNDECIDED whether there are more: it was interrupted"
 
 
-NAME_IT = "--counterexamples goes with one model: name it, as in: check kafka --protocol 0.10 --counterexamples 3"
+NAME_IT = (
+    "--counterexamples goes with one model: name the model, as in: check kafka --protocol 0.10 --counterexamples 3"
+)
 
 
 @pytest.mark.parametrize(
@@ -294,7 +296,7 @@ NAME_IT = "--counterexamples goes with one model: name it, as in: check kafka --
         ("sweep doors.py --vary doors=1,2 --counterexamples 2", NAME_IT),
         (
             "doors.py --counterexamples 2 --engine z3 --bound 3",
-            "--counterexamples asks the explorer of this process: leave it, or --engine z3, out",
+            "--counterexamples does not go with --engine z3; leave out one of them",
         ),
     ],
 )

@@ -247,25 +247,28 @@ def test_dot_is_what_graphviz_reads(check, tmp_path):
 
 # ------------------------------------------------------------------------------------------------------------ refusals
 
-WITHOUT = "does not go with graph, which draws one model as the explorer sees it: leave it out"
+WITHOUT = "does not go with graph, which draws the states of one model: leave the option out"
 AS_IN = "as in: check graph examples/two_phase_commit --bound 3 -o states.html"
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("graph light.py", f"graph writes a file; say which with -o, {AS_IN}"),
+        ("graph light.py", f"graph writes a file; name the file with -o, {AS_IN}"),
         (
             "graph light.py -o light.svg",
-            "-o light.svg: what kind of file? its name ends in one of: .html, .dot, .graphml",
+            "-o light.svg: not a known type of file; let the name end in one of: .html, .dot, .graphml",
         ),
         (
             "graph light.py -o light.py.html/x.dot",
-            "-o light.py.html/x.dot: there is no folder light.py.html; make it first",
+            "-o light.py.html/x.dot: there is no folder light.py.html; create the folder first",
         ),
         ("graph light.py -o x.dot --fold ,", "--fold names no field; write it as in --fold phase,decision"),
         ("graph light.py -o x.dot --fold lite", "--fold lite: light has no such field; did you mean light?"),
-        ("graph light.py -o x.dot --loops", "--loops is about folded nodes: leave it out, or name fields with --fold"),
+        (
+            "graph light.py -o x.dot --loops",
+            "--loops goes with --fold FIELD; add that, or leave --loops out",
+        ),
         ("graph light.py -o x.dot --at-most 0", "--at-most 0: not a whole number of at least 1"),
         ("light.py -o x.dot", f"-o goes with graph, {AS_IN}"),
         ("light.py --fold light", f"--fold goes with graph, {AS_IN}"),
@@ -330,10 +333,10 @@ def test_a_search_that_is_cut_short_draws_nothing_and_is_undecided(check, tmp_pa
 def test_a_file_that_is_there_is_not_replaced_unless_asked(check, tmp_path):
     (tmp_path / "x.dot").write_text("mine")
     (tmp_path / "folder.dot").mkdir()
-    message = "-o x.dot: it is there already; give another name, or replace it with --force"
+    message = "-o x.dot: the file exists; give another name, or replace the file with --force"
     assert check("graph light.py -o x.dot") == (2, "", f"check: {message}\n")
     assert (tmp_path / "x.dot").read_text() == "mine"
-    message = "-o folder.dot: there is something else of that name; give another one"
+    message = "-o folder.dot: not a regular file; give another name"
     assert check("graph light.py -o folder.dot --force") == (2, "", f"check: {message}\n")
     assert check("graph light.py -o x.dot --force")[0] == 0
     assert (tmp_path / "x.dot").read_text().startswith('digraph "light" {')
@@ -373,7 +376,7 @@ def test_every_option_is_either_taken_or_refused():
     """What another part of the command brings is refused here until somebody says that it has a meaning."""
     new = Option(name="--something-new", help="")
     assert FORM.refusal_of(new) == (
-        "{typed} does not go with graph, which draws one model as the explorer sees it: leave it out"
+        "{typed} does not go with graph, which draws the states of one model: leave the option out"
     )
 
 

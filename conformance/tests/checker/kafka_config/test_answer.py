@@ -49,7 +49,7 @@ RESENDS = "where a request is sent again"
 TRANSACTIONS = "where records belong to a transaction"
 POWER = "one broker loses its unflushed data (power)"
 DISK = "one broker comes back with an empty disk"
-MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, which Kafka has on)"
+MOVED = "leadership moves while the leader lives (auto.leader.rebalance.enable, on by default)"
 
 
 @pytest.fixture
@@ -340,7 +340,7 @@ def test_another_version_is_undecided_beside_the_answer_for_the_nearest(ask, ask
     topic = f"{DURABLE}retries=0\n"
     code, content = ask_json(line, topic=topic)
     assert (code, content["verdict"]) == (3, "UNDECIDED")
-    why = f"the replication protocol of Kafka {version} is not modelled yet; those of 0.10 to 2.1 are"
+    why = f"the replication protocol of Kafka {version} is not modelled yet; only 0.10 to 2.1 are"
     assert content["why"] == why
     assert content["nearest"] == {"protocol": nearest, "verdict": "NO VIOLATION TO DEPTH"}
     assert (content["cluster"]["protocol"], content["cluster"]["is_nearest"]) == (nearest, True)
@@ -377,7 +377,7 @@ def test_the_nearest_answer_has_the_defaults_of_the_version_that_was_told(ask_js
 
 def test_a_newer_version_than_the_settings_that_are_listed_says_so(ask):
     _, text, _ = ask("--config topic.properties --kafka-version 4.1 --bound 0", topic="replication.factor=1\n")
-    assert "\nSettings that are newer than Kafka 3.9 are not known here\n" in text
+    assert "\nisrcheck does not know settings that are newer than Kafka 3.9\n" in text
 
 
 def test_a_cluster_without_zookeeper_is_undecided(ask, ask_json):
@@ -417,7 +417,7 @@ def test_resends_are_a_search_of_their_own_and_decide(ask, ask_json):
     }
     text = ask(line)[1]
     assert text.splitlines()[-1] == (
-        "PERMITTED: it can break only where this configuration makes no promise: no_duplicates at step 2, "
+        "PERMITTED: properties fail only where this configuration makes no promise: no_duplicates at step 2, "
         f"order_preserved at step 5; not counted: {MOVED}"
     )
     assert "  reproduce: check kafka --protocol 2.1 --bound 2 --crashes 0 --retries 1\n" in text
@@ -728,7 +728,7 @@ BAD_FILES = [
     (b"min.insync.replicas=two\nretention.ms=1\n", "a.properties:1: min.insync.replicas: 'two' is not a whole number"
      " from 1 to 2147483647; write for example 2"),
     (b"acks=all\nunclean.leader.election.enable=yes\n", "a.properties:2: unclean.leader.election.enable: 'yes' is"
-     " neither true nor false; write one of these"),
+     " neither true nor false; write true or false"),
     (b"acks=1\n\nacks=all\n", "a.properties:3: acks=all contradicts acks=1 in a.properties:1; one producer cannot have"
      " both; keep one of them"),
     (b"acks=\\u00zz\n", "a.properties:1: malformed \\uXXXX escape; write \\u and four hexadecimal digits, or \\\\ for a"
@@ -764,16 +764,16 @@ def test_a_bad_file_gets_one_line_with_place_and_cure(ask, content, says, tmp_pa
         ("--config a.properties --kafka-version 0.10.9",
          "--kafka-version: Kafka 0.10.9 does not exist or has no replication; write another release, for example"
          " 0.10.2 or 3.9"),
-        ("kafka --config a.properties", "--config asks about a cluster, kafka names a model: give one of them"),
+        ("kafka --config a.properties", "--config is for a cluster, kafka is a model: give only one of them"),
         ("--config a.properties --set acks=0",
          "--set does not go with --config: the files say how the cluster is configured"),
         ("--config a.properties --protocol 0.10",
          "--protocol does not go with --config: the files say how the cluster is configured"),
         ("--describe a.properties --set acks=0",
          "--set does not go with --describe: the files say how the cluster is configured"),
-        ("kafka --describe a.properties", "--describe asks about a cluster, kafka names a model: give one of them"),
+        ("kafka --describe a.properties", "--describe is for a cluster, kafka is a model: give only one of them"),
         ("--config a.properties --topic-name t",
-         "--topic-name goes with --describe FILE; leave it out, or give what Kafka's tools print"),
+         "--topic-name goes with --describe FILE; leave --topic-name out, or add --describe FILE"),
         ("--kafka-version 2.1", "--kafka-version goes with --config FILE; for a model use --protocol"),
         ("--config a.properties --switch X=on",
          "--switch does not go with --config: the files say how the cluster is configured"),
@@ -866,7 +866,7 @@ def test_the_last_line_names_what_kafka_does_by_default_and_the_verdict_leaves_o
     line = "--config a.properties --kafka-version 2.1 --bound"
     code, text, _ = ask(f"{line} 10", a=f"{DURABLE}retries=0\n")
     assert code == 0
-    assert text.splitlines()[-1].endswith(f" left; not counted: {MOVED}: it breaks isr_is_complete at step 10")
+    assert text.splitlines()[-1].endswith(f" left; not counted: {MOVED}, which breaks isr_is_complete at step 10")
     assert ask(f"{line} 2")[1].splitlines()[-1].endswith(f" left; not counted: {MOVED}")
     assert "not counted" not in ask(f"{line} 2", a="replication.factor=1\nretries=0\n")[1]
 
@@ -874,5 +874,5 @@ def test_the_last_line_names_what_kafka_does_by_default_and_the_verdict_leaves_o
 def test_what_is_switched_off_is_not_said_to_be_on(ask):
     text = f"{DURABLE}retries=0\nauto.leader.rebalance.enable=FALSE\n"
     _, told, _ = ask("--config a.properties --kafka-version 2.1 --bound 2", a=text)
-    assert "which Kafka has on" not in told and "not counted" not in told
+    assert "auto.leader.rebalance.enable, on by default" not in told and "not counted" not in told
     assert "leader lives (kafka-leader-election; auto.leader.rebalance.enable is off)" in told

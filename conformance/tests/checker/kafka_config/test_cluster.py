@@ -292,13 +292,13 @@ def test_more_required_replicas_than_there_are_is_accepted_as_kafka_does() -> No
         ),
         (
             "unclean.leader.election.enable=yes",
-            "unclean.leader.election.enable: 'yes' is neither true nor false; write one of these",
+            "unclean.leader.election.enable: 'yes' is neither true nor false; write true or false",
         ),
         (
             "unclean.leader.election.enable=",
-            "unclean.leader.election.enable: '' is neither true nor false; write one of these",
+            "unclean.leader.election.enable: '' is neither true nor false; write true or false",
         ),
-        ("enable.idempotence=on", "enable.idempotence: 'on' is neither true nor false; write one of these"),
+        ("enable.idempotence=on", "enable.idempotence: 'on' is neither true nor false; write true or false"),
         ("retries=-1", "retries: '-1' is not a whole number from 0 to 2147483647; write for example 0"),
         ("retries=2147483648", "retries: '2147483648' is not a whole number from 0 to 2147483647; write for example 0"),
         (
@@ -419,7 +419,7 @@ OLD_FORMAT = "records have no leader epochs: followers truncate to the high wate
 
 
 def not_modelled(version: str) -> str:
-    return f"the replication protocol of Kafka {version} is not modelled yet; those of 0.10 to 2.1 are"
+    return f"the replication protocol of Kafka {version} is not modelled yet; only 0.10 to 2.1 are"
 
 
 @pytest.mark.parametrize(
@@ -949,7 +949,7 @@ def test_since_3_7_no_more_replicas_are_required_than_there_are() -> None:
 # --- What is ignored, and why -----------------------------------------------------------------------------------------
 
 NO_CLOCK = "time is not modelled: the answer covers every value"
-RETENTION = "retention is not modelled: the answer is for records that it has not deleted yet"
+RETENTION = "retention is not modelled: the answer is for records that are not deleted yet"
 OFFSETS_TOPIC = "the topic of consumer offsets, which has its own replicas, is not modelled"
 TRANSACTIONS_TOPIC = "the topic of transaction states, which has its own replicas, is not modelled"
 INTERNAL_TOPICS = {
@@ -977,7 +977,7 @@ def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() ->
         "flush.messages": (
             "forced flushes are not modelled: a power loss can lose everything appended since the start"
         ),
-        "auto.leader.rebalance.enable": "preferred elections are a side search, whatever the value of this setting",
+        "auto.leader.rebalance.enable": "preferred elections are a side search for every value of this setting",
         "retention.ms": RETENTION,
         "replica.lag.time.max.ms": NO_CLOCK,
         "offsets.topic.replication.factor": OFFSETS_TOPIC,
@@ -1002,8 +1002,8 @@ def test_what_the_model_does_not_carry_yet_is_told_from_what_has_no_bearing() ->
         ("transaction.state.log.min.isr", "2.1", TRANSACTIONS_TOPIC),
         ("transaction.state.log.replication.factor", "2.1", TRANSACTIONS_TOPIC),
         ("log.retention.hours", "2.1", RETENTION),
-        ("leader.imbalance.per.broker.percentage", "2.1", "preferred elections are a side search, "
-         "whatever the value of this setting"),
+        ("leader.imbalance.per.broker.percentage", "2.1", "preferred elections are a side search "
+         "for every value of this setting"),
     ],
 )  # fmt: skip
 def test_what_bears_on_replication_is_not_said_to_have_no_bearing(key: str, version: str, reason: str) -> None:
@@ -1017,7 +1017,7 @@ def test_settings_of_newer_releases_show_a_newer_kafka() -> None:
     assert cluster.kafka_version == Setting("3.6", "server.properties:2: log.local.retention.ms is new in 3.6")
     assert cluster.generation.protocol == "2.1"
     assert cluster.generation.why_undecided == (
-        "the replication protocol of Kafka 3.6 is not modelled yet; those of 0.10 to 2.1 are"
+        "the replication protocol of Kafka 3.6 is not modelled yet; only 0.10 to 2.1 are"
     )
     # What was told goes before, and a client may be newer than the brokers.
     assert read(newer, version="2.1").kafka_version == Setting("2.1", "--kafka-version")
@@ -1121,7 +1121,7 @@ def test_releases_older_than_the_list_know_what_its_first_release_knows() -> Non
         ("a.plugins.own.key=1", "0.10.2", "Kafka 0.10.2 has no such topic setting"),
         ("a.plugins.own.key=1", None, "Kafka up to 3.9 has no such topic setting"),
         ("a.plugins.own.key=1", "3.9", "Kafka 3.9 has no such topic setting"),
-        ("a.plugins.own.key=1", "4.0", "not a topic setting of Kafka up to 3.9; newer settings are not known here"),
+        ("a.plugins.own.key=1", "4.0", "not a topic setting of Kafka up to 3.9; isrcheck does not know newer settings"),
         ("remote.storage.enable=true", "2.1", "Kafka 2.1 does not know this topic setting, which is new in 3.0"),
         ("min.insync.replica=3", "0.10.2", "Kafka 0.10.2 has no such topic setting; did you mean min.insync.replicas?"),
         ("Acks=all", "0.10.2", "Kafka 0.10.2 has no such topic setting"),

@@ -76,7 +76,7 @@ def test_a_topic_with_one_partition(text: str) -> None:
     assert cluster.understood[2] == UnderstoodSetting(
         "partition t-0",
         "leader 2, replicas 1,2,3, ISR 2,3",
-        "the search starts from it; in traces, broker 0 is 2, 1 is 1, 2 is 3",
+        "the search starts from this partition; in traces, broker 0 is 2, 1 is 1, 2 is 3",
         "1.txt:2",
     )
     assert [(one.key, one.value, one.why) for one in cluster.ignored] == [
@@ -113,10 +113,10 @@ def test_of_several_partitions_the_one_with_the_smallest_isr() -> None:
         (
             "partition t-1",
             "leader 2, replicas 1,2,3, ISR 2,3",
-            "the search starts from it (the one with the smallest ISR of 4 partitions); in traces,"
+            "the search starts from this partition (the one with the smallest ISR of 4 partitions); in traces,"
             " broker 0 is 2, 1 is 1, 2 is 3",
         ),
-        ("partition t-3", "leader none, replicas 1,2,3, ISR 1", "unavailable now: it has no leader"),
+        ("partition t-3", "leader none, replicas 1,2,3, ISR 1", "unavailable now: the partition has no leader"),
     ]
 
 
@@ -127,7 +127,7 @@ def test_without_a_leader_there_is_nothing_to_start_from(leader: str, isr: str) 
     assert cluster.replication_factor.value == 3
     assert cluster.why_unavailable == (
         "t-0 has no leader (1.txt:1), so nothing can be written or read now; "
-        "describe it again once a broker of its ISR is up"
+        "describe the partition again when a broker of its ISR is up"
     )
 
 
@@ -372,9 +372,9 @@ UNCHANGED = "; give the unchanged output of kafka-topics --describe and kafka-co
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("hello\n", 1, "'hello' is not a line of these tools"),
-        (TO_2_3 + "min.insync.replicas=2\n", 3, "'min.insync.replicas=2' is not a line of these tools"),
-        ("Topic t doesn't exist!\n", 1, "'Topic t doesn't exist!' is not a line of these tools"),
+        ("hello\n", 1, "'hello' is not a line of kafka-topics or kafka-configs"),
+        (TO_2_3 + "acks=all\n", 3, "'acks=all' is not a line of kafka-topics or kafka-configs"),
+        ("Topic t doesn't exist!\n", 1, "'Topic t doesn't exist!' is not a line of kafka-topics or kafka-configs"),
         ("Topic: t\tPartitionCount: 1\tConfigs: \n", 1, "this line has no ReplicationFactor"),
         ("Topic: t\tPartitionCount: x\tReplicationFactor: 3\n", 1,
          "PartitionCount 'x' is not a whole number of at least 1"),
@@ -408,7 +408,7 @@ def test_malformed_text_gets_the_line_and_the_cure(text: str, line: int, what: s
 @pytest.mark.parametrize("text", ["", "\n\n", "Warning: nothing\n"])
 def test_nothing_described(text: str) -> None:
     assert complaint(text) == (
-        "1.txt: it describes nothing; give the output of kafka-topics --describe or kafka-configs --describe"
+        "1.txt: the file describes nothing; give the output of kafka-topics --describe or kafka-configs --describe"
     )
 
 

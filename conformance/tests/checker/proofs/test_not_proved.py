@@ -37,7 +37,7 @@ def test_a_property_that_is_not_inductive_is_not_proved(check, capsys):
     told = (
         "right_stays_low: not proved: a step breaks it: somebody_pours_right, from a state that the explorer does not"
     )
-    assert f"{told} reach (these bounds exhausted); a lemma has to exclude that state" in joined(out)
+    assert f"{told} reach (an exhaustive search within these bounds); a lemma has to exclude that state" in joined(out)
     assert out.splitlines()[-1].endswith("; not proved: right_stays_low")
     shown = re.search(r"trace show \S+ --model model\.py", joined(out))
     assert shown is not None
@@ -57,7 +57,9 @@ def test_a_property_that_is_not_inductive_is_not_proved(check, capsys):
 
 def test_how_far_the_explorer_came_is_told(check):
     _, out, _ = check(JUGS, "--bound", "2")
-    told = "the explorer does not reach (these bounds searched to depth 2); it is reached later, or a lemma has to"
+    told = (
+        "the explorer does not reach (these bounds searched to depth 2); the state is reached later, or a lemma has to"
+    )
     assert f"{told} exclude it" in joined(out)
     assert re.search(r"^right_stays_low +NO VIOLATION TO DEPTH 2 \(not proved\)$", out, re.MULTILINE)
 

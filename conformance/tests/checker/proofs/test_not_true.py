@@ -440,7 +440,7 @@ def test_a_violation_stands_where_there_is_no_time_for_a_lesser_path(tmp_path, m
     ("words", "last"),
     [
         (("--bound", "2"), "NOT REACHED TO DEPTH 2: high: 1 frontier state left"),
-        (("--bound", "3"), "REACHED: every state that has to be reachable is reached; 1 frontier state left"),
+        (("--bound", "3"), "REACHED: every `sometimes` property was reached; 1 frontier state left"),
         (("--bound", "2", "--engine", "z3"), "NOT REACHED TO DEPTH 2: high: Z3 does not count the remaining states"),
     ],
 )

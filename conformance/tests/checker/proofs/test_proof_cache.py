@@ -303,7 +303,7 @@ def test_what_there_was_no_time_to_prove_is_told_as_that(check, monkeypatch):
 
 
 def test_what_is_proved_where_the_matrix_says_to_ask_stands_in_the_matrix(check, monkeypatch):
-    """`not attempted: check --prove`: afterwards the matrix has it, also of a run that another one completes."""
+    """Afterwards the matrix has the proof, also for a run that another run completes."""
     named = COMMIT.replace("explored", 'name = "reached"\nproperties = ["all_commit", "all_abort"]\nexplored')
     monkeypatch.setattr(matrix_proofs, "PROOF_SECONDS", 0.0)
     assert cell(check(COMMIT + named)[2])[2] == "not attempted"

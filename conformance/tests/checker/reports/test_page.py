@@ -276,7 +276,7 @@ def test_a_check_that_dies_leaves_no_report_of_yesterday(check, tmp_path, monkey
     code, _, err = check("MODEL --report DIR")
     assert (code, err) == (130, "check: interrupted before anything was found\n")
     assert page_of(tmp_path / "DIR").banners == [
-        "check has not finished: there are no results yet its exit code is not known"
+        "check has not finished: there are no results yet the exit code is not known yet"
     ]
     assert counts_of(tmp_path / "DIR") == [("check", 1, 0, 1, 0)]
     assert run_of(tmp_path / "DIR")["invocations"][0]["executionSuccessful"] is False
@@ -371,7 +371,7 @@ def test_a_cluster(check, tmp_path):
     ]
     assert [count[0] for count in counts_of(tmp_path / "DIR")] == [
         "as configured",
-        *(f"beside the verdict: {says}" for says in (*SIDE_SEARCHES.values(), MOVED)),
+        *(f"side search: {says}" for says in (*SIDE_SEARCHES.values(), MOVED)),
     ]
 
 
@@ -407,7 +407,7 @@ def test_an_earlier_report_is_replaced_and_nothing_else(check, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("other.txt", "mine", "DIR: holds other files, and no report of isrcheck"),
+        ("other.txt", "mine", "DIR: contains other files, and no report of isrcheck"),
         ("isrcheck-report.json", "{", "isrcheck-report.json: damaged, or not written by isrcheck"),
         ("isrcheck-report.json", "[]", "isrcheck-report.json: damaged, or not written by isrcheck"),
         (

@@ -228,7 +228,7 @@ def test_sweeps(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
         load(limit)
         forget()
         code = cli.main(["sweep", "counter.py", "--vary", "start=0,1", "--out", "kept"])
-        return code, "taking up" in capsys.readouterr().err
+        return code, "resuming from" in capsys.readouterr().err
 
     assert [swept("5"), swept("5"), swept("3")] == [(0, False), (0, True), (12, False)]
 
@@ -331,8 +331,8 @@ def test_verdicts_that_were_recorded_of_another_model(
         return code, lines[-2:], json.loads(capsys.readouterr().out)["record"]
 
     changed = (
-        f"models/verdicts.toml was recorded of another examples/two_phase_commit (digest 00000000, now {today[:8]}):"
-        f' check every cell, then write examples/two_phase_commit = "{today}" under [digest] in that file'
+        "examples/two_phase_commit has changed since models/verdicts.toml was recorded (digest 00000000, now"
+        f' {today[:8]}): check every cell, then write examples/two_phase_commit = "{today}" under [digest] in that file'
     )
     if depth:  # what is missing is graver
         assert told(today)[::2] == (10, "recorded, but not found")

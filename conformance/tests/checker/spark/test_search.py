@@ -451,9 +451,12 @@ def test_an_executor_has_to_have_the_same_text_of_a_model():
         ("kafka --engine spark --checkpoint x", "--checkpoint goes with --spark-mode search; add that, or leave"),
         ("kafka --engine spark --split-depth two", "--split-depth two: not a depth; give 0 to 9999"),
         ("kafka --engine spark --spark-conf memory=1g", "--spark-conf memory=1g: write it as --spark-conf spark.exec"),
-        ("kafka --engine spark --prove", "--prove asks the explorer of this process: leave it, or --engine spark, out"),
-        ("--engine spark", "--engine spark is about one model: name it, as in: check kafka --protocol 2.1 --engine"),
-        ("mutate kafka --protocol 2.1 --engine spark", "--engine spark does not go with mutate: the explorer looks at"),
+        ("kafka --engine spark --prove", "--prove does not go with --engine spark; leave out one of them"),
+        (
+            "--engine spark",
+            "--engine spark is about one model: name the model, as in: check kafka --protocol 2.1 --engine",
+        ),
+        ("mutate kafka --protocol 2.1 --engine spark", "--engine spark does not go with mutate: mutants are searched"),
         ("--config x.properties --engine spark", "--engine spark does not go with --config; name a model, as in:"),
     ],
 )

@@ -153,7 +153,7 @@ def test_every_combination_is_a_row_in_the_order_of_the_values(check):
     assert "faults         leaps 0 or 1" in shown
     assert "in every row   HOLDS: never_negative" in shown
     assert "sometimes      1 of 1 reached in every row where they apply" in shown
-    assert "6 configurations: 2 VIOLATED, 2 HOLDS, 2 n/a (the model says why)" in shown
+    assert "6 configurations: 2 VIOLATED, 2 HOLDS, 2 n/a (reasons in the table)" in shown
     assert shown[-1] == "VIOLATED: in 2 of 6 configurations: stays_within"
 
 
@@ -391,13 +391,13 @@ def test_after_an_interruption_the_same_command_goes_on(check, monkeypatch):
     assert code == 130
     assert err == "check: interrupted; this is what was found so far\n"
     assert re.search(r"^9 +0 +UNDECIDED: not searched$", out, re.MULTILINE)
-    assert "6 configurations: 2 VIOLATED, 2 n/a (the model says why), 2 not searched" in out
+    assert "6 configurations: 2 VIOLATED, 2 n/a (reasons in the table), 2 not searched" in out
     assert len(results().read_bytes().splitlines()) == 3
     with monkeypatch.context() as patch:
         done = interrupt_after(patch, 9)
         code, resumed, err = check(SWEEP)
     assert done == ["limit=9, leaps=0", "limit=9, leaps=1"]
-    assert (code, err) == (12, f"taking up {results()}: 2 of 4 searches are done\n")
+    assert (code, err) == (12, f"resuming from {results()}: 2 of 4 searches are done\n")
     _, fresh, _ = check(f"{SWEEP} --out fresh")
     assert re.sub(r", [0-9.]+ s;", "", fresh.replace("fresh/", "counterexamples/")) == re.sub(
         r", [0-9.]+ s;", "", resumed
@@ -461,7 +461,7 @@ def test_ctrl_c_of_a_process_keeps_what_is_done(tmp_path):
 )
 def test_another_sweep_has_another_file(check, other):
     check(SWEEP)
-    assert "taking up" not in check(f"door.py {other}")[2]
+    assert "resuming from" not in check(f"door.py {other}")[2]
     assert len(list(Path("counterexamples").glob("sweep_*.jsonl"))) == 2
 
 
@@ -478,7 +478,7 @@ def test_a_last_line_that_was_cut_short_is_searched_again(check):
     content = results().read_bytes()
     results().write_bytes(content[:-20])
     code, _, err = check(SWEEP)
-    assert (code, err) == (12, f"taking up {results()}: 3 of 4 searches are done\n")
+    assert (code, err) == (12, f"resuming from {results()}: 3 of 4 searches are done\n")
     assert check(SWEEP)[2].endswith("4 of 4 searches are done\n")
     for left in (0, 7):
         results().write_bytes(content[:left])
@@ -491,10 +491,10 @@ DAMAGES = {
     "a list": (lambda lines: [lines[0], b"[]\n", *lines[2:]], ":2: damaged"),
     "bytes": (lambda lines: [*lines[:3], b"\xff\xfe\n"], ":4: damaged"),
     "twice": (lambda lines: [*lines, lines[1]], ":6: damaged"),
-    "foreign": (lambda lines: [b"my notes\n", *lines[1:]], ":1: these are not the results of this sweep"),
+    "foreign": (lambda lines: [b"my notes\n", *lines[1:]], ":1: the file does not contain results of this sweep"),
     "another": (
         lambda lines: [lines[0].replace(b"door", b"barn"), *lines[1:]],
-        ":1: these are not the results of this sweep",
+        ":1: the file does not contain results of this sweep",
     ),
 }
 
@@ -583,7 +583,7 @@ def test_the_same_sweep_does_not_run_twice_at_a_time(check):
         fcntl.flock(file, fcntl.LOCK_EX)
         code, _, err = check(SWEEP)
     assert code == 2
-    assert err.endswith("the same sweep is running; wait for it, or give another folder with --out DIR\n")
+    assert err.endswith("the same sweep is running; wait until it ends, or give another folder with --out DIR\n")
 
 
 # ------------------------------------------------------------------------------------------------------------ progress
@@ -607,15 +607,15 @@ def test_progress_is_a_bar_on_a_terminal_and_nothing_elsewhere(check, monkeypatc
 # ----------------------------------------------------------------------------------------------------------- bad input
 
 BAD = {
-    "door.py": "sweep varies nothing",
+    "door.py": "sweep needs --vary, as in",
     "door.py --vary limit": "--vary limit: write it as --vary KEY=VALUE,VALUE,...",
     "door.py --vary limit=": "write it as --vary KEY",
     "door.py --vary =1": "write it as --vary KEY",
     "door.py --vary limit=1,,2": "write it as --vary KEY",
     "door.py --vary limits=1,2": "--vary limits: door has no such entry; did you mean limit?",
-    "door.py --vary limit=1 --vary limit=2": "--vary is given limit twice",
-    "--vary replicas=1 --vary replication.factor=2": "replicas and replication.factor, which are the same",
-    "--vary min.insync.replicas=1 --vary min_insync_replicas=2": "which are the same",
+    "door.py --vary limit=1 --vary limit=2": "--vary is given for limit twice",
+    "--vary replicas=1 --vary replication.factor=2": "replicas and replication.factor, which mean the same",
+    "--vary min.insync.replicas=1 --vary min_insync_replicas=2": "which mean the same",
     "door.py --vary limit=1,1": "1 is given twice",
     "--vary acks=all,-1": "-1 is given twice",
     "--vary max.in.flight.requests.per.connection=5,9": "5 and 9 mean the same to the model",
@@ -659,7 +659,7 @@ def test_too_many_combinations_are_refused(check):
     code, _, err = check(f"door.py --vary limit={wide} --vary goal={wide}")
     assert (code, err) == (
         2,
-        "check: --vary asks for 10,201 combinations, more than 10,000; leave values out\n",
+        "check: --vary gives 10,201 combinations, more than 10,000; give fewer values\n",
     )
 
 

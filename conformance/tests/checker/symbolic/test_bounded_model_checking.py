@@ -234,7 +234,9 @@ def test_z3_alone_tells_how_far_it_asked_and_leaves_a_trace(check, capsys):
     lines = text.splitlines()
     assert (code, err) == (12, "")
     assert "search         Z3, depth by depth, every behaviour of at most 2 steps, from 2 initial states" in lines
-    assert re.search(r"^Z3 [\d.]+: checked every depth to 2 \(behaviours go on\); [\d,]+ nodes$", text, re.MULTILINE)
+    assert re.search(
+        r"^Z3 [\d.]+: checked every depth to 2 \(there are longer behaviours\); [\d,]+ nodes$", text, re.MULTILINE
+    )
     assert "distinct" not in text
     assert lines[-1] == "VIOLATED: some_are_off at step 1"
     shown = next(line for line in lines if line.startswith("some_are_off  ") and "trace show " in line)
@@ -429,19 +431,19 @@ def test_a_model_that_leaves_its_declaration_is_told_the_same_by_every_engine(ch
 
 # ----------------------------------------------------------------------------------------------------------- bad input
 
-NAME_IT = "is about one model: name it, as in: check kafka --protocol 2.1"
+NAME_IT = "is about one model: name the model, as in: check kafka --protocol 2.1"
 BAD = {
-    "lamps.py --engine z3": "--engine z3 goes depth by depth: say how far, as in --bound 6",
-    "lamps.py --engine all": "--engine all goes depth by depth: say how far, as in --bound 6",
-    "lamps.py --engine all --prove": "--engine all goes depth by depth: say how far, as in --bound 6",
+    "lamps.py --engine z3": "--engine z3 searches depth by depth: give a bound, as in --bound 6",
+    "lamps.py --engine all": "--engine all searches depth by depth: give a bound, as in --bound 6",
+    "lamps.py --engine all --prove": "--engine all searches depth by depth: give a bound, as in --bound 6",
     "lamps.py --engine z3 --bound 3 --prove": (
-        "--prove asks the explorer about what stands in the way of a proof: leave --engine z3 out"
+        "--prove needs the explicit-state search as well: leave --engine z3 out"
     ),
     "lamps.py --engine z3 --bound 3 --continue": (
-        "--continue counts states, which Z3 does not do: leave it, or --engine z3, out"
+        "--continue counts states, which Z3 does not do: leave out --continue or --engine z3"
     ),
     "lamps.py --engine all --bound 3 --continue": (
-        "--continue counts states, which Z3 does not do: leave it, or --engine all, out"
+        "--continue counts states, which Z3 does not do: leave out --continue or --engine all"
     ),
     "--engine z3 --bound 3": f"--engine z3 {NAME_IT} --engine z3",
     "--engine all": f"--engine all {NAME_IT} --engine all",
@@ -453,8 +455,8 @@ BAD = {
     ),
     "--config x.properties --prove": "--prove does not go with --config; name a model, as in: check kafka --prove",
     "--describe - --prove": "--prove does not go with --describe; name a model, as in: check kafka --prove",
-    "mutate lamps.py --engine z3 --bound 3": "--engine z3 does not go with mutate: the explorer looks at mutants",
-    "mutate lamps.py --prove": "--prove does not go with mutate: the explorer looks at mutants",
+    "mutate lamps.py --engine z3 --bound 3": "--engine z3 does not go with mutate: mutants are searched explicitly",
+    "mutate lamps.py --prove": "--prove does not go with mutate: mutants are searched explicitly",
 }
 
 

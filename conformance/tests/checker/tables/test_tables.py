@@ -328,7 +328,7 @@ AWAY = "move it away, or give another folder with --tables DIR"
         (lambda at: written(at, OURS), f"found/{OURS}: was not written by isrcheck; {AWAY}"),
         (
             lambda at: written(at, OURS, version="2"),
-            f"found/{OURS}: version 2 of the tables, but this isrcheck writes 1; {AWAY}",
+            f"found/{OURS}: has version 2 of the tables, but isrcheck writes 1; {AWAY}",
         ),
     ],
 )  # fmt: skip
@@ -349,14 +349,14 @@ def test_a_folder_that_holds_something_else_is_refused(check, tmp_path, make, me
     [
         (
             "--tables found",
-            "--tables goes with one model, or with a sweep: name it, as in: check kafka --protocol 2.1 --tables DIR",
+            "--tables goes with one model or a sweep: name the model, as in: check kafka --protocol 2.1 --tables DIR",
         ),
-        ("published --tables found", "--tables goes with one model, or with a sweep"),
-        ("mutate kafka --protocol 2.1 --tables found", "--tables goes with one model, or with a sweep"),
-        ("--config stairs.py --tables found", "--tables goes with one model, or with a sweep"),
+        ("published --tables found", "--tables goes with one model or a sweep"),
+        ("mutate kafka --protocol 2.1 --tables found", "--tables goes with one model or a sweep"),
+        ("--config stairs.py --tables found", "--tables goes with one model or a sweep"),
         (
             "stairs.py --bound 2 --engine z3 --tables found",
-            "--tables counts states, which Z3 does not do: leave it, or --engine z3, out",
+            "--tables counts states, which Z3 does not do: leave out --tables or --engine z3",
         ),
     ],
 )  # fmt: skip
