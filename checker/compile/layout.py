@@ -37,7 +37,7 @@ class Bits:
 
 @dataclass(frozen=True)
 class Layout:
-    """The bytes and bits of a state for one shape of configuration."""
+    """The bytes and bits of a state, for all configurations with the same ranges and array sizes."""
 
     settings: tuple[str, ...]
     slots: int
@@ -61,7 +61,7 @@ class Layout:
         return self.first_cell + -(-(self.cells + 7) // 8) * 8
 
     def buffer(self, instance: Instance) -> NDArray[np.int8]:
-        """A working buffer with the run-time values of an instance of this shape."""
+        """A working buffer with the run-time settings of an instance that has this layout."""
         buffer = np.zeros(self.size, np.int8)
         values = dict(instance.configuration.items())
         for position, name in enumerate(self.settings):

@@ -29,7 +29,7 @@ SIGNS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">",
 
 
 def object_code(text: str, operations: Mapping[str, Operation], exported: Iterable[str]) -> bytes:
-    """Compile; only the `exported` functions can be called from outside."""
+    """Compile the text of a kernel; only the `exported` functions can be called from outside."""
     module = ir.Module("kernel")
     module.triple = llvm.get_process_triple()
     functions: dict[str, Any] = {}
@@ -101,7 +101,7 @@ class _Function:
             self.assign(name, argument)
 
     def build(self, is_exported: bool) -> None:
-        """Build all of it."""
+        """Build the whole function."""
         if not is_exported:
             self.function.linkage = "internal"
         body = self.function.blocks[1]
@@ -167,7 +167,7 @@ class _Function:
             self.builder.branch(after)
 
     def statement_For(self, statement: ast.For) -> None:
-        """The counter is a cell of its own, so that the body may assign to the variable."""
+        """Build a loop. The counter has a cell of its own, so that the body may assign to the variable."""
         assert isinstance(statement.target, ast.Name) and isinstance(statement.iter, ast.Call)
         limits = [self.number(self.value(argument)) for argument in statement.iter.args]
         first, last = limits if len(limits) == 2 else (ir.Constant(I64, 0), *limits)
@@ -294,7 +294,7 @@ class _Function:
         return self.met(kind, incoming, after)
 
     def met(self, kind: Any, incoming: Iterable[tuple[Value, Value]], after: Value) -> Value:
-        """The value with which a block is entered, depending on its predecessor."""
+        """The value of a block that depends on the predecessor from which it is entered."""
         self.builder.position_at_end(after)
         found = self.builder.phi(kind)
         for value, block in incoming:

@@ -5,8 +5,8 @@ Out: `DistinctCauses`: a certified trace for each cause that was found, and what
 
 Every path on which the property fails for the first time is a candidate (checker/explicit/first_violations.py). Steps
 that the violation does not need are removed (traces/format/minimise.py), so that irrelevant faults do not count. The
-rest has a cause (traces/explaining/cause.py). The first trace of each cause is shown, except causes that contain
-another cause.
+remaining steps determine the cause (traces/explaining/cause.py). There is one trace for each cause, except for causes
+that contain another cause.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from isrcheck.traces.format.minimise import needed_steps, take_steps
 from isrcheck.traces.format.trace import Trace
 
 SEARCH_SHARE = 0.5
-"""The part of the seconds that the search may take; the rest is for examining what it found."""
+"""The share of the seconds that the search may take; the rest is for examining its paths."""
 
 PATIENCE = 5.0
 """Seconds for examining the results of an interrupted search."""
@@ -43,7 +43,7 @@ PATIENCE = 5.0
 
 @dataclass
 class _CauseSearch:
-    """The state of the work on one property."""
+    """The progress of the work on one property."""
 
     instance: Instance
     prop: Property
@@ -66,7 +66,7 @@ def distinct_causes(
     report: Callable[[Progress], None],
     tell: Callable[[str, float], None],
 ) -> DistinctCauses:
-    """Find this many counterexamples with distinct causes; `command` reproduces them."""
+    """Find at most `asked` counterexamples with distinct causes; `command` is the command that reproduces them."""
     share = None if limits.seconds is None else limits.seconds * SEARCH_SHARE
     request = SearchRequest(watched=(prop,), count_all=True)
     context = SearchContext(instance, replace(limits, seconds=share), kernel, request, report)

@@ -19,7 +19,7 @@ from isrcheck.models.run import Cells
 
 @dataclass(frozen=True)
 class Start:
-    """A state that a search starts from, and its number in paths: the position of an initial state."""
+    """A state that a search starts from, and its number in paths, such as the position of an initial state."""
 
     number: int
     cells: Cells
@@ -41,7 +41,7 @@ class Starts(Sequence[Start]):
 
     @classmethod
     def of(cls, starts: Sequence[Start], cells: int) -> Starts:
-        """These states, which have `cells` cells each."""
+        """The given states, each with `cells` cells."""
         rows = np.array([start.cells for start in starts], np.int8).reshape(len(starts), cells)
         return cls([start.number for start in starts], rows)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class SparkOptions:
-    """The user's settings for a session."""
+    """The user's settings for a Spark session."""
 
     master: str | None = None  # None: what spark-submit or spark-defaults.conf says, else every core of this machine
     conf: tuple[tuple[str, str], ...] = ()
