@@ -88,7 +88,7 @@ class KernelText:
         return "\n".join(lines)
 
     def _judge(self, number: int, prop: Property, found: str, states: Sequence[str], state: str) -> list[str]:
-        """Evaluate one property, and note the result."""
+        """The lines that evaluate one property and note the result."""
         if prop.kind.value == "sometimes":
             return [f"if {found}:", f"    {self._note(number, EntryKind.FOUND)}"]
         return [f"if not {found}:", *(f"    {line}" for line in self._judge_failure(number, prop, state))]

@@ -118,7 +118,7 @@ class _Function:
     # --------------------------------------------------------------------------------------------------- statements
 
     def block(self, statements: Iterable[ast.stmt]) -> None:
-        """Statements in order; nothing is built after a `return`."""
+        """Build statements in order; nothing is built after a `return`."""
         for statement in statements:
             if self.builder.block.is_terminated:
                 return
@@ -161,7 +161,7 @@ class _Function:
             self.builder.position_at_end(after)
 
     def block_to(self, statements: Iterable[ast.stmt], after: Value) -> None:
-        """Statements, followed by a jump to `after`."""
+        """Build statements, followed by a jump to `after`."""
         self.block(statements)
         if not self.builder.block.is_terminated:
             self.builder.branch(after)
@@ -232,7 +232,7 @@ class _Function:
         return operations[type(operator)](self.number(left), self.number(right))
 
     def value_Compare(self, expression: ast.Compare) -> Value:
-        """The sides of a chain are evaluated from left to right, up to the first comparison that is false."""
+        """Build a chain of comparisons: evaluated from left to right, up to the first one that is false."""
 
         def comparisons() -> Iterator[Value]:
             left = self.number(self.value(expression.left))
@@ -271,7 +271,7 @@ class _Function:
         return self.met(kind, incoming, after)
 
     def value_IfExp(self, expression: ast.IfExp) -> Value:
-        """One of several values; only that one is evaluated."""
+        """Build a conditional expression, which evaluates only the chosen value."""
         pairs, last = alternatives(expression)
         ends = []
         for test, side in pairs:

@@ -34,9 +34,9 @@ class SearchRequest:
 
     `watched` are the properties to judge (None: all that apply; empty: none, and the search visits every state).
     `count_all` counts every violation; otherwise a property is judged up to the level with its first `decisive` entry.
-    `starts` replaces the initial states; `starts_are_judged` if an earlier search has judged the properties in them.
-    Once a property in `patience` is violated, the search goes on for at most that many seconds. The search goes no
-    deeper than a level with `enough` states.
+    `starts` replaces the initial states; `starts_are_judged` says that the properties were judged in them before. Once
+    a property in `patience` is violated, the search goes on for at most that many seconds. The search ends at the first
+    level with at least `enough` states.
     """
 
     watched: tuple[Property, ...] | None = None

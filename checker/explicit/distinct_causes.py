@@ -43,7 +43,7 @@ PATIENCE = 5.0
 
 @dataclass
 class _CauseSearch:
-    """The progress of the work on one property."""
+    """How far the search for the causes of one property's failures has come."""
 
     instance: Instance
     prop: Property

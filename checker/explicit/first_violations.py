@@ -24,8 +24,7 @@ from isrcheck.models.language.model import Property
 
 @dataclass(frozen=True)
 class End:
-    """The end of a path: a state, the step from there that violates the property (-1: none), and the last state's
-    words."""
+    """The end of a path: a state, the violating step from there (-1: none), and the packed words of the last state."""
 
     state: int
     step: int
@@ -69,7 +68,7 @@ class FirstViolations(Carrier):
         self.context.expanded = last  # the states in which a path ends have no successors in this search
 
     def _without_ends(self, generated: int) -> int:
-        """Remove the transitions that violate a property of transitions from the batch; return how many are left."""
+        """Remove the transitions that violate the property from the batch; return how many transitions are left."""
         count = self.context.results.count(self.number, self.kind)
         if not self.prop.of_steps or count == self.known:
             return generated

@@ -4,7 +4,7 @@ In:  a `SearchContext`: instance, limits, request; the carrier that does the wor
 Out: an `Exploration`: the number of states in each level, how often each action fired, and for each property the first
      state (or transition) that decides it, from which traces/ makes a trace.
 
-A step that leaves its declared range has no successor, and a property whose evaluation leaves a declared range is not
+A step that leaves a declared range has no successor, and a property whose evaluation leaves a declared range is not
 judged in that state. Both violate the implicit property `in_range`, and the search goes on.
 
 States are expanded in the order of their discovery, and the steps of a state in the order of the model. Therefore the

@@ -77,7 +77,7 @@ class Lane:
 
     @classmethod
     def of(cls, words: int, room: int, chunk: int, shards: int) -> Lane:
-        """Room for `room` successors of a chunk of `chunk` states."""
+        """A lane with room for a chunk of `chunk` states and `room` successors."""
         return cls(
             np.empty(chunk * words, np.uint64),
             Batch.of(room, words),
@@ -88,7 +88,7 @@ class Lane:
         )
 
     def sort(self, words: int, size: int, shards: int) -> None:
-        """Sift the first `size` successors of the batch and sort them by shard."""
+        """Remove recent duplicates from the first `size` successors of the batch, and sort the others by shard."""
         rest = sift(self.batch.states, words, size, self.recent, self.batch.kept, self.batch.hashes)
         route(self.batch.kept, self.batch.hashes, rest, shards, self.routed, self.hashes, self.bounds)
 
@@ -109,7 +109,7 @@ def interleave(keys: Any, bounds: Any, shards: Any, owners: Any, first: Any) -> 
 class Shards:
     """The visited states by number, within a memory limit in bytes. The states of a level are numbered together.
 
-    In each shard, the newest level extends from `opened` to `closed`.
+    In each shard, the newest level has the positions `opened` to `closed` - 1.
     """
 
     def __init__(self, words: int, steps: int, memory: int, shards: int) -> None:
@@ -129,7 +129,7 @@ class Shards:
 
     @property
     def bytes_used(self) -> int:
-        """The memory in use."""
+        """The memory in use, in bytes."""
         return sum(store.bytes_used for store in self.stores)
 
     def close_level(self) -> None:

@@ -1,4 +1,4 @@
-"""The carrier for one thread.
+"""The carrier for one thread: does the work of a search on the calling thread.
 
 In:  a `SearchContext`.
 Out: states in the visited set, in breadth-first order; counts in the context.

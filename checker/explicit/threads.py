@@ -1,4 +1,4 @@
-"""The carrier for several threads: same counts and same paths as on one thread.
+"""The carrier for several threads: does the work of a search, with the same counts and paths as on one thread.
 
 In:  a `SearchContext`, whose limits name the number of threads.
 Out: states in the shards of the visited set, in breadth-first order; counts in the context.

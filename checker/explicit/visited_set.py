@@ -144,8 +144,7 @@ def merge(
     last: Any,
     room: Any,
 ) -> Any:
-    """Insert the successors at kept[first..last-1] that are new, in order, up to `room` states; returns (next,
-    count)."""
+    """Insert the new ones of the successors at kept[first..last-1], up to `room` states; returns (next, new count)."""
     shift = np.uint64(64 - bits)
     mask = np.int64(len(table) - 1)
     for k in range(first, min(first + AHEAD, last)):
@@ -257,7 +256,7 @@ class Full(Exception):
 
 @dataclass
 class Batch:
-    """Successors on their way from the kernel to the visited set."""
+    """Successors that a kernel has written, to be inserted into the visited set."""
 
     states: NDArray[np.uint64]
     parents: NDArray[np.uint32]
@@ -296,7 +295,7 @@ class VisitedSet:
 
     @property
     def bytes_used(self) -> int:
-        """The memory in use: states, predecessors, steps and the table."""
+        """The memory in use, in bytes: states, predecessors, steps and the table."""
         return self.count * self.bytes_of_state + self.table.nbytes
 
     def add(self, batch: Batch, size: int) -> None:

@@ -1,7 +1,7 @@
 """`--engine all`: whether the explorer and Z3 agree on one instance.
 
 In:  an `Exploration` and a `BmcResult` of the same instance.
-Out: one line for each difference. A search that was cut short is compared as far as it went.
+Out: one line for each difference. A search that was cut short is compared up to the depth that it has judged.
 """
 
 from __future__ import annotations

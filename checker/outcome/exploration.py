@@ -74,10 +74,10 @@ class ReachedStates(Protocol):
 class Exploration:
     """The result of a breadth-first search.
 
-    `stopped` says why it ended early: memory, seconds, interrupt, decided (no property is open), lost (Spark), or None.
-    `judged` is the depth to which every state was reached and judged; `frontier` counts the states that were not
-    expanded. `findings` has an entry for the implicit property `in_range` only if it is violated; it counts steps, and
-    evaluations of properties, that leave a declared range.
+    `stopped` says why the search ended early: memory, seconds, interrupt, decided (no property is open), lost (Spark),
+    or None. `judged` is the depth to which every state was reached and judged; `frontier` counts the states that were
+    not expanded. `findings` has an entry for the implicit property `in_range` only if it is violated; the entry counts
+    steps, and evaluations of properties, that leave a declared range.
     """
 
     instance: Instance

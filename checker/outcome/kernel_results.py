@@ -80,7 +80,7 @@ class KernelResults:
 
     @classmethod
     def of(cls, properties: int, words: Sequence[int]) -> KernelResults:
-        """The results whose `words` were read before, here or on another machine."""
+        """Results rebuilt from their `words`, which may come from another machine."""
         results = cls(properties)
         results._table[:] = np.reshape(words, results._table.shape)
         return results
@@ -122,7 +122,7 @@ class KernelResults:
         return int(self._table[_row(number, kind), 0])
 
     def entry(self, number: int, kind: EntryKind) -> Entry:
-        """An entry of a property."""
+        """The entry of a property for one kind of result."""
         return self._entry(_row(number, kind))
 
     @property

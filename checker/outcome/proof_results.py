@@ -69,7 +69,7 @@ class Proofs:
     is_kept: bool = False
 
     def attempt(self, name: str) -> Attempt | None:
-        """The last attempt at a property."""
+        """The last failed attempt at a property; None if there is none."""
         return next((one for one in reversed(self.attempts) if one.prop.name == name), None)
 
     def joined(self, other: Proofs) -> Proofs:

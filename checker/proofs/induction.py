@@ -52,7 +52,7 @@ class Decision:
 
 
 class InductionSystem(Protocol):
-    """The interface of both systems."""
+    """The interface of the two systems on which induction works."""
 
     instance: Instance
     circuit: AndInverterGraph
@@ -77,7 +77,7 @@ def holds_initially(instance: Instance, prop: Property, budget: FormulaBudget) -
 
 
 class BoundedSystem:
-    """The transition system within its bounds. A step that leaves its declared range has no successor; that there is no
+    """The transition system within its bounds. A step that leaves a declared range has no successor; that there is no
     such step is a separate claim (`in_range`)."""
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
@@ -130,7 +130,7 @@ class BoundedSystem:
         return frozenset(self._solver.core()) if answer is Answer.NO else frozenset(hypotheses)
 
     def _counterexample(self, question: InductionQuery, values: Values) -> CounterexampleToInduction:
-        """A state, a step, and the state after it."""
+        """The counterexample in an assignment: a state, a step, and the state after it."""
         before = self._cells(self.relation.before, values)
         if question.claim == IN_RANGE.name:  # no step is required, so there may be no state after it
             return self._out_of_range(before, values)
@@ -142,7 +142,7 @@ class BoundedSystem:
         return tuple(_number(value, values.holds) for value in state)
 
     def _out_of_range(self, before: tuple[int, ...], values: Values) -> CounterexampleToInduction:
-        """A state, and the step or property that leaves its declared range there."""
+        """The counterexample to `in_range`: a state, and the step or property that leaves a declared range there."""
         for one in self.relation.transitions:
             if values.holds(one.error):
                 says = self.instance.spell_step(one.step)
@@ -161,7 +161,7 @@ def _number(value: Value, holds: object) -> int:
 
 
 class AbstractSystem:
-    """The unbounded abstraction. Each step has a query of its own; steps that change nothing are skipped."""
+    """The unbounded abstraction. Each step has a query of its own; steps that change nothing relevant are skipped."""
 
     def __init__(self, instance: Instance, claims: Sequence[Property], budget: FormulaBudget | None = None) -> None:
         self.instance = instance

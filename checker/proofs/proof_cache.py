@@ -35,7 +35,7 @@ def proved(
     is_patient: bool = True,
     report: Report = lambda message: None,
 ) -> Proofs:
-    """The proofs of one phase, from the cache or computed now.
+    """Return the proofs of one phase, from the cache or from the prover (for the parameters, see `prove`).
 
     If `is_patient` is false, a result that ran out of time is stored and reused, too.
     """

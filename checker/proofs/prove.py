@@ -40,7 +40,7 @@ MOST_STEPS = 3
 
 @dataclass
 class Induction:
-    """The result for a set of claims and goals: `kept` are those that every step preserves, each with the claims that
+    """The result for a set of claims and goals: `kept` has those that every step preserves, each with the claims that
     its proof uses; `broken` those that a step violates; `unknown` the goals that Z3 did not decide."""
 
     kept: dict[str, frozenset[str]]
@@ -93,7 +93,7 @@ def _note(found: Induction, results: Mapping[str, frozenset[str] | Counterexampl
 def _kept(
     system: InductionSystem, claim: str, assumed: Sequence[str], deadline: float, report: Report
 ) -> frozenset[str] | CounterexampleToInduction | Answer:
-    """The assumed claims that the preservation of a claim needs; or a counterexample; or why Z3 did not decide."""
+    """The assumed claims with which every step preserves `claim`; or a counterexample; or why Z3 did not decide."""
     report(f"proving {claim}")
     hypotheses = {system.hypothesis(one): one for one in assumed}
     used: set[str] = set()
@@ -386,7 +386,7 @@ class _Proving:
                 self.found.proofs[prop.name] = Proof(prop, lemmas, False, 1, time.monotonic() - started)
 
     def with_more_steps(self) -> None:
-        """Prove by k-induction over simple paths, assuming all proved claims."""
+        """Prove by k-induction over simple paths (which visit no state twice), assuming all proved claims."""
         asked = [*self.open, *self.premises]
         if not self._is_anything_asked(asked):
             return

@@ -8,7 +8,7 @@ Open entries are bounds that are declared open (log length, number of records), 
 settings; they become integer variables. An array over an open domain has no cells: reads return any value of its range,
 writes are ignored. Loops over open domains are havocked: each cell and local that the loop writes keeps its value, or
 takes one that an iteration from an arbitrary state writes; cells that never decrease, or never increase, in an
-iteration are found first. Steps that leave their declared range are excluded.
+iteration are found first. Steps that leave a declared range are excluded.
 
 The abstraction over-approximates the model. What holds in it holds in the model; what does not hold in it may still
 hold in the model.
@@ -167,7 +167,7 @@ class Round:
 
 
 Before = tuple[list[list[Value]], dict[str, Value], int, int]
-"""The state before a loop: the cells, the locals, the conjunction of the guards, and the condition of range errors."""
+"""The state before a loop: the cells, the locals, the guards so far, and where a declared range was left."""
 
 
 class AbstractEvaluator(Evaluator):
@@ -197,7 +197,7 @@ class AbstractEvaluator(Evaluator):
         return super().ask(function, states, taken)
 
     def entry(self, name: str) -> Value:
-        """The value of a configuration entry; an open entry has an arbitrary value, always the same one."""
+        """The value of a configuration entry; an open entry has an arbitrary value, the same at every reading."""
         if name not in self.abstraction.open:
             return super().entry(name)
         if name not in self.entries:
@@ -259,7 +259,7 @@ class AbstractEvaluator(Evaluator):
         super()._assign(target, value)
 
     def _note(self, target: Target, condition: int) -> None:
-        """Within a loop: note what was written, and when. Only locals of the loop's own frame belong to the loop."""
+        """Within a loop, note what is written, and when. Only locals of the loop's own frame belong to the loop."""
         if self.written is not None and (target[0] == "cell" or self.frame is self.looping):
             here = self.circuit.all([self.frame.entry, self.frame.branch, condition])
             self.written[target] = self.circuit.either(self.written.get(target, FALSE), here)

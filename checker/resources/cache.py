@@ -113,7 +113,7 @@ def _digest(path: Path, content: bytes) -> bytes:
 
 @contextlib.contextmanager
 def _folder_of(path: Path, *, is_made: bool = False) -> Iterator[int]:
-    """Open the folder of a file; `is_made` creates the folder. Raises NotPrivateError, OSError.
+    """Open the folder of a file; with `is_made`, create the folder first. Raises NotPrivateError, OSError.
 
     The cache itself may be a symbolic link; the folders in it may not.
     """

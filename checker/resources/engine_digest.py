@@ -1,4 +1,4 @@
-"""The digest of the engines' source, which is part of the names of all cached files.
+"""The digest of the engines' source, on which the names of all cached files depend.
 
 In:  nothing.
 Out: SHA-256 over the source of every module that a result can depend on, and over the version SEMANTICS.

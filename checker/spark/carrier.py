@@ -1,4 +1,4 @@
-"""The carrier for Spark: executors share the work of one search, with the counts and paths of one process.
+"""The Spark carrier: does the work of a search on Spark's executors, with the counts and paths of one process.
 
 In:  a `SearchContext`, a Spark session.
 Out: states in Spark's partitions, level by level; counts in the context.

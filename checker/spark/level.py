@@ -6,7 +6,7 @@ Out: blobs of packed states, and statistics for the driver.
 A level is divided into as many chunks of consecutive states as there are shards. Tasks expand each chunk, and send each
 successor to the shard that its hash selects. A shard removes visited states, and sends each new state to a chunk of the
 next level, which the number of its predecessor selects. That chunk is then sorted by predecessor and step. So each
-state is reached by the least of its shortest paths, as in a search in one process.
+state is reached by the same path as in a search in one process.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LevelTask:
     """The input of the tasks of a level: the instance, its division into shards and chunks, and the open properties.
 
     `memory` limits each task, in bytes. `depth` is the depth of the states to expand. `offsets` are the numbers of the
-    first state of each chunk, then the size of the level. `active` has a 1 for each open property.
+    first state of each chunk, then the size of the level. `active` has a 1 for each property that is not decided yet.
     """
 
     subject: InstanceSpecification
@@ -213,7 +213,7 @@ def order(level: LevelTask, statistics: TaskStatistics, chunk: int, arriving: Bl
 
 
 def predecessors(wanted: Mapping[int, Sequence[int]], chunk: int, ordered: Blobs) -> Iterator[tuple[int, Link]]:
-    """Yield the position and the link of each wanted state of a chunk; `wanted` holds positions by chunk.
+    """Yield the position and the `Link` of each wanted state of a chunk; `wanted` holds positions by chunk.
 
     Reads all input, because Spark does not reuse a Python process that has left input unread.
     """

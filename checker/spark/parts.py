@@ -39,7 +39,7 @@ from isrcheck.checker.spark.summary import Mode, Overlap, SparkSummary
 from isrcheck.models.language.in_range import IN_RANGE
 
 Prepared = Callable[[Limits, int | None], SearchContext]
-"""Makes the context of a search from limits, and from the size of a level at which the search may end (None: any)."""
+"""Makes a search context from limits, and from a number of states: a level of that size ends the search."""
 
 ENOUGH_STARTS = 64
 """With fewer initial states than this, the states at some depth are divided instead."""
@@ -49,7 +49,7 @@ MOST_PARTS = 64
 
 PARTS_A_CORE = 2
 WORST_FIRST = ("interrupt", "lost", "memory", "seconds", "decided")
-"""Why a search can end early; the result of several searches gets the first of their reasons."""
+"""Why a search ended early, worst reason first; a merged result gets the worst reason of its parts."""
 
 DEPTH = "depth"
 FAR = np.iinfo(np.uint32).max
@@ -93,7 +93,7 @@ class ShardCount:
 def search_part(
     question: PartTask, statistics: TaskStatistics, number: int, starts: Sequence[Start]
 ) -> Iterator[tuple[int, bytes]]:
-    """Search a part from its starts; report the result to the driver, and yield the states by shard, with depths."""
+    """Search a part from its start states; report the result to the driver; yield the states by shard, with depths."""
     seconds = None if question.deadline is None else max(0.0, question.deadline - time.time())
     depth = None if question.depth is None else question.depth - question.first_depth
     limits = Limits(depth, question.memory, seconds)

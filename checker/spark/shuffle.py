@@ -31,7 +31,7 @@ class ShuffleWriter:
     """Sorts states by shard. Within a shard, states keep their order."""
 
     def __init__(self, words: int, shards: int, room: int = ROOM, **about: int) -> None:
-        """`room` is the size of the batch. A blob's metadata is `about`, and its position among its shard's blobs."""
+        """Each blob carries `about` and its number within its shard as metadata; `room` is the size of the batch."""
         self.words = words
         self.shards = shards
         self.about = about

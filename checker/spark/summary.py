@@ -31,21 +31,21 @@ class Overlap:
 
     @property
     def by_one(self) -> int:
-        """States that exactly one part found."""
+        """The number of states that exactly one part found."""
         return sum(count for parts, count in self.states_by_parts.items() if parts.bit_count() == 1)
 
     @property
     def by_several(self) -> int:
-        """States that more than one part found."""
+        """The number of states that more than one part found."""
         return sum(count for parts, count in self.states_by_parts.items() if parts.bit_count() > 1)
 
     @property
     def found(self) -> int:
-        """States, counted once for each part that found them."""
+        """The number of states, counted once for each part that found them."""
         return sum(count * parts.bit_count() for parts, count in self.states_by_parts.items())
 
     def between(self, one: int, other: int) -> int:
-        """States that both of two parts found."""
+        """The number of states that the two parts `one` and `other` both found."""
         both = 1 << one | 1 << other
         return sum(count for parts, count in self.states_by_parts.items() if parts & both == both)
 
@@ -75,7 +75,7 @@ class SparkSummary:
 
     @property
     def parts_overlap(self) -> bool:
-        """Whether counts may include states of several parts."""
+        """Whether counts may include a state several times, once for each part."""
         return self.mode is Mode.PARTS and self.parts > 1
 
 

@@ -7,7 +7,7 @@ The transition relation and the meaning of depth are those of checker/explicit/s
 in every state, a property of transitions on the last step. Adjacent steps are independent if neither writes what the
 other reads or writes; of their two orders only the order of the model is considered, which is that of the least path.
 
-A step that leaves its declared range violates `in_range`, and no path continues after it. This constraint is added only
+A step that leaves a declared range violates `in_range`, and no path continues after it. This constraint is added only
 from the depth of the first such step on, so that it costs nothing for other models.
 """
 
@@ -39,7 +39,7 @@ WALKS = 5
 
 @dataclass(frozen=True)
 class Errors:
-    """The properties that leave a declared range at a depth: one literal for all, and the values of a path to one."""
+    """Range errors of properties at a depth: the literal that one occurs, and an assignment that shows one."""
 
     literal: int
     example: Values | None
@@ -172,7 +172,7 @@ class _BoundedModelChecker:
         return bool(self.open) or not self.watched
 
     def _ask(self, depth: int, *, expands: bool) -> None:
-        """Find every open goal at this depth, and what leaves its declared range there or in the next step."""
+        """Find every open goal at this depth, and what leaves a declared range there or in the next step."""
         is_asked = expands and not self.errs
         error = self.circuit.both(self.unrolling.levels[depth].error, self.circuit.all(self.last_order))
         promises = [goal for goal in self.open if goal.prop.kind is not Kind.SOMETIMES]
@@ -194,8 +194,8 @@ class _BoundedModelChecker:
     ) -> tuple[Errors, Values | None]:
         """Find every goal at this depth, and the properties whose evaluation leaves a declared range.
 
-        Returns these errors; and the values of a path on which `leaving` is true, if there is one: a separate query for
-        that path would take as long as all the others.
+        Returns these errors; and an assignment for a path on which `leaving` is true, if there is one: a separate query
+        for that path would take as long as all the others.
         """
         said = {goal: self._said(goal.prop, depth) for goal in goals}
         errors = {goal.prop: said[goal][2] for goal in goals if said[goal][2] != FALSE}
@@ -253,7 +253,7 @@ class _BoundedModelChecker:
                 self._note_broken_range(self._least_path([errors.literal], depth, errors.example))
 
     def _find_least_step(self, depth: int, error: int, found: Values) -> None:
-        """Find the least path to a step that leaves its declared range; from here on, paths exclude such steps."""
+        """Find the least path to a step that leaves a declared range; from here on, paths exclude such steps."""
         self.errs = True
         self.order = Order(self.relation, with_errors=True)
         if IN_RANGE.name in self.result.findings:
@@ -264,11 +264,11 @@ class _BoundedModelChecker:
             self._note_broken_range(StepPath(path.initial, (*path.steps, self._erring_step(path))))
 
     def _erring_step(self, path: StepPath) -> int:
-        """The first step that leaves its declared range at the end of a path."""
+        """The first step that leaves a declared range at the end of a path."""
         cells = path_of(self.instance, path.initial, path.steps).states[-1]
         found = (step.number for step in self.instance.steps if error_in_step(self.instance, cells, step) is not None)
         number = next(found, None)
-        assert number is not None, "Z3 found a step that leaves its declared range, and the reference found none"
+        assert number is not None, "Z3 found a step that leaves a declared range, and the reference found none"
         return number
 
     # ------------------------------------------------------------------------------------------------------------ paths
@@ -289,14 +289,14 @@ class _BoundedModelChecker:
         self.open.remove(goal)
 
     def _hard(self, demanded: int) -> Values | None:
-        """The values of a path on which a literal is true, or None; for hard queries. Raises UndecidedError."""
+        """An assignment in which the literal is true, or None; for hard queries. Raises UndecidedError."""
         answer, values = once(self.circuit, [*self.behaviour, demanded], self.deadline)
         if not answer.is_known:
             raise UndecidedError(answer)
         return values
 
     def _easy(self, *demanded: int) -> Values | None:
-        """The values of a path on which all literals are true, or None; for easy queries. Raises UndecidedError."""
+        """An assignment in which all literals are true, or None; for easy queries. Raises UndecidedError."""
         self.solver.add(*self.behaviour[self.added :])
         self.added = len(self.behaviour)
         answer = self.solver.check(*demanded)
@@ -314,7 +314,7 @@ class _BoundedModelChecker:
         return self._least_path([literal, *([] if goal.prop.of_steps else self.last_order)], depth, found)
 
     def _least_path(self, demanded: list[int], depth: int, found: Values) -> StepPath:
-        """The least path on which all these literals are true; `found` is one such path."""
+        """The least path on which all these literals are true; `found` is the assignment for one such path."""
         places = [self.unrolling.initial, *(level.taken for level in self.unrolling.levels[:depth])]
         # Usually this path is the least one already; one query confirms it.
         less = FALSE
@@ -341,7 +341,7 @@ class _BoundedModelChecker:
 class Order:
     """Which adjacent steps are independent: neither writes what the other one reads or writes.
 
-    With `with_errors`, cells that decide whether a step leaves its declared range count as read, too.
+    With `with_errors`, cells that decide whether a step leaves a declared range count as read, too.
     """
 
     def __init__(self, relation: TransitionRelation, *, with_errors: bool) -> None:
@@ -373,7 +373,7 @@ class Order:
 def _touched(
     relation: TransitionRelation, decisive: Sequence[int], after: Sequence[Value], owner: dict[int, int]
 ) -> tuple[int, int]:
-    """The cells that a step reads and writes, as bits. A cell that it may leave unchanged counts as read."""
+    """The cells that a step reads and writes, as bits. A cell that the step may leave unchanged counts as read."""
     relation.circuit.budget.look()
     reads, writes, roots = 0, 0, [*decisive]
     for cell, (old, new) in enumerate(zip(relation.before, after, strict=True)):

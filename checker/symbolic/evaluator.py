@@ -1,7 +1,7 @@
 """Symbolic evaluation of the modelling language: the result of a function in all states at once.
 
 In:  an `Instance`, a state whose cells are variables or formulas, and a step or a property.
-Out: for a step, whether it is enabled, whether it leaves its declared range, and the state after it; for a property,
+Out: for a step, whether it is enabled, whether it leaves a declared range, and the state after it; for a property,
      its truth.
 
 There is one method per syntax node, for the closed list of models/language/syntax.py, with the meaning of
@@ -28,7 +28,7 @@ SIGN = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", 
 
 
 class UnsupportedError(UsageError):
-    """The symbolic engine does not support a construct; the message says which one, and where."""
+    """The symbolic engine does not support a construct; the message says which construct, and where it is."""
 
 
 class Evaluator(SymbolicExecution):
@@ -37,7 +37,7 @@ class Evaluator(SymbolicExecution):
     # ------------------------------------------------------------------------------------------- steps and properties
 
     def take(self, before: Sequence[Value], step: Step) -> tuple[int, int, list[Value]]:
-        """Whether a step is enabled, whether it leaves its declared range, and the cells after it."""
+        """Whether a step is enabled, whether it leaves a declared range, and the cells after it."""
         choices = self.instance.argument_ranges[step.action_index]
         arguments = [choice.argument(ordinal) for choice, ordinal in zip(choices, step.ordinals, strict=True)]
         return self.act(before, self.instance.function(step.action_index), arguments)
@@ -423,7 +423,7 @@ class Evaluator(SymbolicExecution):
         undecided: int,
         go_on: Callable[[int], None],
     ) -> None:
-        """Evaluate the filters of a generator in order, and continue where they all hold."""
+        """Evaluate the filters of a generator in order; call `go_on` with the condition that all of them hold."""
         for one in filters:
             self.frame.branch = self.circuit.all([branch, undecided, condition])
             if self.frame.branch == FALSE:

@@ -29,7 +29,7 @@ VERSION = z3.get_version_string()
 
 
 class Values:
-    """The values of literals after an answer YES; a variable that Z3 has not seen is false."""
+    """A satisfying assignment: the values of literals after an answer YES. Variables that Z3 has not seen are false."""
 
     def __init__(self, circuit: AndInverterGraph, variables: Callable[[int], bool]) -> None:
         self.circuit = circuit
@@ -78,7 +78,7 @@ class _Interrupts:
 
 @contextmanager
 def _watched(solver: z3.Solver, deadline: float) -> Iterator[threading.Event]:
-    """In the block, interrupt a solver that misses the deadline, or uses too much memory: then the event is set."""
+    """During the block, interrupt a solver that misses the deadline or exceeds the memory limit (the event is set)."""
     is_over, is_full = threading.Event(), threading.Event()
 
     def watch() -> None:
@@ -156,13 +156,13 @@ STRATEGY = {"phase": "always_false", "restart": "geometric"}
 
 
 CLAUSES_AT_ONCE = 50_000
-"""Z3 reads this many in about half a second."""
+"""The number of clauses that Z3 reads in one call, which takes about half a second."""
 
 
 def once(
     circuit: AndInverterGraph, demanded: Iterable[int], deadline: float = float("inf")
 ) -> tuple[Answer, Values | None]:
-    """Whether all demanded literals can be true together; for YES also the values."""
+    """Whether all demanded literals can be true together; for YES also a satisfying assignment."""
     literals = [literal for literal in dict.fromkeys(demanded) if literal != TRUE]
     if FALSE in literals:
         return Answer.NO, None

@@ -24,7 +24,7 @@ from isrcheck.models.run import Cells
 
 @dataclass(frozen=True)
 class Transition:
-    """One step: the variable that selects it, when it is enabled, when it leaves its declared range, and the cells
+    """One step: the variable that selects it, when it is enabled, when it leaves a declared range, and the cells
     after it."""
 
     step: Step
@@ -48,7 +48,7 @@ class TransitionRelation:
     """The transition relation. `before` are the cells of a state, `after` those after the step that is taken.
 
     `one_value` says that every cell of `before` has a value, `one_step` that exactly one step is taken and that it is
-    enabled, `error` that some step leaves its declared range, `stays` that the taken step does not. A property of
+    enabled, `error` that some step leaves a declared range, `stays` that the taken step does not. A property of
     states refers to `before`, a property of transitions to both.
     """
 

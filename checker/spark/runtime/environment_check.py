@@ -24,13 +24,13 @@ SOURCES = ("isrcheck.models", "isrcheck.traces", "isrcheck.checker", "isrcheck.c
 PACKAGES = ("numpy", "numba", "llvmlite", "pyarrow")
 TASKS_PER_CORE = 2
 SECONDS_OF_A_TASK = 0.1
-"""The duration of a check: so long that no executor runs them all before the other executors start."""
+"""How long each check waits, so that no executor runs all checks before the others start."""
 
 CURE = "install the same version there, or give the executors a packaged environment"
 
 
 def require_same(session: Session, look: Callable[[], object] = lambda: None) -> None:
-    """Raise UsageError if an executor on another machine runs other code than the driver; called before a search."""
+    """Raise UsageError if an executor on another machine runs different code from the driver."""
     if not session.is_local:
         run_job(session, lambda: same_everywhere(session.context), look)
 

@@ -27,7 +27,7 @@ LONGEST_CAUSE = 300
 """The most characters of a cause that a message shows; the file has the full text."""
 
 EMPTY_WORDS = ("WARNING:", "Picked up ", "Error: Could not create", "Error: A fatal exc", "Error occurred during init")
-"""The beginnings of Java's lines that carry no information."""
+"""Lines of Java that begin with these words carry no information."""
 
 
 class SparkLostError(Exception):

@@ -58,7 +58,7 @@ class Java:
 
 
 def java_home(scratch: Path) -> Path:
-    """The folder for JAVA_HOME; a launcher, if needed, is written below `scratch`. Raises UsageError without a Java."""
+    """The folder for JAVA_HOME; if needed, a launcher is written below `scratch`. Raises UsageError if no Java fits."""
     too_old = []
     for program in _candidates():
         java = ask(program)

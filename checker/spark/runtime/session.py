@@ -163,7 +163,7 @@ def _require_packages() -> None:
 
 
 def _require_master(master: str | None) -> None:
-    """Raise UsageError unless the master answers. Spark itself would try for a minute, then print pages of Java."""
+    """Raise UsageError unless the master answers: Spark itself would try for a minute and then print Java errors."""
     if master is None or not master.startswith("spark://"):
         return
     reasons = []
@@ -332,7 +332,7 @@ def _context(gateway: Any, given: Mapping[str, str], options: SparkOptions, scra
     conf = SparkConf(_jvm=gateway.jvm)  # what spark-submit has configured
     master = conf.get("spark.master")
     if options.master is not None and master != options.master:
-        raise UsageError(f"--master {options.master}: spark-submit was given {master}; name the master there only")
+        raise UsageError(f"--master {options.master}: spark-submit was given {master}; name it only in spark-submit")
     for name, value in {**_defaults(str(master), given, scratch), **given}.items():
         conf.setIfMissing(name, value)
     before = signal.getsignal(signal.SIGINT)
@@ -421,7 +421,7 @@ def _interrupts_put_off() -> Iterator[None]:
 
 
 def _await_executors(session: Session) -> None:
-    """Wait for an executor. Raises UsageError after a time: in a full cluster, an application waits forever."""
+    """Wait for an executor, and raise UsageError after `seconds_to_start`: a full cluster would never answer."""
     if session.is_local or session.context.getConf().get("spark.dynamicAllocation.enabled") == "true":
         return
     end = time.monotonic() + session.options.seconds_to_start

@@ -179,7 +179,7 @@ except UsageError as error:
         [
             "local[1] 7 3 None",
             "45",
-            "--master local[2]: spark-submit was given local[1]; name the master there only",
+            "--master local[2]: spark-submit was given local[1]; name it only in spark-submit",
         ],
     ), err
 
