@@ -123,7 +123,7 @@ def _look_at(state: _CauseSearch, path: StepPath) -> None:
     states, _ = take_steps(instance, candidate.states[0], steps)
     verdict = judgements(instance, state.prop, states, steps)[-1]
     if verdict != state.word.value:
-        return  # without the irrelevant steps, this is a failure of the other kind
+        return  # without irrelevant steps, a violation can become a permitted failure, or the reverse
     trace = from_steps(instance, path.initial, [step.number for step in steps], name, state.command, verdict)
     cause = cause_of(trace)
     is_shorter = cause in state.found and trace.length < state.found[cause].length

@@ -372,7 +372,7 @@ class _Proving:
         system = BoundedSystem(self.instance, [*self.invariants, *asked], self.budget)
         kept = [claim.name for claim in self.invariants]
         if len(system.circuit.left) > MOST_NODES:
-            return  # a model of that size needs lemmas of its own
+            return  # such a large model needs declared lemmas
         states = [*self.instance.initial_states, *sample]
         left = _inductive(system, candidates(system, states), kept, self.deadline)
         system.extra = {one.name: one.literal for one in left}

@@ -338,7 +338,7 @@ class AbstractEvaluator(Evaluator):
         before = [list(state.cells) for state in states], dict(frame.locals), self.alive, self.error
         if self._leaves_everything(statement):
             read = self.read
-            self._round(statement, before, {}, {})  # to note where it leaves a declared range
+            self._round(statement, before, {}, {})  # to note its range errors
             self.read = read
             return
         targets: dict[Target, bool] = {}
