@@ -145,7 +145,7 @@ def test_a_difference_names_host_and_cure():
     here = facts()
     assert difference("worker-7", here, dict(here)) is None
     assert difference("worker-7", here | {"numpy": "2"}, here | {"numpy": "1"}) == (
-        "an executor on worker-7 has numpy 1, and the driver has 2:"
+        "an executor on worker-7 has numpy 1, and the driver has numpy 2:"
         " install the same version there, or give the executors a packaged environment"
     )
     there = here | {"processor": "s390x (big-endian)"}
