@@ -71,14 +71,14 @@ class Layout:
         return buffer
 
     def pack(self, cells: Sequence[int]) -> NDArray[np.uint64]:
-        """The words of one state."""
+        """The packed words of one state."""
         words = [0] * self.words
         for bits, value in zip(self.bits, cells, strict=True):
             words[bits.word] |= (value - bits.low) << bits.shift
         return np.array(words, np.uint64)
 
     def pack_rows(self, states: NDArray[np.int8]) -> NDArray[np.uint64]:
-        """The words of several states, one per row."""
+        """The packed words of several states, one state per row."""
         words = np.zeros((len(states), self.words), np.uint64)
         for position, bits in enumerate(self.bits):
             words[:, bits.word] |= (states[:, position].astype(np.int64) - bits.low).astype(np.uint64) << np.uint64(

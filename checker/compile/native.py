@@ -294,7 +294,7 @@ class _Function:
         return self.met(kind, incoming, after)
 
     def met(self, kind: Any, incoming: Iterable[tuple[Value, Value]], after: Value) -> Value:
-        """The value of a block that depends on the predecessor from which it is entered."""
+        """The value that a block gets from whichever predecessor enters it."""
         self.builder.position_at_end(after)
         found = self.builder.phi(kind)
         for value, block in incoming:

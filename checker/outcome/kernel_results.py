@@ -87,7 +87,7 @@ class KernelResults:
 
     @property
     def words(self) -> tuple[int, ...]:
-        """All words, to be sent or stored."""
+        """All words of the array, to be sent to another machine or stored."""
         return tuple(self._table.ravel().tolist())
 
     @property

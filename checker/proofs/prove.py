@@ -189,7 +189,7 @@ def prove(
 
 
 class _Proving:
-    """One run of the prover over the properties of an instance."""
+    """One run of the prover: its input, and the proofs and failed attempts so far."""
 
     def __init__(
         self,

@@ -21,7 +21,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True)
 class Overlap:
-    """Which parts found the same states: for each set of parts, as bits, the number of states that exactly these found.
+    """Which parts found the same states: for each set of parts, as bits, how many states exactly this set found.
 
     States that were found before the parts started, and by no part, belong to the empty set.
     """

@@ -144,7 +144,7 @@ class Evaluator(SymbolicExecution):
             self.store(*self._cell(target), value)
 
     def _statement_If(self, statement: ast.If) -> None:
-        """Execute all branches, and merge their results, the last two first."""
+        """Execute all branches of an `if` statement, and merge their results, the last two first."""
         frame = self.frame
         branch, states = frame.branch, list(frame.states.values())
         tests, otherwise = branches(statement)

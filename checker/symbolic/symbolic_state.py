@@ -28,7 +28,7 @@ class SymbolicState:
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """A stack frame: the function, its locals, its `result`, and under which condition it has `returned`."""
+    """A stack frame: the function, its locals, its `result`, and the condition (`returned`) that it has returned."""
 
     function: Function
     entry: int

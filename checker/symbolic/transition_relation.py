@@ -102,7 +102,7 @@ class TransitionRelation:
         return self.one_of(sides)
 
     def one_of(self, sides: Sequence[tuple[int, Value]]) -> Value:
-        """The value of the pair whose literal is true; exactly one of the literals is."""
+        """The value whose literal is true, for pairs of which exactly one literal is true."""
         if len(sides) == 1:
             return sides[0][1]
         both, either = self.circuit.both, self.circuit.either
