@@ -77,7 +77,7 @@ def test_a_cache_that_cannot_be_written_costs_time_only(folder):
     for cache in ("file", "/proc/nowhere"):
         code, out, err = run(folder, "model.py", ISRCHECK_CACHE=str(folder / cache))
         assert (code, out.splitlines()[-1]) == (12, "VIOLATED: stays_small at step 2")
-        assert err.startswith("compiling model (not kept: ")
+        assert err.startswith("compiling model (uncached: ")
         assert err.count("\n") == 1
     assert (folder / "file").read_text() == "mine"
 

@@ -211,7 +211,7 @@ def test_a_java_that_dies_is_one_line_and_what_was_found_counts(tmp_path):
     assert code == 20  # what is rejected is rejected
     starting, lost = err.splitlines()
     assert starting == "starting Spark ..."
-    assert lost.startswith("conform: the Java process of Spark ended during the job (killed by signal 9); all of it: ")
+    assert lost.startswith("conform: the Java process of Spark ended during the job (killed by signal 9); full text: ")
     assert lost.endswith(" of 4 logs were not followed to their end; nothing is decided about them")
     assert f"\n{tmp_path}/2-bug.ndjson:4: run 7.1 is rejected: " in out
     assert "FOLLOWED, 1 REJECTED; " in out.splitlines()[-1]

@@ -481,7 +481,7 @@ def test_a_model_that_leaves_its_declaration_by_itself_says_so(ask, folder: Path
     )
     code, output, errors = ask("mutate door.py")
     assert code == 0
-    assert set(errors.splitlines()) <= {"compiling door (once for this shape) ..."}
+    assert set(errors.splitlines()) <= {"compiling door (once for these bounds) ..."}
     assert "\nunmutated      VIOLATED: in_range at step 5\n" in output
 
 

@@ -143,7 +143,7 @@ def test_what_is_no_file_counts_as_none(file: Path, kind: str) -> None:
 
 def test_the_code_of_one_model_is_not_taken_for_another(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(MODEL.format(step=2))
-    assert check(tmp_path)[::2] == (0, "compiling model (once for this shape) ...\n")
+    assert check(tmp_path)[::2] == (0, "compiling model (once for these bounds) ...\n")
     (good,) = (tmp_path / "cache" / "kernels").iterdir()
     (tmp_path / "model.py").write_text(MODEL.format(step=1))
     assert check(tmp_path)[0] == 12
@@ -161,7 +161,7 @@ def test_a_cache_that_others_can_write_to_is_told_once(tmp_path: Path) -> None:
     for _ in range(2):
         code, _, err = check(tmp_path)
         assert (code, err) == (0, (
-            f"compiling model (not kept: others can write to {tmp_path}/cache; chmod go-w {tmp_path}/cache, or {CURE})"
+            f"compiling model (uncached: others can write to {tmp_path}/cache; chmod go-w {tmp_path}/cache, or {CURE})"
             " ...\n"
         ))  # fmt: skip
     assert list((tmp_path / "cache").iterdir()) == []

@@ -267,7 +267,7 @@ def test_checkpoints_and_executors(load: Load, local_spark, tmp_path: Path) -> N
         return found.levels
 
     assert levels("5") == [1, 1, 1]
-    with pytest.raises(UsageError, match=r"kept: it belongs to another search \(another model\); name a new folder"):
+    with pytest.raises(UsageError, match=r"kept: it belongs to another search \(model differs\); name a new folder"):
         levels("3")
 
 

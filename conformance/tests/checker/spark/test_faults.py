@@ -19,7 +19,7 @@ def line_of(session, function, kind):
     """What a job that applies a function to each partition ends with; the file that it names is there."""
     with pytest.raises(kind) as error, explained(session.evidence):
         session.context.parallelize(range(2), 2).mapPartitions(function).collect()
-    line, mark, kept = str(error.value).partition("; all of it: ")
+    line, mark, kept = str(error.value).partition("; full text: ")
     assert "\n" not in line
     assert Path(kept).read_text().count("\n") > 5 if mark else kept == ""
     return line
@@ -30,7 +30,7 @@ def test_an_unknown_error_tells_its_innermost_cause(local_spark):
         raise ValueError("no such state")
 
     assert line_of(local_spark, wrong, SparkLostError) == "Spark failed: ValueError: no such state"
-    match = r"^Spark failed: ValueError: no such state; all of it: "
+    match = r"^Spark failed: ValueError: no such state; full text: "
     with pytest.raises(SparkLostError, match=match), explained(local_spark.evidence):
         local_spark.spark.range(2).mapInArrow(wrong, "id long").count()
 
@@ -71,7 +71,7 @@ def test_a_worker_that_is_killed(local_spark):
         os.kill(os.getpid(), signal.SIGKILL)
 
     assert line_of(local_spark, die, SparkLostError) == (
-        "a Python worker ended during its work, most likely killed for lack of memory: leave it more memory"
+        "a Python worker ended during a task, most likely killed for lack of memory: leave it more memory"
     )
 
 
@@ -96,15 +96,15 @@ def test_another_python(tmp_path, monkeypatch, local_spark):
     ))  # fmt: skip
     minor = sys.version_info.minor
     assert line_of(local_spark, numbers, UsageError) == (
-        f"the executors run Python 3.{minor + 1}, and this is Python 3.{minor}:"
-        " give them the same, with PYSPARK_PYTHON or a packaged environment"
+        f"the executors run Python 3.{minor + 1}, and the driver runs Python 3.{minor}:"
+        " give them the same one, with PYSPARK_PYTHON or a packaged environment"
     )
 
 
 def test_no_python(monkeypatch, local_spark):
     monkeypatch.setattr(local_spark.context, "pythonExec", "/nowhere/python3")
     assert line_of(local_spark, numbers, UsageError) == (
-        "the executors cannot start /nowhere/python3: name a Python that is there, with PYSPARK_PYTHON"
+        "the executors cannot start /nowhere/python3: name a Python that they have, with PYSPARK_PYTHON"
     )
 
 
@@ -135,7 +135,9 @@ def test_what_runs_everywhere_is_the_same(local_spark):
 def test_another_source_is_told_apart(monkeypatch, local_spark):
     ours = environment_check.source_digest()
     monkeypatch.setattr(environment_check, "source_digest", lambda: "0" * 64)
-    with pytest.raises(UsageError, match=f"has isrcheck of source {ours[:12]}, and the driver has of source 0{{12}}: "):
+    with pytest.raises(
+        UsageError, match=f"isrcheck of source {ours[:12]}, and the driver has isrcheck of source 0{{12}}: "
+    ):
         same_everywhere(local_spark.context)
 
 
@@ -143,11 +145,11 @@ def test_a_difference_names_host_and_cure():
     here = facts()
     assert difference("worker-7", here, dict(here)) is None
     assert difference("worker-7", here | {"numpy": "2"}, here | {"numpy": "1"}) == (
-        "an executor on worker-7 has numpy 1, and the driver has 2:"
-        " install the same there, or give the executors a packaged environment"
+        "an executor on worker-7 has numpy 1, and the driver has numpy 2:"
+        " install the same version there, or give the executors a packaged environment"
     )
     there = here | {"processor": "s390x (big-endian)"}
-    assert difference("worker-7", here, there).endswith(": leave this host out")
+    assert difference("worker-7", here, there).endswith(": exclude this host")
     assert "has numba none" in difference("worker-7", here, {name: there[name] for name in there if name != "numba"})
 
 
@@ -192,7 +194,7 @@ class Py4JJavaError(Exception):
     [
         (
             "ExecutorLostFailure (executor 1 exited caused by one of the running tasks) Reason: worker lost",
-            "executors were lost in every attempt that Spark makes (worker lost) (on 10.0.0.7)",
+            "a task was tried several times, and its executor was lost each time (worker lost) (on 10.0.0.7)",
         ),
         (
             "java.io.IOException: No space left on device",
@@ -209,7 +211,7 @@ def test_what_java_says_of_executors_names_their_host(tmp_path, said, line):
     error = explanation(Py4JJavaError(LOST.format(said)), evidence)
     assert isinstance(error, SparkLostError)
     (kept,) = (tmp_path / "out").iterdir()
-    assert str(error) == f"{line}; all of it: {kept}"
+    assert str(error) == f"{line}; full text: {kept}"
     assert LOST.format(said) in kept.read_text()
 
 
@@ -222,9 +224,9 @@ def test_what_answers_but_is_no_master(tmp_path):
     error = explanation(Py4JJavaError(": java.lang.IllegalStateException: SparkContext was shut down"), Evidence(log))
     assert isinstance(error, UsageError)
     assert str(error).startswith(
-        "no Spark master answers there: name the address and the port at which it accepts applications; all of it"
+        "the Spark master does not answer: name the address and the port at which it accepts applications; full text"
     )
-    Path(str(error).partition("all of it: ")[2]).unlink()
+    Path(str(error).partition("full text: ")[2]).unlink()
 
 
 def test_where_there_is_no_room_for_the_text_the_line_remains(tmp_path, monkeypatch):
@@ -242,7 +244,7 @@ def test_the_innermost_cause_is_short():
     assert innermost("WARNING: so\nInvalid maximum heap size: -Xmxlots\nError: Could not create the Java Virtual") == (
         "Invalid maximum heap size: -Xmxlots"
     )
-    assert innermost("") == "it does not say why"
+    assert innermost("") == "no reason given"
     assert len(innermost(f"Caused by: a.B: {'long ' * 1000}")) <= 300
 
 

@@ -84,10 +84,10 @@ def test_where_there_is_none_the_line_says_how_to_get_one(tmp_path, monkeypatch,
         }[there])  # fmt: skip
         monkeypatch.setenv("JAVA_HOME", str(home))
     monkeypatch.setattr(java, "SECONDS_TO_ANSWER", 0.5)
-    with pytest.raises(UsageError, match="and there is none") as error:
+    with pytest.raises(UsageError, match="and none was found") as error:
         java_home(tmp_path)
     assert str(error.value) == (
-        "Spark needs Java 17 or newer, and there is none: install Java 17 or newer, or: pip install 'isrcheck[spark]'"
+        "Spark needs Java 17 or newer, and none was found: install Java 17 or newer, or: pip install 'isrcheck[spark]'"
     )
 
 

@@ -408,12 +408,12 @@ def test_a_folder_that_holds_something_else_is_left_alone(local_spark, tmp_path)
     instance = registered("examples/two_phase_commit")
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "to_mother.txt").write_text("dear")
-    with pytest.raises(UsageError, match=r"letters: it holds something else \(to_mother.txt\); name a new folder"):
+    with pytest.raises(UsageError, match=r"letters: it holds other files \(to_mother.txt\); name a new folder"):
         on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=tmp_path / "letters"))
     assert names_in(tmp_path / "letters") == {"to_mother.txt"}
     kept = tmp_path / "kept"
     on_spark(local_spark, instance, Limits(1, MEMORY), asked(Mode.SEARCH, checkpoint=kept))
-    with pytest.raises(UsageError, match=r"kept: it belongs to another search \(another configuration\)"):
+    with pytest.raises(UsageError, match=r"kept: it belongs to another search \(configuration differs\)"):
         on_spark(
             local_spark,
             registered("examples/two_phase_commit", resource_managers=2),

@@ -152,7 +152,7 @@ with spark_session(options, silent) as session:
     print(session.context.parallelize(range(10), 2).sum())
 """)  # fmt: skip
     line, total = out.splitlines()
-    ended = "the Java process of Spark ended during the job (killed by signal 9); all of it: "
+    ended = "the Java process of Spark ended during the job (killed by signal 9); full text: "
     assert line.startswith(ended)
     assert "What Java printed:" in Path(line.removeprefix(ended)).read_text()
     assert (code, total, err) == (0, "45", "")
@@ -179,7 +179,7 @@ except UsageError as error:
         [
             "local[1] 7 3 None",
             "45",
-            "--master local[2]: spark-submit was given local[1]; name the master there only",
+            "--master local[2]: spark-submit was given local[1]; name it only in spark-submit",
         ],
     ), err
 
@@ -187,7 +187,10 @@ except UsageError as error:
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (SparkOptions(master="nonsense"), "Spark knows no such master: write --master as local[N], spark://HOST:PORT"),
+        (
+            SparkOptions(master="nonsense"),
+            "Spark does not know this master: write --master as local[N], spark://HOST:PORT",
+        ),
         (SparkOptions(master="spark://here"), "--master spark://here: write it as spark://HOST:PORT"),
         (SparkOptions(master="local", driver_memory=1 << 20), "Spark does not start: "),
         (SparkOptions(local_dir=Path("/nowhere")), "/nowhere: No such file or directory; name another folder"),
@@ -203,7 +206,7 @@ def test_what_cannot_start_is_one_line(tmp_path, options, line):
         pass
     assert "\n" not in str(error.value)
     for kept in tmp_path.iterdir():
-        assert str(error.value).endswith(f"; all of it: {kept}")
+        assert str(error.value).endswith(f"; full text: {kept}")
 
 
 def test_a_master_that_is_not_there_is_told_at_once():
@@ -211,8 +214,7 @@ def test_a_master_that_is_not_there_is_told_at_once():
     with pytest.raises(UsageError) as error, spark_session(SparkOptions(master=f"spark://127.0.0.1:{port}"), silent):
         pass
     assert str(error.value) == (
-        f"--master spark://127.0.0.1:{port}: nobody answers there (Connection refused);"
-        " start the master, or name another one"
+        f"--master spark://127.0.0.1:{port}: no answer (Connection refused); start the master, or name another one"
     )
     assert time.monotonic() - began < 5
 

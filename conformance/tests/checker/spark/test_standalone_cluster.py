@@ -45,8 +45,7 @@ def test_a_cluster_without_room_is_told_in_time(tmp_path, cluster):
     with pytest.raises(UsageError) as error, spark_session(options, silent):
         pass
     assert str(error.value) == (
-        f"--master {cluster.master}: it gave no executor within 1 s;"
-        " start workers, or ask for less memory and fewer cores"
+        f"--master {cluster.master}: no executor within 1 s; start workers, or ask for less memory and fewer cores"
     )
 
 
@@ -76,6 +75,6 @@ def test_one_executor_that_is_killed_is_survived_and_the_loss_of_all_is_one_line
         assert time.monotonic() - began < 30
         (kept,) = faults.iterdir()
         assert str(error.value) == (
-            f"every executor of {cluster.master} is gone, and none came back within 3 s; all of it: {kept}"
+            f"every executor of {cluster.master} is gone, and none came back within 3 s; full text: {kept}"
         )
         assert "Lost executor" in kept.read_text()
