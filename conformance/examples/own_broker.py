@@ -1,4 +1,4 @@
-"""A user's own broker: two replicas in memory, compared with the model by a driver of three methods.
+"""A user's own broker: two replicas in memory, and a driver of three methods that compares it with the model.
 
 conform replay --driver own_broker.py --walks 200 --set replicas=2 --set elections=0 --set bounces=0 --set crashes=0
 """

@@ -1,6 +1,6 @@
-"""`conform run`: the cluster under random faults, recorded, and followed by the model.
+"""`conform run`: runs the cluster under random faults, and checks the recorded run against the model.
 
-In:  the words that were typed. Out: a log; text on stdout, errors on stderr, an exit code.
+In:  the command line. Out: a log; text on stdout, errors on stderr, an exit code.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unseen", metavar="SHARE", type=share, default=0.0, help="share of the variables that each event leaves out"
     )
-    parser.add_argument("--most-states", metavar="N", type=count, default=MOST_STATES, help="possible states, at most")
-    parser.add_argument("--seconds", metavar="N", type=seconds, help="stop after this time; what is left is undecided")
+    parser.add_argument("--most-states", metavar="N", type=count, default=MOST_STATES, help="limit on possible states")
+    parser.add_argument("--seconds", metavar="N", type=seconds, help="time limit; after it, the run is undecided")
     parser.add_argument("--log", metavar="FILE", type=Path, help="the file of the log (default: a new file in runs/)")
     parser.add_argument("--logs", type=Path, metavar="DIR", help="keep the brokers' own logs as files, in a new folder")
     parser.set_defaults(run=_run)
@@ -83,7 +83,7 @@ def _run(arguments: argparse.Namespace) -> int:
             record(plan, stream, str(path), arguments.logs, report)
     except TimeOverError:
         line.clear()
-        say(f"{path}: UNDECIDED: the time ended before everything was recorded; give more with --seconds")
+        say(f"{path}: UNDECIDED: the time limit was reached before everything was recorded; give more with --seconds")
         return UNDECIDED
     line.clear()
     say(f"recorded: {escaped(str(path))}")
@@ -91,7 +91,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _new_log(arguments: argparse.Namespace) -> tuple[Path, TextIO]:
-    """A file that did not exist before. Raises UsageError."""
+    """Create and open a file that did not exist before. Raises UsageError."""
     stem = f"{arguments.protocol}-seed-{arguments.seed}{f'-{arguments.bug}' if arguments.bug else ''}"
     candidates = [arguments.log] if arguments.log else (Path("runs") / f"{stem}-{n}.ndjson" for n in itertools.count(1))
     for path in candidates:

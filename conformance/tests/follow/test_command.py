@@ -102,7 +102,9 @@ def test_a_seeded_bug_is_rejected_with_the_line_and_the_guard(conform):
     assert (code, err) == (20, "")
     assert out.startswith("recorded: runs/2.1-seed-0-hw_off_by_one-1.ndjson\n")
     assert re.search(
-        r"^runs/.*\.ndjson:\d+: run 0\.\d+ is rejected: no step of the model leads to what was seen$", out, re.MULTILINE
+        r"^runs/.*\.ndjson:\d+: run 0\.\d+ is rejected: no step of the model leads to the observed state$",
+        out,
+        re.MULTILINE,
     )
     assert re.search(r"^  after \d+ events?, with 1 possible state$", out, re.MULTILINE)
 
@@ -126,7 +128,7 @@ def test_a_rejection_names_line_event_and_reason(conform, log):
     code, out, err = conform(f"follow {spoilt(log)}")
     assert (code, err) == (20, "")
     first, event, after, *candidates = out.splitlines()
-    assert first == "spoilt.ndjson:9: run 0.1 is rejected: no step of the model leads to what was seen"
+    assert first == "spoilt.ndjson:9: run 0.1 is rejected: no step of the model leads to the observed state"
     assert event.startswith("  event 8 at broker ")
     assert after == "  after 7 events, with 1 possible state"
     assert all(
@@ -151,8 +153,7 @@ def test_too_many_states_are_undecided(conform, log):
     assert (code, err) == (3, "")
     first, event, after = out.splitlines()
     assert first == (
-        "gap.ndjson:2: run 0.1 is undecided: more than 3 states are possible;"
-        " raise the limit, or leave less out of the log"
+        "gap.ndjson:2: run 0.1 is undecided: more than 3 states are possible; raise --most-states, or log more"
     )
     assert event.startswith("  event 40")
     assert after == "  after 0 events, with 1 possible state"
@@ -182,7 +183,7 @@ def test_the_start_of_too_many_is_undecided(conform, log):
     code, out, _ = conform(f"follow {put_lines(Path('starts.ndjson'), lines)} --most-states 1")
     assert code == 3
     assert out == (
-        "starts.ndjson:1: run 0.1 is undecided: more than 1 starts are possible; raise the limit\n"
+        "starts.ndjson:1: run 0.1 is undecided: more than 1 initial states are possible; raise --most-states\n"
         "  after 0 events, with 0 possible states\n"
     )
 

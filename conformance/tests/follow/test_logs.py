@@ -81,7 +81,7 @@ HEADERS = [
     (put("schema", "1"), '1: "schema" is a text; it has to be a whole number'),
     (put("schema", True), '1: "schema" is true or false; it has to be a whole number'),
     (put("schema", 1.0), '1: "schema" is a number with a point; it has to be a whole number'),
-    (take_out("schema"), '1: it is no header, which has "schema"; the first line of a run is its header'),
+    (take_out("schema"), '1: it is no header, because "schema" is missing; begin each run with its header'),
     (take_out("run"), '1: "run" is missing; docs/conformance.md describes the lines of a log'),
     (put("run", ""), "1: the run has no name; give it one"),
     (put("run", 7), '1: "run" is a whole number; it has to be a text'),
@@ -118,7 +118,7 @@ EVENTS = [
     (put("number", 0), "3: event number 0 does not follow 1; number them 1, 2, 3, ... in order"),
     (put("number", -(10**40)), "3: event number of so many digits does not follow 1; "),
     (put("number", 2.0), '3: "number" is a number with a point; it has to be a whole number'),
-    (put("run", "9.9"), "3: it belongs to run 9.9, and stands among the lines of run 2.1; put the lines of one run"),
+    (put("run", "9.9"), "3: it belongs to run 9.9, but is among the lines of run 2.1; put the lines of one run"),
     (put("schema", 1), "3: "),
     (put("remark", "x"), '3: "remark" is not a key of this line; '),
     (put("arguments", None), '3: "arguments" is null; it has to be an object'),
@@ -195,20 +195,18 @@ def test_a_file_that_is_cut_is_refused_wherever_it_is_cut(tmp_path: Path) -> Non
 
 def test_lines_out_of_order_are_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path, swapped(3, 4)).startswith("4: event number 2 does not follow 3; ")
-    assert refusal(tmp_path, swapped(1, 2)).startswith('1: it is no header, which has "schema"')
+    assert refusal(tmp_path, swapped(1, 2)).startswith('1: it is no header, because "schema" is missing')
     twice = good().splitlines(keepends=True)
     twice.insert(3, twice[2])
     assert refusal(tmp_path, "".join(twice)).startswith("4: event number 2 does not follow 2; ")
 
 
 def test_lines_of_two_runs_do_not_mix(tmp_path: Path) -> None:
-    assert refusal(tmp_path, swapped(5, 18)).startswith(
-        "5: it belongs to run 3.1, and stands among the lines of run 2.1"
-    )
+    assert refusal(tmp_path, swapped(5, 18)).startswith("5: it belongs to run 3.1, but is among the lines of run 2.1")
     # Its header is gone: the second run stands among the lines of the first.
     assert refusal(tmp_path, without(14)).startswith("14: it belongs to run 3.1, ")
     again = good() + good().splitlines(keepends=True)[0]
-    assert refusal(tmp_path, again) == "27: run 2.1 was there before; give every run its own name"
+    assert refusal(tmp_path, again) == "27: run 2.1 occurs twice; give every run its own name"
 
 
 def test_a_damaged_line_after_a_rejection_is_refused_all_the_same(tmp_path: Path) -> None:

@@ -238,7 +238,7 @@ def test_of_many_rejected_runs_in_a_log_the_first_are_told(capsys):
     report.end([])
     assert without_times(capsys.readouterr().out) == (
         "REJECTED   a:1: x\n\na:1: rejected\n\na:2: rejected\n\na:3: rejected\n\n  and 2 more runs of this log\n"
-        "  the whole of it: conform follow a\n\n1 log: 1 REJECTED; TIME\n"
+        "  the full report: conform follow a\n\n1 log: 1 REJECTED; TIME\n"
     )
 
 

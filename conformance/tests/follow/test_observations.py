@@ -122,7 +122,7 @@ def test_the_loss_on_0_10_2_has_no_explanation_in_2_1() -> None:
         (("m0 m1 m2 PRECIOUS", 689),),
     )
     assert checkpoint.true_of == 689
-    assert "the log of broker 2 is m0 m1 m2: true of 0 of 689, instead: m0 m1 m2 PRECIOUS (689)" in flat(outcome)
+    assert "the log of broker 2 is m0 m1 m2: true in 0 of 689 states, instead: m0 m1 m2 PRECIOUS (689)" in flat(outcome)
 
 
 @pytest.mark.exhaustive
@@ -322,7 +322,7 @@ def test_a_leader_that_is_shut_down_hands_its_leadership_over_first(tmp_path: Pa
     # Without a leader that takes over it does not end, and so cannot be started.
     outcome = follow(tmp_path, *begin, fault(START, 1))
     assert rejected(outcome)[0] == 4
-    assert "broker 1 does not run: true of 0 of 3, instead: it runs (3)" in flat(outcome)
+    assert "broker 1 does not run: true in 0 of 3 states, instead: it runs (3)" in flat(outcome)
     alone = (header(1, 1, 2), metadata(1, 1), fault(STOP, 1), fault(START, 1))
     assert explained(follow(tmp_path, *alone)) == 2
 
@@ -407,8 +407,9 @@ def test_an_epoch_has_one_leader_also_where_an_old_view_tells_it(tmp_path: Path)
     assert explained(follow(tmp_path, *begin, metadata(1, 1, epoch=5))) == 1
     outcome = follow(tmp_path, *begin, metadata(2, 1, epoch=5))
     assert rejected(outcome)[0] == 4
-    assert "the leader of epoch 5 was broker 2: true of 0 of 14, instead: it was broker 1 by line 2 (14)" in flat(
-        outcome
+    assert (
+        "the leader of epoch 5 was broker 2: true in 0 of 14 states, instead: it was broker 1 by line 2 (14)"
+        in flat(outcome)
     )
 
 

@@ -138,11 +138,11 @@ def without_line(text: str) -> str:
         ),
         (
             *(ModelGap.PARKED_FETCH_OF_REELECTED_LEADER, "2.0", 2, "2.2", 160),
-            'broker_becomes_leader 1 in epoch 3: it leads to fetch[0][1] = "NONE", and "PARKED" was seen',
+            'broker_becomes_leader 1 in epoch 3: it leads to fetch[0][1] = "NONE", but "PARKED" was observed',
         ),
         (
             *(ModelGap.FETCH_OF_AN_EARLIER_STAY, "0.10", 1, "1.7", 857),
-            'broker_becomes_follower 0 in epoch 3: it leads to fetch[0][2] = "NONE", and "PARKED" was seen',
+            'broker_becomes_follower 0 in epoch 3: it leads to fetch[0][2] = "NONE", but "PARKED" was observed',
         ),
         (
             *(ModelGap.FROZEN_BROKER_TAKEN_FOR_DEAD, "2.1", 3, "3.11", 1188),
@@ -175,7 +175,7 @@ def test_a_rejection_names_the_line_the_candidates_and_the_guards(tmp_path: Path
     path = tmp_path / "log.ndjson"
     assert outcome.verdict == 20
     assert [*outcome.spell()[:3], without_line(outcome.spell()[3])] == [
-        f"{path}:2: run 2.1 is rejected: no step of the model leads to what was seen",
+        f"{path}:2: run 2.1 is rejected: no step of the model leads to the observed state",
         "  event 1 at broker 0: leader_answers_parked_fetch",
         "  after 0 events, with 1 possible state",
         "  leader_answers_parked_fetch 0 to 0: models/kafka/actions/leader.py: its guard"
@@ -190,7 +190,7 @@ def test_a_rejection_names_the_first_variable_that_differs(tmp_path: Path) -> No
     (outcome,) = followed(tmp_path, text_of(lines))
     assert (outcome.verdict, outcome.line, outcome.events) == (Verdict.REJECTED, 6, 4)
     assert [one.reason for one in outcome.candidates] == [
-        f"it leads to log_end_offset[0] = {end}, and {end + 1} was seen"
+        f"it leads to log_end_offset[0] = {end}, but {end + 1} was observed"
     ]
 
 
@@ -199,7 +199,7 @@ def test_a_start_that_is_none_is_rejected_at_the_header(tmp_path: Path) -> None:
     lines[0]["state"]["controller_leader"] = 1
     (outcome,) = followed(tmp_path, text_of(lines))
     assert (outcome.verdict, outcome.line, outcome.events) == (Verdict.REJECTED, 1, 0)
-    assert outcome.spell()[1:] == ["  initially: it leads to controller_leader = 0, and 1 was seen"]
+    assert outcome.spell()[1:] == ["  initially: it leads to controller_leader = 0, but 1 was observed"]
 
 
 def test_it_is_undecided_where_a_limit_comes_first(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_so_many_missing_events_are_undecided_at_once(tmp_path: Path) -> None:
     lines[20]["number"] += follow.MOST_MISSING + 1
     (outcome,) = followed(tmp_path, text_of(lines))
     assert (outcome.verdict, outcome.line) == (Verdict.UNDECIDED, 21)
-    assert outcome.why == "101 events are missing before it, more than 100; leave less out of the log"
+    assert outcome.why == "101 events are missing before it, more than 100; log more events"
 
 
 def test_an_empty_log_is_nothing_to_follow(tmp_path: Path) -> None:

@@ -160,11 +160,11 @@ def test_a_system_that_does_what_the_model_does_is_left_in_peace(counter):
     ("system", "steps", "says"),
     [
         (Stuck, 2, ["diverges after step 2 (counter_steps), first in count:", "-count  2", "+count  1"]),
-        (Refusing, 3, ["diverges after step 3 (counter_steps): the system does not take it: two is enough"]),
+        (Refusing, 3, ["diverges after step 3 (counter_steps): the system refuses the step: two is enough"]),
         (
             Failing,
             3,
-            ["diverges after step 3 (counter_steps): the system does not take it: ZeroDivisionError"],
+            ["diverges after step 3 (counter_steps): the system refuses the step: ZeroDivisionError"],
         ),
     ],
 )

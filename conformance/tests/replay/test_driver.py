@@ -180,7 +180,7 @@ def test_a_step_that_is_refused_is_a_divergence():
     trace = trace_of(["producer_appends at 0"])
     found = replay(trace, Shows({}, refuses="no leader"))
     assert found.lines(trace) == [
-        "diverges after step 1 (producer_appends at 0): the system does not take it: no leader"
+        "diverges after step 1 (producer_appends at 0): the system refuses the step: no leader"
     ]
 
 
@@ -188,11 +188,11 @@ def test_a_step_that_is_refused_is_a_divergence():
     ("shown", "why"),
     [
         ({"log_end": [0, 0, 0]}, "the driver shows log_end, which kafka does not have"),
-        ({"log_end_offset": [0, 0]}, r"the driver shows \[0, 0\] in log_end_offset; show a list of 3"),
-        ({"log_end_offset": 0}, "the driver shows 0 in log_end_offset; show a list of 3"),
+        ({"log_end_offset": [0, 0]}, r"the driver shows \[0, 0\] in log_end_offset; show a list of 3 values"),
+        ({"log_end_offset": 0}, "the driver shows 0 in log_end_offset; show a list of 3 values"),
         ({"log_end_offset": [0, 0, 9]}, r"the driver shows 9 in log_end_offset; its values are 0\.\.2"),
         ({"log_end_offset": [0, 0, "2"]}, "the driver shows '2' in log_end_offset"),
-        ({"isr": [[1, 1, 1], None, [0, 0]]}, r"the driver shows \[0, 0\] in isr; show a list of 3"),
+        ({"isr": [[1, 1, 1], None, [0, 0]]}, r"the driver shows \[0, 0\] in isr; show a list of 3 values"),
     ],
 )
 def test_what_is_no_variable_is_refused(shown, why):
