@@ -1,4 +1,4 @@
-"""Who may import whom, that what is public says what it is for, and that no file grows because it is "the core".
+"""Tests of the architecture: allowed imports, docstrings of everything public, and sizes of files and rooms.
 
 Files are parsed, not imported, so that an import inside a function counts as well.
 """
@@ -94,7 +94,7 @@ EVERYTHING = [named(path) for path in sources(*MAY_IMPORT, "conformance", "bench
 
 
 def imported(text: str, package: str) -> set[str]:
-    """Full names of the modules that a file may be importing, wherever in it; `package` is where the file lies."""
+    """The full names of the modules that a file may import, anywhere in it; `package` is the package of the file."""
     names = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
@@ -109,25 +109,25 @@ def imported(text: str, package: str) -> set[str]:
 
 
 def imports_of(name: str) -> set[str]:
-    """What a file imports; the project's own modules without `isrcheck.`, by which their folders are called."""
+    """The modules that a file imports; the project's own modules without the prefix `isrcheck.`."""
     path = ROOT / name
     package = ".".join(("isrcheck", *path.parent.relative_to(ROOT).parts))
     return {one.removeprefix("isrcheck.") for one in imported(path.read_text(encoding="utf-8"), package)}
 
 
 def strangers(names: set[str], folder: str) -> set[str]:
-    """What a file of this folder must not import."""
+    """The packages of these modules that a file of this folder must not import."""
     packages = {name.removeprefix("isrcheck.").partition(".")[0] for name in names} - {"isrcheck"}
     return packages - set(sys.stdlib_module_names) - MAY_IMPORT[folder]
 
 
 def room_of(name: str) -> str:
-    """The room in which a file lies; a root of a folder is a room of its own."""
+    """The room of a file; the root of a top folder is a room of its own."""
     return name if Path(name).name in ROOTS else Path(name).parent.as_posix()
 
 
 def graph() -> dict[str, set[str]]:
-    """Which files of the product each of them imports."""
+    """For each file of the product, the files of the product that it imports."""
     files = {named(path) for path in sources("models", "traces", "checker", "conformance") if is_product(path)}
     modules = {module_of(name): name for name in files}
     return {name: {modules[one] for one in imports_of(name) if one in modules} - {name} for name in files}
@@ -142,7 +142,7 @@ def module_of(name: str) -> str:
 
 
 def rank(name: str) -> int:
-    """The floor on which a file stands, counted from above."""
+    """The floor of a file, counted from the top."""
     folder, _, rest = name.partition("/")
     room = Path(rest).parent.as_posix()
     floors = FLOORS[folder]
@@ -152,13 +152,13 @@ def rank(name: str) -> int:
 
 
 def circles(edges: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """Sets of nodes that reach one another."""
+    """The sets of nodes that are reachable from one another."""
     drawn = nx.DiGraph([(here, there) for here, found in edges.items() for there in found])
     return [sorted(one) for one in nx.strongly_connected_components(drawn) if len(one) > 1]
 
 
 def longest_chain(edges: Mapping[str, Iterable[str]], folder: str) -> list[str]:
-    """Files of a folder, each of which imports the next one."""
+    """The longest chain of files of a folder, each of which imports the next."""
     drawn = nx.DiGraph([(here, there) for here, found in edges.items() for there in found])
     drawn = drawn.subgraph([node for node in drawn if node.startswith(folder)])
     whole = nx.condensation(drawn)
@@ -166,7 +166,7 @@ def longest_chain(edges: Mapping[str, Iterable[str]], folder: str) -> list[str]:
 
 
 def undocumented(text: str) -> Iterator[str]:
-    """The module itself (as ""), and public classes and functions, methods included, that have no docstring."""
+    """The names of public classes, functions and methods without a docstring; "" is the module."""
     tree = ast.parse(text)
     if ast.get_docstring(tree) is None:
         yield ""
@@ -197,7 +197,7 @@ def test_imports_follow_the_table(name: str) -> None:
 
 @pytest.mark.parametrize("folder", FLOORS)
 def test_every_room_has_its_floor(folder: str) -> None:
-    """A room that was deleted may keep its floor: nothing else has to change with it."""
+    """A deleted room may still have a floor, so that nothing else has to change when a room is deleted."""
     rooms = {path.parent.relative_to(ROOT / folder).as_posix() for path in sources(folder)} - {"."}
     assert rooms - {room for floor in FLOORS[folder] for room in floor} == set()
 

@@ -1,4 +1,4 @@
-"""The suite itself: what runs where, what is left to another target, and how the runs are summed."""
+"""Tests of the test suite: groups of tests, excluded tests, and the sum of several runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_run_of_the_tests_that_came_to_no_end_is_not_passed_over(tmp_path: Pat
     missing = tmp_path / "b.xml"
     assert total(tmp_path / "a.xml", missing) == (
         1,
-        [f"{missing}: this run of the tests came to no end, see above", "10 passed, 0 failed, 0 skipped"],
+        [f"{missing}: this test run did not end; see above", "10 passed, 0 failed, 0 skipped"],
     )
 
 

@@ -1,4 +1,4 @@
-"""What the tests of many logs share: a folder with a log of every kind, and the command as a person types it."""
+"""Shared by the tests of many logs: a folder with a log of every kind, and the expected output for it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def run_log(path: Path, seed: int, events: int, bug: str | None = None) -> Path:
 
 
 def gap_log(path: Path, seed: int = 0) -> Path:
-    """A log of which all but the last of 40 events are gone: no machine is fast enough for that."""
+    """A log that lacks all but the last of 40 events: too many possibilities for any machine."""
     lines = run_log(path, seed, 40).read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text(lines[0] + lines[-1], encoding="utf-8")
     return path
 
 
 def every_kind(folder: Path) -> Path:
-    """A log of every kind, in one folder, of which `OUT` and `ERR` are said where it is `ASKED`."""
+    """Create a folder with a log of every kind, for which the options `ASKED` print `OUT` and `ERR`."""
     folder.mkdir()
     run_log(folder / "a.ndjson", 1, 40)
     (folder / "b-binary.ndjson").write_bytes(bytes(range(128, 256)) * 9)
@@ -47,7 +47,7 @@ def every_kind(folder: Path) -> Path:
 
 
 def without_times(out: str) -> str:
-    """What is printed, without how long it took and where."""
+    """The output without the time that it took, and without the place."""
     return re.sub(r"; [0-9.]+ s( on \S+, which took [0-9.]+ s to start)?$", "; TIME", out, flags=re.MULTILINE)
 
 
