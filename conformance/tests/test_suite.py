@@ -68,13 +68,13 @@ def test_every_slow_group_is_a_file_that_is_there() -> None:
 def test_everything_that_is_recorded_can_be_computed_anew() -> None:
     found = [record.what for record in verify.records()]
     assert len(found) == len(set(found)) == 15
-    assert {"the published models, counted by TLC", "golden histories and drawings"} <= set(found)
+    assert {"the state counts of the published models", "golden traces and drawings"} <= set(found)
     assert {f"the matrix, kafka {protocol}" for protocol in registry.load("kafka")[0].protocols} <= set(found)
 
 
 def test_a_sample_of_more_than_there_is_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert verify.main(["--sample", "16"]) == 2
-    assert capsys.readouterr().err == "--sample 16: 15 things are recorded; give 1 to 15\n"
+    assert capsys.readouterr().err == "--sample 16: there are 15 records; give 1 to 15\n"
 
 
 def test_a_run_of_the_matrix_that_is_not_as_recorded_is_told() -> None:

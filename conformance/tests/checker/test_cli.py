@@ -1,6 +1,6 @@
-"""The command `check`, as a person and as a script meet it: verdicts, exit codes, text and JSON, traces, bad input.
+"""The command `check`: verdicts, exit codes, text and JSON, traces, bad input.
 
-One model, compiled once, gives every verdict that there is: it counts, and what is promised of the count is a setting.
+One model, compiled once, gives every verdict: it counts, and a setting chooses the properties of the count.
 """
 
 from __future__ import annotations

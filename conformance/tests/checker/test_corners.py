@@ -1,4 +1,4 @@
-"""Corners of `check` that a first user ran into: interrupts, odd input, odd surroundings, words that said too much."""
+"""Corner cases of `check`: interrupts, unusual input and environments, and misleading messages."""
 
 from __future__ import annotations
 

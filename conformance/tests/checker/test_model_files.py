@@ -1,4 +1,4 @@
-"""`check FILE.py`: a model that a person wrote outside the project gets an answer, or one clear line."""
+"""`check FILE.py`: a user's model file gets an answer or one clear line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`check` as a process among others: pipes, full devices, signals, folders that cannot be written, two at a time."""
+"""`check` as a process: pipes, full devices, signals, unwritable folders, concurrent runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rooms that nothing below needs: `check` works without each of them, and says which form is not there."""
+"""Optional rooms: `check` works without each of them, and names the missing form of the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How commands start: Ctrl-C from the first instant on, closed streams, no home."""
+"""The start of commands: Ctrl-C at any time, closed streams, no home directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The test of the tests: every seeded bug is seen, by a short driver whose outcome is right without it."""
+"""Every seeded bug is detected by a short driver that succeeds without the bug."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The known failures of Kafka's replication, driven on the executable cluster: the record is really gone where the
-generation has the mistake, and is kept where it has the cure. Numbers are those of the fact sheet's section 8.
+"""The known failures of Kafka's replication on the executable cluster: the record is lost in the affected generations,
+and kept in the repaired ones. Numbers are those of the fact sheet, section 8.
 
-A driver does only what the outside world can: see `test_a_driver_touches_nothing_but_the_interface`.
+A driver does only what is possible from outside: see `test_a_driver_touches_nothing_but_the_interface`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The log of the executable cluster: epochs, truncation, offsets, producers; figures worked out by hand from the fact
-sheet, sections 1 and 5.3."""
+"""The log of the executable cluster: epochs, truncation, offsets, producers. The figures are derived by hand from the
+fact sheet, sections 1 and 5.3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages, connections and processes on the executable cluster: what is late, lost, out of order, or too late."""
+"""Messages, connections and processes on the executable cluster: late, lost, reordered and stale messages."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Leading and following on the executable cluster: high watermark, ISR, acks, fetches, truncation; section 2 to 5 of
-the fact sheet, one rule a test."""
+"""Leaders and followers on the executable cluster: high watermark, ISR, acks, fetches, truncation. Each test covers one
+rule of the fact sheet, sections 2 to 5."""
 
 from __future__ import annotations
 

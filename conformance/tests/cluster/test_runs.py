@@ -1,5 +1,5 @@
-"""Runs that are left to chance: one seed is one run, nothing is broken that should hold, and nobody who drives a
-cluster reaches into it."""
+"""Random runs: a seed determines the run, no invariant is violated, and drivers use only the public
+interface of a cluster."""
 
 from __future__ import annotations
 

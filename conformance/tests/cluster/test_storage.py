@@ -1,4 +1,4 @@
-"""What a crash, a power loss and a disk loss leave behind, in memory and in files; files that are full or damaged."""
+"""The disk after a crash, a power loss and a disk loss, in memory and in files; full disks and damaged files."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The commands in the documents print what the documents show.
+"""The commands in the documents print the output that the documents show.
 
-A block ```console is run, in order with the others of its document and in the same folder. The words after it say more:
-`exhaustive`: the commands take longer, and are run with the exhaustive tests; `example`: they need what a test has not
-(a running Kafka, a terminal, hours), and are not run. A block with `file=NAME` is a file that the reader writes first.
+The ```console blocks of a document run in order, in one folder. A word after ```console changes that: `exhaustive`
+blocks are slow, and run with the exhaustive tests; `example` blocks need what tests lack (a running Kafka, a terminal,
+hours), and do not run. A block with `file=NAME` is a file that the reader writes first.
 """
 
 from __future__ import annotations

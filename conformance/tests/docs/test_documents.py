@@ -1,4 +1,4 @@
-"""Links of the documents lead somewhere, and the README leads to every document."""
+"""The links of the documents have targets, and the README links every document."""
 
 from __future__ import annotations
 

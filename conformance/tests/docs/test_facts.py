@@ -1,4 +1,4 @@
-"""Tables of the documents name what the code has: actions, properties, switches, golden traces, verdicts, rooms."""
+"""The tables of the documents list exactly the actions, properties, switches, golden traces, verdicts and rooms."""
 
 from __future__ import annotations
 

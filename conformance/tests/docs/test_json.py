@@ -1,4 +1,4 @@
-"""What `check --json` prints is what docs/json.schema.json describes, for every form of the command."""
+"""docs/json.schema.json describes the output of `check --json` for every form of the command."""
 
 from __future__ import annotations
 

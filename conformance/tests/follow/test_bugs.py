@@ -1,4 +1,4 @@
-"""The test of following: every seeded bug of the cluster is rejected, but for those that cannot be seen from here."""
+"""Following rejects every seeded bug of the cluster, except the bugs that observations cannot show."""
 
 from __future__ import annotations
 

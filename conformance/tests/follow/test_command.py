@@ -1,4 +1,4 @@
-"""`conform run` and `conform follow` as a person types them: event logs, observations; bad input; exit codes."""
+"""`conform run` and `conform follow`: event logs, observations, bad input, exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is no log, or a damaged one, is refused with its file and line, and never accepted by mistake."""
+"""Invalid or damaged logs are refused with file and line, and never accepted by mistake."""
 
 from __future__ import annotations
 

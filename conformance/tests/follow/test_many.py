@@ -1,4 +1,4 @@
-"""`conform follow` of many logs here: a verdict in a line each, the rejected ones at the end, the worst code."""
+"""`conform follow` of many logs in this process: a line for each, then the rejected ones, and the gravest exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recordings of what was seen of a real Kafka: which are explained, which are not, and at which line."""
+"""Recordings of a real Kafka: which are explained, which are rejected, and at which line."""
 
 from __future__ import annotations
 

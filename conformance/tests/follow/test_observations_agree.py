@@ -1,4 +1,4 @@
-"""The search over recordings against a second reading of them: plain Python, one state at a time, all of it guessed."""
+"""The search over recordings agrees with a second implementation in plain Python that tries all choices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded runs of the cluster are behaviours of the model; and what following says of those that are not."""
+"""Recorded runs of the cluster are behaviours of the model; other runs are rejected with a reason."""
 
 from __future__ import annotations
 

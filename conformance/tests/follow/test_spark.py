@@ -1,4 +1,4 @@
-"""`conform follow --engine spark`: the same verdicts in the same order as here, whatever carries them; its faults."""
+"""`conform follow --engine spark`: the same verdicts in the same order as in one process; faults of Spark."""
 
 from __future__ import annotations
 

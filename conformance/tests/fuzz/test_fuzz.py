@@ -1,4 +1,4 @@
-"""The fuzzer itself: its programs use the whole language, its search is right, it notices bugs and makes them small."""
+"""The fuzzer: its programs cover the language, its search is correct, it detects and shrinks bugs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`import isrcheck`: what it gives, that it writes nothing unasked, and that it loads nothing before it is used."""
+"""`import isrcheck`: its names; it writes nothing unless asked, and loads modules only when they are used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/api.md: what it shows is what happens. Its examples run in a folder with the examples of isrcheck."""
+"""docs/api.md: its examples give the shown results. They run in a folder with the examples of isrcheck."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `isrcheck`, completion in a shell, and the examples that every subcommand's help shows."""
+"""The command `isrcheck`, completion in shells, and the examples in the help of every subcommand."""
 
 from __future__ import annotations
 

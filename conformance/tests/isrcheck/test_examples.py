@@ -1,4 +1,4 @@
-"""The examples, copied out: where they go, and that what their README says works."""
+"""The command that copies the examples: the target folders, and the commands in the examples' README."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pytest --isrcheck model.py`: each property of a model is a test; nothing is loaded where no model is named."""
+"""`pytest --isrcheck model.py`: each property is a test; nothing is loaded if no model is named."""
 
 from __future__ import annotations
 

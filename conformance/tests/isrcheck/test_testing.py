@@ -1,4 +1,4 @@
-"""isrcheck.testing: strategies for models, and the state machine that holds a person's system against a model."""
+"""isrcheck.testing: strategies for models, and the state machine that compares a user's system with a model."""
 
 from __future__ import annotations
 

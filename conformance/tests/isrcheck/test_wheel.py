@@ -1,4 +1,4 @@
-"""The wheel: built from the files of the project, installed in a fresh environment elsewhere, used there."""
+"""The wheel: built from the project, installed in a fresh environment, and used there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Kafka model finds, exactly: shortest depths, state counts, and that it can do what it is built for."""
+"""The exact findings on the Kafka model: shortest depths, state counts, and reachable goals."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The published models give the published figures, each of them."""
+"""The published models have exactly the published figures."""
 
 import pytest
 

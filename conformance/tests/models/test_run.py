@@ -1,4 +1,4 @@
-"""models/run.py and the instances that it works on: what a step does, where it fails, and how things are numbered."""
+"""models/run.py and instances: the effects and errors of steps, and the numbering of steps and states."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The test of the tests: a cluster with a bug goes another way than the model, or the reason why replay cannot see it.
+"""Every seeded bug makes the cluster diverge from the model, or has a reason why replay cannot show it.
 
-One bug of conformance/cluster/configuration/bugs.py is seeded at a time.
+The tests seed one bug of conformance/cluster/configuration/bugs.py at a time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`conform replay` as a person types it: traces, folders, walks, a driver of one's own; bad input; exit codes."""
+"""`conform replay`: traces, folders, walks, a user's own driver, bad input, exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histories of configurations that nobody starts with; each of them once went two ways, or has a reason to go none."""
+"""Traces of unusual configurations, which once diverged, or have a reason why they cannot be replayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a driver may do: what somebody outside the cluster can. And what one of a person's own may be."""
+"""Drivers: they use only the public interface of the cluster; requirements on a user's own driver."""
 
 from __future__ import annotations
 

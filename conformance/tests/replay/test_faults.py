@@ -1,4 +1,4 @@
-"""Random walks with every fault, election and client feature of the model: the cluster goes the same way."""
+"""Random walks with every fault, election and client feature of the model: the cluster agrees."""
 
 from __future__ import annotations
 

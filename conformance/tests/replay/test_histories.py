@@ -1,6 +1,6 @@
-"""Histories of the model on the cluster: two implementations that share no code go the same way.
+"""Traces of the model on the cluster: two implementations that share no code agree.
 
-Random walks of every generation, every golden trace of the model, and every counterexample that the matrix records.
+The traces are random walks of every generation, all golden traces, and all counterexamples of the matrix.
 """
 
 from __future__ import annotations

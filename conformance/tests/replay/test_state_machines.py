@@ -1,7 +1,7 @@
 """Cluster and model side by side under Hypothesis, with the explorer as the oracle.
 
-A failure that Hypothesis finds in so many steps, the explorer finds in no more; it is written as a trace, and the
-command that replays it does.
+The explorer needs at most as many steps for a failure as Hypothesis; the failure is written as a trace, which the
+reported command replays.
 """
 
 from __future__ import annotations

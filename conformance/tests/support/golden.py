@@ -4,8 +4,8 @@ In:  a file of conformance/tests/golden: comments on the importance of the trace
      an empty line; and the view of `trace show`, of which only the steps are read (a new file may contain only steps).
 Out: the certified trace of these steps, and the expected text of the file.
 
-`gone: protocol=2.0` (or a switch or setting with its value) names what removes the counterexample: with it, and the same
-bounds otherwise, the property has no such failure.
+`gone: protocol=2.0` (or a switch or setting with its value) names what removes the counterexample: with it, and with
+the same bounds otherwise, the property has no such failure.
 """
 
 from __future__ import annotations

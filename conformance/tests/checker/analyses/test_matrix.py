@@ -1,4 +1,4 @@
-"""`check --bound N` against a record that says something else: what is new exits 12, what is missing exits 10."""
+"""`check --bound N` against a record that differs: a new finding exits 12, a missing one 10."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`check mutate`: which mutants there are, what kills each and when, and that nothing is killed falsely."""
+"""`check mutate`: the mutants, the property that kills each and its depth, and no false kills."""
 
 from __future__ import annotations
 

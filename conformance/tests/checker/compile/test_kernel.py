@@ -1,7 +1,7 @@
-"""The two readings of every registered model: what plain CPython does, the compiled kernel does.
+"""The compiled kernel agrees with CPython on every registered model.
 
-Hypothesis draws a configuration; a random walk and random states within the fields' values are then compared state by
-state: every enabled step in order with the state that it leads to, and what each property says.
+Hypothesis draws a configuration; a random walk and random states within the ranges of the fields are then
+compared state by state: the enabled steps in order, their successors, and the value of each property.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The text of a kernel as machine code: what each line means to Python, it means to the processor."""
+"""Native code of kernels: each construct of the language has the same meaning as in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--counterexamples K`: which causes there are, fewest faults first, each once; and what is said of others."""
+"""`--counterexamples K`: the distinct causes, fewest faults first, and the notes on further ones."""
 
 from __future__ import annotations
 

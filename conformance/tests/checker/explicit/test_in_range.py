@@ -1,4 +1,4 @@
-"""What leaves the declaration breaks `in_range`: every engine finds it, as a search does that one would write first."""
+"""`in_range`: every engine finds the steps that leave a declared range, as a naive search does."""
 
 from __future__ import annotations
 

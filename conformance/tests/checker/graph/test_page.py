@@ -1,4 +1,4 @@
-"""The page of a state graph: what is in it, that it is of one piece, and how it looks and moves in a real browser."""
+"""The page of a state graph: its contents, self-containment, layout, and behaviour in a real browser."""
 
 from __future__ import annotations
 

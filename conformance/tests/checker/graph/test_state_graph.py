@@ -1,4 +1,4 @@
-"""`check graph`: what is in the graph, held against plain Python; files for other tools; what is refused."""
+"""`check graph`: the graph compared with plain Python, the files for other tools, and refused input."""
 
 from __future__ import annotations
 

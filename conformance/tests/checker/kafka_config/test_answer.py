@@ -1,4 +1,4 @@
-"""`check --config`: from property files to the verdict for that cluster, for its operator and for scripts."""
+"""`check --config`: from property files to the verdict on that cluster, as text and as JSON."""
 
 from __future__ import annotations
 

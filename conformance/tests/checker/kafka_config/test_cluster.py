@@ -1,7 +1,7 @@
-"""From property files to a cluster: whose file it is, which value decides, what the versions mean, what Kafka makes of
-unset values and what it refuses, what is ignored and why.
+"""From property files to a cluster: roles of files, precedence of values, releases, Kafka's defaults and refusals, and
+ignored entries with their reasons.
 
-Every test runs in an empty directory of its own, so that the places in messages are short.
+Every test runs in its own empty directory, so that the paths in messages are short.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What kafka-topics --describe and kafka-configs --describe print, release by release.
+"""Parses the output of kafka-topics --describe and kafka-configs --describe, release by release.
 
-The lines are in the forms that the tools of these releases print, tabs included.
+The lines have the format that the tools of these releases print, tabs included.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Property files against java.util.Properties: recorded readings, a writer of its own, and bad input.
+"""Property files, compared with java.util.Properties: recorded results, a writer, and bad input.
 
-The recorded readings are what java.util.Properties.load(InputStream) of OpenJDK 17 made of the same bytes.
+The recorded results are those of java.util.Properties.load(InputStream) of OpenJDK 17 for the same bytes.
 """
 
 from __future__ import annotations

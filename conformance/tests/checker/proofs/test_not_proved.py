@@ -1,4 +1,4 @@
-"""`check --prove` where a proof does not come about: the step in its way, its trace, and what the explorer says."""
+"""`check --prove` without a proof: the step that prevents it, its trace, and the explorer's verdict."""
 
 from __future__ import annotations
 

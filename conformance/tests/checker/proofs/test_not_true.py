@@ -1,4 +1,4 @@
-"""What was once proved, or called searched, and is not true: each of these models found a mistake in an engine."""
+"""Regressions of wrong proofs and wrong claims of exhaustive search: each model once exposed a mistake in an engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A proof rests on nothing unproven: that nothing errs is proved, or searched to the end, or nothing is proved."""
+"""Premises of proofs: a proof requires that the absence of errors is proved or searched to the end."""
 
 from __future__ import annotations
 

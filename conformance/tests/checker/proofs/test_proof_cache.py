@@ -1,4 +1,4 @@
-"""Proofs beyond one run: what is kept and when it is taken, what the matrix makes of it, which budgets matter."""
+"""The proof cache: what is stored and reused, its effect on the matrix, and budget independence."""
 
 from __future__ import annotations
 

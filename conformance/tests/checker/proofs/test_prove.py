@@ -1,4 +1,4 @@
-"""`check --prove`: what is proved, what that rests on, and what is told of a proof that does not come about."""
+"""`check --prove`: proved properties, the premises of proofs, and the report on failed proofs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The slice over-approximates: whatever the model does, for any size of what is open, the slice can do as well.
+"""The unbounded abstraction over-approximates: it allows every step of the model, for all sizes of open domains.
 
-Steps of all four generations of Kafka are projected to the fields that the slice keeps, and looked for in it. If the
-slice left anything out, something false could be proved.
+Steps of all four generations of Kafka are projected to the fields of the abstraction, which has to allow them. If it
+lacked a step, a false property could be proved.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What loops over an open domain do, the slice can do: small models against everything that they do at sizes 0 to 4."""
+"""Loops over open domains: the abstraction allows everything that small models do at sizes 0 to 4."""
 
 from __future__ import annotations
 

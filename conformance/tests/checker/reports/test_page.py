@@ -1,4 +1,4 @@
-"""`check --report DIR`: the page, what build servers read, and the folder."""
+"""`check --report DIR`: the page, the files for build servers, and the folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plots of a report: ticks that people can read, a mark for each value, words for each mark."""
+"""The plots of a report: readable ticks, a mark for each value, and a text for each mark."""
 
 from __future__ import annotations
 

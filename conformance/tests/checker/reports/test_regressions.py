@@ -1,4 +1,4 @@
-"""test_regressions.py, and what it asks: does the model still allow this history?"""
+"""The generated test_regressions.py: it tests whether the model still allows a counterexample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits hold for a command as a whole, whatever it does: at most two seconds late, at most 250 MB above."""
+"""Limits apply to a whole command: it exceeds them by at most two seconds and 250 MB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache is read only where it is the user's own: folders and files of others, links, content under another name."""
+"""The cache is read only if it belongs to the user: foreign files and folders, links, and renamed files are ignored."""
 
 from __future__ import annotations
 

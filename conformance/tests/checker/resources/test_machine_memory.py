@@ -1,4 +1,4 @@
-"""The limit of a container, of either kind of control groups, however deep this process lies in them."""
+"""The memory limit of a container, for both versions of control groups, at any nesting depth."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One digest: a constant in another folder is changed, and everything that is kept between runs notices.
+"""The digest of a model: a change of an imported constant invalidates everything that is kept between runs.
 
-The model imports the constant from a package in a folder of its own. What was kept for the old one is never taken for
-the new one: kernels, proofs, sweeps, checkpoints, traces, recorded verdicts.
+The model imports the constant from a package in another folder. Results for the old value are never used for the new
+one: kernels, proofs, sweeps, checkpoints, traces, recorded verdicts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which actions a configuration switches off: those, and no others, need not be looked for."""
+"""The actions that a configuration disables: exactly those are exempt from vacuity checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`check --engine spark` as a person types it: one report, one object, one exit code; Ctrl-C keeps what was found."""
+"""`check --engine spark`: one report, one JSON object, one exit code; Ctrl-C keeps the findings."""
 
 from __future__ import annotations
 

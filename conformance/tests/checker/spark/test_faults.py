@@ -1,4 +1,4 @@
-"""What goes wrong in a session that is up ends in one line: provoked on two threads, or in the words of Java."""
+"""Faults in a running Spark session end in one line: provoked on two threads, or simulated with Java's messages."""
 
 from __future__ import annotations
 

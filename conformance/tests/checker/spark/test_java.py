@@ -1,4 +1,4 @@
-"""Which Java is taken, and what is said where there is none: programs that pose as one, in folders of odd names."""
+"""The choice of Java, and the message without a suitable one, tested with stand-in programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The explorer on Spark: what it finds is what the explorer of one process finds, however the work is divided."""
+"""The explorer on Spark finds the same as the explorer in one process, for every partitioning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search on real executor processes, one of which is killed in the middle: the same counts, the same verdicts."""
+"""A search on real executors, one of which is killed during the search: the same counts and verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session is quiet, ends when it is told to, and leaves nothing behind; one that cannot start says why in a line."""
+"""Spark sessions print nothing, end on request, and leave nothing behind; failures to start are one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A standalone cluster of real processes: one executor is killed in the middle of a job, and then every worker is."""
+"""A standalone cluster of real processes: during a job, one executor is killed, and then every worker."""
 
 from __future__ import annotations
 

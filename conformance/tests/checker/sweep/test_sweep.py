@@ -1,4 +1,4 @@
-"""`check sweep`: the table over configurations, what the smallest failure is, resumption, and bad input."""
+"""`check sweep`: the table over configurations, the smallest failure, resumption, and bad input."""
 
 from __future__ import annotations
 

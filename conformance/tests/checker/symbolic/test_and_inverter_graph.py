@@ -1,7 +1,7 @@
-"""Formulas, numbers and questions to Z3, held against plain Python.
+"""Formulas, numbers and queries to Z3, compared with plain Python.
 
-Hypothesis draws formulas as nested tuples; what the circuit, the clauses and the solvers make of them is compared with
-what Python makes of them under every assignment. Numbers are compared value by value.
+Hypothesis draws formulas as nested tuples; circuit, clauses and solvers have to agree with Python under every
+assignment. Numbers are compared value by value.
 """
 
 from __future__ import annotations

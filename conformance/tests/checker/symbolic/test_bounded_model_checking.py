@@ -1,4 +1,4 @@
-"""`--engine z3` and `--engine all`: Z3 finds what the explorer finds, and where they differ both sides are told."""
+"""`--engine z3` and `--engine all`: Z3 agrees with the explorer, and disagreements are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Z3 cut short: by time, by memory, by a person; what was found stands, and nothing reads like a pass."""
+"""Interrupted runs of Z3 (time, memory, user): findings are kept, and no result looks like a pass."""
 
 from __future__ import annotations
 

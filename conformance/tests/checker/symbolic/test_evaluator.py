@@ -1,7 +1,7 @@
-"""The symbolic reading of the language: what plain CPython does in one state, its formulas say of every state.
+"""The symbolic semantics agrees with CPython in every state.
 
-Hypothesis draws a model, a shape and a configuration; the formulas are made once, and then held against the reference
-in the states of a random walk and in random states, every node of them worked out in all these states at once.
+Hypothesis draws a model, its bounds and a configuration; the formulas are built once and compared with the reference
+in the states of a random walk and in random states, in all of them at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Limits hold while formulas are made: seconds and memory, measured from outside."""
+"""Limits on time and memory hold while formulas are built, measured from outside."""
 
 from __future__ import annotations
 

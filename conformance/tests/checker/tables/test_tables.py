@@ -1,4 +1,4 @@
-"""`--tables DIR`: what stands in the tables, what their document says, what is refused, and the worked example."""
+"""`--tables DIR`: the contents of the tables, their documentation, refusals, and the worked example."""
 
 from __future__ import annotations
 

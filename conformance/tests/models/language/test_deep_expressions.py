@@ -1,6 +1,6 @@
-"""Long and deep functions: what people write flat is read however long it is, and what is too deep is refused.
+"""Long and deep functions: flat code of any length is accepted, and too deep code is refused.
 
-Every engine, proofs and the reference say the same of each; a refusal is one line with the place and the limit.
+All engines, the prover and the reference agree on each; a refusal is one line with the position and the limit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A model file may still say `models.language`: it gets the language of this program, and no second copy of it."""
+"""A model file may still import `models.language`: it gets the language of this program, not a second copy."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How large numbers become: what could leave the 64 bits of a kernel is refused, and what cannot means the same to all.
+"""Intervals of numbers: code whose numbers could exceed 64 bits is refused, other code means the same to all engines.
 
-The reference is CPython, whose numbers never wrap around: of random functions every value of every expression has to
+The reference is CPython, whose numbers never wrap around: in random functions, the values of every expression have to
 lie within its interval.
 """
 

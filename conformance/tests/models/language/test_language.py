@@ -1,7 +1,7 @@
-"""The closed language: what is outside is refused with file, line and a hint; what is inside has one meaning.
+"""The modelling language: other Python is refused with file, line and a hint; accepted code has one meaning.
 
-Every refusal is a tiny model whose guilty line is marked `# <-`. What is accepted is compared, state by state, between
-plain CPython and the compiled kernel; above all what Python or the kernel could take for something else.
+Every refusal is tested by a tiny model whose refused line is marked `# <-`. Accepted models are compared, state by
+state, between CPython and the compiled kernel; above all constructs that one of them could misinterpret.
 """
 
 from __future__ import annotations

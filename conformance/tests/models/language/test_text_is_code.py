@@ -1,7 +1,7 @@
-"""The text that is read is the code that runs.
+"""The source text that the checker reads is the code that CPython runs.
 
-A function that is another one than its text says is refused with FILE:LINE and a cure. What the module does to its
-names before it is loaded counts, for all engines alike; what anybody does to them afterwards changes nothing.
+A function that differs from its source text is refused with FILE:LINE and a cure. Changes of a module's names while it
+is loaded count for all engines alike; later changes have no effect.
 """
 
 from __future__ import annotations

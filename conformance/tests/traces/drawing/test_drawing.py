@@ -1,4 +1,4 @@
-"""Vector graphics of traces: well formed, everything in them, nothing drawn twice, and nothing taken for markup."""
+"""Vector graphics of traces: well formed and complete, without duplicates, with all text escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `trace page`: what it writes, what it leaves alone, and what it says about bad input."""
+"""The command `trace page`: the files that it writes and keeps, and its messages on bad input."""
 
 from __future__ import annotations
 

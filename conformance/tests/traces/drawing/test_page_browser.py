@@ -1,4 +1,4 @@
-"""Trace pages in a real browser: they load, they are driven by mouse and keyboard, they show what the trace says."""
+"""Trace pages in a real browser: loading, control by mouse and keyboard, agreement with the trace."""
 
 from __future__ import annotations
 

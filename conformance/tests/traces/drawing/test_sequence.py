@@ -1,4 +1,4 @@
-"""Sequence diagrams as text: the whole of a short one, and that names stay names."""
+"""Sequence diagrams as text: a whole short diagram, and escaped names."""
 
 from __future__ import annotations
 

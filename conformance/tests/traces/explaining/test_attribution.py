@@ -1,4 +1,4 @@
-"""Who lost what: promised when, removed by what, lost when; and what permits it."""
+"""Attribution of losses: the steps that acknowledge, remove and lose a record, and the permission."""
 
 from __future__ import annotations
 

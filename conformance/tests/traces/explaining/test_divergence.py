@@ -1,4 +1,4 @@
-"""Which entries differ, stand twice or in the wrong order, and which steps put them there."""
+"""Diverging logs: the entries that differ, are duplicated or out of order, and the steps that wrote them."""
 
 from __future__ import annotations
 

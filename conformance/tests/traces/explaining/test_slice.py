@@ -1,4 +1,4 @@
-"""The slice of a trace: what is left out, that what is left is the same failure, and what the command says."""
+"""Slices of traces: the removed steps, the unchanged failure, and the output of the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No trace that is not true is certified: whatever is changed in a true one is found, and said where."""
+"""Certification: any change of a true trace is found, with its position."""
 
 from __future__ import annotations
 

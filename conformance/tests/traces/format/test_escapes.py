@@ -1,4 +1,4 @@
-"""What a file says is shown, and never obeyed: commands that others may copy, names that a terminal would act on."""
+"""Text from files is shown but never executed: commands to copy, and terminal escapes in names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trace files: named after what they show, never overwritten, never half written."""
+"""Trace files: named after their contents, never overwritten, never partly written."""
 
 from __future__ import annotations
 

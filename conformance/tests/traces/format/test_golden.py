@@ -1,4 +1,4 @@
-"""Every golden trace is derived anew from its steps, certified, and compared with the whole text."""
+"""Every golden trace is derived anew from its steps, certified, and compared with the whole file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trace as ITF: what is written is read back exactly, and whatever is not ours is refused with one line."""
+"""Traces as ITF: a written trace is read back exactly, and a foreign file is refused in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our trace files are ITF: held against the format's own description, and against what the viewer of it needs.
+"""Trace files are valid ITF: they follow the description of the format and the needs of its viewer.
 
 The description is Apalache's ADR-015, read strictly: what it calls optional may be missing, what it does not name may
 not be there, and no value has two readings. Quint's reader (src/itf.ts) takes an object with a `tag` for a variant.

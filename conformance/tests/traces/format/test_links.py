@@ -1,4 +1,4 @@
-"""Files are written in folders that others write to as well: no link that lies there is followed."""
+"""Files are written in folders that others can write to: links in them are not followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which operand is false, for which binding, and what the cells hold: exactly, for every form of the language."""
+"""The reason for a false condition: the false operand, the binding, and the values, for every form of the language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a broker's lane and the clients' column show of Kafka, sign by sign."""
+"""The columns of brokers and clients in views of Kafka traces, symbol by symbol."""
 
 from __future__ import annotations
 

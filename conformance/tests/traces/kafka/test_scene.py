@@ -1,4 +1,4 @@
-"""Scenes: what passes between whom in each step, what lanes show, and what becomes of each record."""
+"""Scenes: the messages of each step, the contents of lanes, and the outcome of each record."""
 
 from __future__ import annotations
 

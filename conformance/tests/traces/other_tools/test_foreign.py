@@ -1,4 +1,4 @@
-"""Traces of Apalache, Quint and TLC are shown as they are; what is none of them is one line."""
+"""Traces of Apalache, Quint and TLC are shown unchanged; any other file is refused in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where two traces part: the whole text, the exit codes, and what cannot be compared."""
+"""`trace diff`: the whole output, the exit codes, and traces that cannot be compared."""
 
 from __future__ import annotations
 

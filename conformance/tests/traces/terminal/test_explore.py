@@ -1,4 +1,4 @@
-"""`trace explore`: its keys and its screen, in textual's own headless terminal and in a real one without eyes."""
+"""`trace explore`: its keys and its screen, in textual's headless terminal and in a pseudo-terminal."""
 
 from __future__ import annotations
 

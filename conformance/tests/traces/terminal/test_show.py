@@ -1,4 +1,4 @@
-"""The terminal view, to the letter."""
+"""The terminal view, compared exactly."""
 
 from __future__ import annotations
 

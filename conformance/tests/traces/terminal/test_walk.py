@@ -1,4 +1,4 @@
-"""A walk by hand: what can be done, what it changes, what is false, and what is saved."""
+"""`trace walk`: the enabled steps, their effects, the false guards, and the saved trace."""
 
 from __future__ import annotations
 
